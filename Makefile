@@ -35,7 +35,7 @@ MINUTES ?= 30
 ASAN_SECONDS ?= 900
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
-.PHONY: test-proxies docs
+.PHONY: test-proxies docs simulate
 .PHONY: sizing rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
@@ -108,6 +108,10 @@ scrape-cost: build
 
 check-monitoring: build
 	scripts/check-monitoring $(HEARTH)
+
+# So many seconds of simulated databases, with other seeds each time; a failure names its seed.
+simulate: packages
+	HEARTH_SIMULATION_SECONDS=$(SECONDS) scripts/run-tests $(SWIFT) test --filter DatabaseSimulationTests/longRun
 
 fuzz: packages
 	Fuzz/run $(SECONDS)

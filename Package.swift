@@ -39,8 +39,8 @@ let rooms: [Room] = [
     Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
     Room(
         name: "RealtimeDatabase", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors"],
-        // The simulator runs databases under the scheduler.
-        testsUse: ["DatabaseScheduler"]),
+        // The simulator runs databases under the scheduler, for sessions with their order of requests.
+        testsUse: ["DatabaseScheduler", "Delivery"]),
     Room(
         name: "DatabaseScheduler", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
     Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),

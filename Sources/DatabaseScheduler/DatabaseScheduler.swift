@@ -290,11 +290,11 @@ package struct DatabaseScheduler: ~Copyable {
     // MARK: Invariants
 
     /// Traps if the parts of the state contradict each other.
-    package func checkInvariants() {
+    package func checkInvariants(isThorough: Bool = false) {
         database.forwarded?.checkInvariants()
         admission.checkInvariants()
         switch recovery {
-        case .none, .dropping, .resting: database.checkInvariants()
+        case .none, .dropping, .resting: database.checkInvariants(isThorough: isThorough)
         // A recovery that failed half way leaves memory torn.
         case .reading, .unreadable: break
         }

@@ -61,6 +61,9 @@ package final class EventLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var staged: [Stream] = []
     private var closed: [Stream] = []
     private var spare: [Stream] = []
+    /// What is to be done at the end of the turn.
+    private var ending: [() -> Void] = []
+    private var spareEnding: [() -> Void] = []
 
     /// Prepares a loop that does not run yet. The name is shown for its thread.
     package init(name: String, outbound: OutboundMemory = OutboundMemory()) throws(SystemError) {
@@ -128,8 +131,11 @@ package final class EventLoop: @unchecked Sendable {
             readFurther()
             runPostedWork()
             while let timer = timers.popDue(at: now.nanoseconds) { timer.fire() }
+            endTurn()
             sendStaged()
             reportClosed()
+            // Handlers have heard of closed streams. What is staged now is sent in the next turn.
+            endTurn()
             turns.addTime(since: now)
             turnTimes?.ended("turn", since: now)
         } while !(isShuttingDown && streamCount == 0)
@@ -176,6 +182,23 @@ package final class EventLoop: @unchecked Sendable {
         }
         for work in batch { work() }
         batch.removeAll(keepingCapacity: batch.capacity <= 4096)
+    }
+
+    // MARK: The end of the turn
+
+    /// Runs `work` at the end of this turn, when its events, posted work and timers are done and before staged bytes are
+    /// sent. On the loop's thread; costs no lock and no wake-up.
+    package func atEndOfTurn(_ work: @escaping () -> Void) {
+        assertIsCurrent()
+        ending.append(work)
+    }
+
+    private func endTurn() {
+        while !ending.isEmpty {
+            swap(&ending, &spareEnding)
+            for work in spareEnding { work() }
+            spareEnding.removeAll(keepingCapacity: true)
+        }
     }
 
     // MARK: What streams ask of the turn
@@ -247,6 +270,7 @@ package final class EventLoop: @unchecked Sendable {
         }
         // What was accepted by `execute` runs, so nobody waits for it forever; no new stream can be made.
         for work in rest { work() }
+        endTurn()
         // These hold streams and handlers, which hold the loop.
         timers = TimerHeap()
         (resolving, unread, staged, closed, spare) = ([], [], [], [], [])

@@ -18,7 +18,7 @@ extension Database {
 
     /// Whether a write can lead to others in its commit.
     var hasDerivedValues: Bool {
-        !catalog.counters.isEmpty || !settings.childLimits.isEmpty || !catalog.queues.isEmpty
+        !indexes.catalog.counters.isEmpty || !indexes.settings.childLimits.isEmpty || !indexes.catalog.queues.isEmpty
     }
 
     /// What a write assigns, and what the settings make of it: children that go, and totals that change. Throws if the
@@ -26,7 +26,7 @@ extension Database {
     func derived(
         _ assignments: [Assignment], _ prepared: PreparedRows?, by principal: Principal
     ) throws(Failure) -> [Assignment] {
-        let limited = settings.childLimits.isEmpty ? assignments : try limiting(assignments)
+        let limited = indexes.settings.childLimits.isEmpty ? assignments : try limiting(assignments)
         let written = try keepingStates(limited, by: principal)
         try checkUnique(written, prepared)
         let derived = try keepingTotals(written, by: principal)
@@ -37,7 +37,8 @@ extension Database {
     /// The write, without the children for which there is no room.
     private func limiting(_ assignments: [Assignment]) throws(Failure) -> [Assignment] {
         // A place that goes with its total is not a child any more.
-        let totals = catalog.counters.isEmpty ? [] : try totals(after: assignments, counting: false)
+        let totals =
+            indexes.catalog.counters.isEmpty ? [] : try indexes.totals(after: assignments, counting: false, in: rows)
         let whole = totals.added(to: assignments)
         let after = WrittenTree(rows, whole)
         var dropped: [Path] = []
@@ -49,7 +50,7 @@ extension Database {
 
     private func limitedCollections(concernedBy assignments: [Assignment]) -> [LimitedCollection] {
         var found: [LimitedCollection] = []
-        for limit in settings.childLimits {
+        for limit in indexes.settings.childLimits {
             var places: [Path: Int] = [:]
             for assignment in assignments where !assignment.target.isPriority {
                 let path = assignment.target.path
@@ -107,7 +108,7 @@ extension Database {
 
     private func childCount(of collection: Path, upTo limit: Int) throws(Failure) -> Int {
         do throws(StorageError) {
-            return try childCounts.count(of: collection, upTo: limit, rows)
+            return try indexes.childCounts.count(of: collection, upTo: limit, rows)
         } catch {
             throw .unavailable(error)
         }

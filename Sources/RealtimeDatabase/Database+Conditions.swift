@@ -58,7 +58,7 @@ extension Database {
     }
 
     private func explanation(of query: Query, at path: Path, examined: Int) -> [UInt8] {
-        let index = query.isInKeyOrder ? .key : plan(for: query, at: path)?.index.definition.index
+        let index = query.isInKeyOrder ? .key : indexes.plan(for: query, at: path)?.index.definition.index
         var text = Array(",\"explain\":{\"examined\":\(examined)".utf8)
         if let index {
             text += Array(",\"index\":".utf8)

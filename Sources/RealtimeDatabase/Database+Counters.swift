@@ -24,39 +24,14 @@ extension Database {
         _ assignments: [Assignment], by principal: Principal
     ) throws(Failure) -> [Assignment] {
         var written = assignments
-        if let path = settings.keptPath(amongTargetsOf: assignments) {
+        if let path = indexes.settings.keptPath(amongTargetsOf: assignments) {
             guard principal.isAdministrator else {
                 let text = DatabaseSettings.refusalText(ofKept: path)
                 throw .refusedBySetting(why: StaticText("counter"), text)
             }
-            written.removeAll { settings.keptPath(amongTargetsOf: [$0]) != nil }
+            written.removeAll { indexes.settings.keptPath(amongTargetsOf: [$0]) != nil }
         }
-        return try totals(after: written, counting: true).added(to: written)
-    }
-
-    /// Whether a write leaves all totals as they must be.
-    func keepsTotals(_ assignments: [Assignment]) -> Bool {
-        ((try? totals(after: assignments, counting: false)) ?? []).isEmpty
-    }
-
-    /// The totals that a write must change and does not. `counting` if it is about to be made: then the collection that
-    /// is being counted takes part in it.
-    func totals(
-        after assignments: [Assignment], counting: Bool
-    ) throws(Failure) -> [DerivedValue] {
-        var kept = KeptTotals(catalog.counters, rows, assignments, counterBuild)
-        let changed = try Self.reading { () throws(RuleTreeError) in try kept.changedTotals() }
-        if let total = changed.first(where: { $0.value == nil }) {
-            let text = "The sum at \"\(total.target)\" would be larger than any number"
-            throw .refusedBySetting(why: StaticText("sum"), text)
-        }
-        if counting, counterBuild != nil {
-            counterBuild?.add(kept.partialChange)
-            for assignment in assignments where !assignment.target.isPriority {
-                counterBuild?.replace(assignment.target.path)
-            }
-        }
-        return changed
+        return try indexes.totals(after: written, counting: true, in: rows).added(to: written)
     }
 
     /// The same place as it is.
@@ -75,31 +50,14 @@ extension Database {
     // MARK: Counting what was there before
 
     /// Some totals are not known yet.
-    package var isCounting: Bool { ownedElsewhere == nil && catalog.counters.contains { !$0.isComplete } }
+    package var isCounting: Bool { ownedElsewhere == nil && indexes.isCounting }
 
     /// Counts up to so many children of collections whose totals are not known, and writes the totals of those that are
     /// done as one commit, whose record must go to the log. Costs about one row per child.
     package func countSome(childrenMax: Int = 200, now: Int64) throws(StorageError) -> LogRecord? {
         precondition(telling == nil, "the last commit is not told yet")
-        guard isCounting, refusal == nil, tornBy == nil, let counter = catalog.counters.first(where: { !$0.isComplete })
-        else {
-            return nil
-        }
-        var build = counterBuild ?? CounterBuild(counter.definition)
-        if build.definition != counter.definition { build = CounterBuild(counter.definition) }
-        var left = childrenMax
-        var totals: [DerivedValue] = []
-        let isDone = try build.step(rows, childrenLeft: &left) { collection, total in
-            let end = collection.encoded.count - counter.definition.collection.encoded.count
-            let target = collection.prefix(bytes: end).appending(counter.definition.target)
-            totals.append(DerivedValue(target: target, value: total.value ?? .null))
-        }
-        counterBuild = isDone ? nil : build
-        if isDone {
-            catalog.complete(counter.definition)
-            catalogChanged = true
-        }
-        return try write(totals, now: now)
+        guard isCounting, refusal == nil, tornBy == nil else { return nil }
+        return try write(indexes.countSome(childrenMax: childrenMax, in: rows), now: now)
     }
 
     private func write(_ totals: [DerivedValue], now: Int64) throws(StorageError) -> LogRecord? {
@@ -116,22 +74,23 @@ extension Database {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [], principal: .server)
         do throws(Failure) {
             // A place that goes with its total can be counted itself.
-            assignments = try self.totals(after: assignments, counting: true).added(to: assignments)
+            assignments = try indexes.totals(after: assignments, counting: true, in: rows).added(to: assignments)
             try commit(Change(assignments), nil, in: &turn)
         } catch {
             // Torn: memory is built anew, and the counting begins again.
             return nil
         }
         keepRest(of: &turn)
-        pending.append(
+        log.append(
             WaitingTurn(
                 requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes,
-                recordBytes: turn.record.byteCount))
-        recent.append(turn.record)
+                recordBytes: turn.record.byteCount), turn.record)
         return turn.record
     }
 
     package func counterStatus() -> [CounterStatus] {
-        catalog.counters.map { CounterStatus(definition: $0.definition, state: $0.isComplete ? .kept : .counting) }
+        indexes.catalog.counters.map {
+            CounterStatus(definition: $0.definition, state: $0.isComplete ? .kept : .counting)
+        }
     }
 }

@@ -12,10 +12,10 @@ extension Database {
     ) throws(Failure) {
         try checkWritable()
         // Nothing of what was to be dropped comes back with it.
-        if forfeited.contains(connection.raw) { try cancelOwed(.root, of: connection, in: &turn) }
-        forfeited.remove(connection.raw)
+        if onDisconnect.forfeited.contains(connection.raw) { try cancelOwed(.root, of: connection, in: &turn) }
+        onDisconnect.endForfeit(connection.raw)
         let assignments = entries.map { Assignment(target: $0.target, value: $0.value.json) }
-        var writes = owed[connection.raw] ?? OwedWrites()
+        var writes = onDisconnect.registered[connection.raw] ?? OwedWrites()
         writes.principal = turn.principal
         // Each is compared with all there are.
         if assignments.count <= Self.owedEntriesMax { for assignment in assignments { writes.set(assignment) } }
@@ -32,92 +32,59 @@ extension Database {
         }
         try checkAllowed(.write(resolved), in: turn)
         try countWrites(resolved, in: turn)
-        take(writes, of: connection.raw)
+        onDisconnect.set(writes, of: connection.raw)
         turn.record.append(owed: assignments, of: connection.raw, by: turn.principal)
-        sequence += 1
+        log.advance()
     }
 
     func cancelOwed(_ path: Path, of connection: ConnectionID, in turn: inout Turn) throws(Failure) {
         // What is owed to a connection of another node may have the same number.
-        guard ownedElsewhere == nil, var writes = owed[connection.raw] else { return }
+        guard ownedElsewhere == nil, var writes = onDisconnect.registered[connection.raw] else { return }
         writes.cancel(path)
-        if writes == owed[connection.raw] { return }
+        if writes == onDisconnect.registered[connection.raw] { return }
         try checkWritable()
-        take(writes, of: connection.raw)
+        onDisconnect.set(writes, of: connection.raw)
         turn.record.append(cancelled: path, of: connection.raw)
-        sequence += 1
+        log.advance()
     }
 
     /// Drops what a connection has registered: now, or, while writes are refused, when they are not any more.
     func forfeit(_ connection: ConnectionID, in turn: inout Turn) {
-        if ownedElsewhere != nil || owed[connection.raw] == nil { return }
-        forfeited.insert(connection.raw)
+        if ownedElsewhere != nil || onDisconnect.registered[connection.raw] == nil { return }
+        onDisconnect.forfeit(connection.raw)
         try? cancelOwed(.root, of: connection, in: &turn)
     }
 
-    /// Forgets what is durably paid.
-    func forgetPaid() {
-        if paid.isEmpty { return }
-        for entry in paid where entry.sequence <= durableSequence { forfeited.remove(entry.connection) }
-        paid.removeAll { $0.sequence <= durableSequence }
-    }
-
-    /// What the log says of the writes of connections, and of the outbox.
-    func takeOwed(_ content: LogRecord.Operation.Content) {
-        switch content {
-        case .change: break
-        case .owe(let assignments, let connection, by: let principal):
-            var writes = owed[connection] ?? OwedWrites()
-            writes.principal = principal
-            for assignment in assignments { writes.set(assignment) }
-            take(writes, of: connection)
-        case .cancelOwed(let path, let connection):
-            var writes = owed[connection] ?? OwedWrites()
-            writes.cancel(path)
-            take(writes, of: connection)
-        case .outbox(let change): takeOutbox(change)
-        }
-    }
-
-    /// The state as the log says it.
-    func take(_ writes: OwedWrites, of connection: UInt64) {
-        owed[connection] = writes.isEmpty ? nil : writes
-        owedChanged.insert(connection)
-    }
-
     /// Connections have ended whose writes wait because they could not be made yet.
-    package var hasOrphans: Bool { !orphans.isEmpty }
+    package var hasOrphans: Bool { !onDisconnect.due.isEmpty }
 
     /// Another process began: all connections that are owed something have ended.
-    package func orphanAll() { orphans = owed.keys.sorted() }
+    package func orphanAll() { onDisconnect.endAll() }
 
     /// What is owed in the name of some principals is not to be written. Asks about each of them once.
     package func forfeitOwed(where isRevoked: (Principal) -> Bool) {
-        var known: [Principal: Bool] = [:]
-        for (connection, writes) in owed {
-            let answer = known[writes.principal] ?? isRevoked(writes.principal)
-            known[writes.principal] = answer
-            if answer { forfeited.insert(connection) }
-        }
+        onDisconnect.forfeit(where: isRevoked)
     }
 
     /// Makes the writes of connections that have ended, each as one commit (Protocol.md 17). While writes are
     /// refused they wait.
     func payOrphans(in turn: inout Turn) {
-        while let connection = orphans.first, ownedElsewhere == nil, refusal == nil, tornBy == nil, telling == nil {
-            if let writes = owed[connection] {
-                do throws(Failure) {
-                    if !forfeited.contains(connection) { try pay(writes, in: &turn) }
-                } catch {
-                    // Torn: what the log has says whether it is still owed.
-                    return
-                }
-                take(OwedWrites(), of: connection)
-                turn.record.append(cancelled: .root, of: connection)
-                sequence += 1
-                paid.append((connection, sequence))
+        while let connection = onDisconnect.due.first, ownedElsewhere == nil, refusal == nil, tornBy == nil,
+            telling == nil
+        {
+            guard let writes = onDisconnect.registered[connection] else {
+                onDisconnect.finishFirstDue(as: nil)
+                continue
             }
-            orphans.removeFirst()
+            do throws(Failure) {
+                if !onDisconnect.forfeited.contains(connection) { try pay(writes, in: &turn) }
+            } catch {
+                // Torn: what the log has says whether it is still owed.
+                return
+            }
+            turn.record.append(cancelled: .root, of: connection)
+            log.advance()
+            onDisconnect.finishFirstDue(as: sequence)
         }
     }
 

@@ -13,36 +13,31 @@ extension Database {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: record.time), outputs: [])
         for operation in try record.operations() where operation.sequence > sequence {
             precondition(operation.sequence == sequence + 1, "a record that does not follow those before it")
-            if indexTrie.hasUniques { catalog.forgetProofs() }
+            indexes.willReplay(operation.content, in: rows)
             if case .change(let change) = operation.content {
-                forgetTotals(unlessKeptBy: change)
                 do throws(Failure) {
                     try perform(change, in: &turn)
                 } catch {
                     let error = if case .unavailable(let error) = error { error } else { StorageError.damaged("log") }
-                    tornBy = error
+                    tree.tear(by: error)
                     throw error
                 }
             } else {
-                takeOwed(operation.content)
+                onDisconnect.take(operation.content)
             }
-            sequence = operation.sequence
+            log.advance(to: operation.sequence)
         }
         if sequence == start { return }
-        pending.append(
+        log.append(
             WaitingTurn(
                 requests: [], now: record.time, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes,
-                recordBytes: record.byteCount))
+                recordBytes: record.byteCount), record)
         rows.trim(looks: 1000)
-        recent.append(record)
     }
 
     /// The database, which is empty, belongs to the history that another node has begun.
-    package func begin(epoch: UInt64) {
-        precondition(sequence == 0, "a history that begins with data")
-        epochs = Epochs(current: .init(name: epoch, start: 0))
-    }
+    package func begin(epoch: UInt64) { log.begin(epoch: epoch) }
 
     /// The connections that are owed writes: those of the node that takes the writes of the database.
-    package var creditors: [ConnectionID] { owed.keys.sorted().map(ConnectionID.init(raw:)) }
+    package var creditors: [ConnectionID] { onDisconnect.registered.keys.sorted().map(ConnectionID.init(raw:)) }
 }

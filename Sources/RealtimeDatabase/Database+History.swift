@@ -6,7 +6,7 @@ extension Database {
     /// history that is kept at the place or above it.
     package func mayReadHistory(of path: Path, by principal: Principal, now: Int64) -> Bool {
         if principal.isAdministrator { return true }
-        let kept = settings.histories.filter { KeptPlaces($0.pattern).contains(path) }
+        let kept = indexes.settings.histories.filter { KeptPlaces($0.pattern).contains(path) }
         return kept.contains { history in
             guard let readers = history.readers, let program = try? RulesProgram(parsing: readers) else { return false }
             let context = RuleContext(auth: principal.auth, now: now)

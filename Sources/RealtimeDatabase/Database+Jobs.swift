@@ -43,7 +43,7 @@ extension Database {
             state.attempts -= 1
             state.lease = nil
             try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
-            leases.remove(job.job)
+            workers.leases.remove(job.job)
         }
         return .null
     }
@@ -86,7 +86,7 @@ extension Database {
             }
             if assignments.isEmpty { break }
             try commit(assignments, in: &turn)
-            for (job, claim) in taken { leases.add(job.job, claim, to: request.connection) }
+            for (job, claim) in taken { workers.leases.add(job.job, claim, to: request.connection) }
             if handed.count >= count || bytes >= Self.assembledBytesMax || !found.isMore { break }
         }
         if handed.isEmpty, !request.connection.isForwarded, let deadline = wait.deadline(now: now), now < deadline {
@@ -123,7 +123,7 @@ extension Database {
         do throws(StorageError) {
             var keys: [[UInt8]] = []
             var next = Int64.max
-            try entries.scan(
+            try indexes.entries.scan(
                 from: queue.prefix(1, at: place), below: queue.prefix(QueueDefinition.never, at: place), .ascending
             ) { key in
                 let time = queue.time(ofKey: key, at: place)
@@ -134,7 +134,7 @@ extension Database {
                 keys.append(key)
                 return true
             }
-            try entries.scan(from: queue.prefix(0, at: place), below: queue.prefix(1, at: place), .ascending) { key in
+            try indexes.entries.scan(from: queue.prefix(0, at: place), below: queue.prefix(1, at: place), .ascending) { key in
                 if keys.count >= countMax {
                     next = 0
                     return false
@@ -145,10 +145,10 @@ extension Database {
             var segments: [[UInt8]] = []
             for key in keys {
                 let segment = queue.segment(ofKey: key, at: place)
-                if try due(segment, queue, place) == queue.time(ofKey: key, at: place) {
+                if try indexes.due(segment, queue, place, in: rows) == queue.time(ofKey: key, at: place) {
                     segments.append(segment)
                 } else {
-                    entries.set(key, isPresent: false, generation: rows.generation)
+                    indexes.removeJob(key, in: rows)
                 }
             }
             return (segments, next, next <= now)
@@ -213,7 +213,7 @@ extension Database {
         state.lease?.until = until
         state.lease?.worker = turn.principal.uid
         try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
-        leases.add(job.job, claim, to: connection)
+        workers.leases.add(job.job, claim, to: connection)
         return CanonicalJSON(trusted: Array("{\"until\":\(until)}".utf8))
     }
 
@@ -236,7 +236,7 @@ extension Database {
         }
         writes.append(Assignment(target: WriteTarget(path: job.job), value: .null))
         try commit(Change(derived(writes, nil, by: turn.principal)), nil, in: &turn)
-        leases.remove(job.job)
+        workers.leases.remove(job.job)
     }
 
     private func fail(
@@ -259,7 +259,7 @@ extension Database {
             state.at = min(max(now + delay, 1), QueueDefinition.never - 1)
             try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
         }
-        leases.remove(job.job)
+        workers.leases.remove(job.job)
     }
 
     /// What the server writes of its own accord, with what the settings make of it.
@@ -269,8 +269,8 @@ extension Database {
 
     /// A connection has ended: nobody waits for its jobs, and those it has are free soon, unless its worker comes back.
     func endJobs(of connection: ConnectionID, in turn: inout Turn) {
-        claims.remove(connection)
-        let ended = leases.isEmpty ? [] : leases.end(connection)
+        workers.claims.remove(connection)
+        let ended = workers.leases.isEmpty ? [] : workers.leases.end(connection)
         if ended.isEmpty || ownedElsewhere != nil || refusal != nil || tornBy != nil { return }
         let end = turn.record.time + Self.reconnectGrace
         var assignments: [Assignment] = []
@@ -296,7 +296,7 @@ extension Database {
     private func park(_ request: Request, at place: Path, until deadline: Int64, due: Int64, notBefore: Int64 = 0) {
         guard case .job(_, .claim(let count, let lease, _)) = request.operation else { return }
         let waiting = request.asking(.job(place, .claim(count: count, lease: lease, wait: .until(deadline))))
-        claims.add(waiting, at: place, deadline: deadline, due: due, notBefore: notBefore)
+        workers.claims.add(waiting, at: place, deadline: deadline, due: due, notBefore: notBefore)
     }
 
     /// Keeps a claim that another node would have no job for, as far as this one knows. False if it has to be sent.
@@ -319,11 +319,11 @@ extension Database {
     }
 
     /// Workers that wait can be answered.
-    package func hasReadyClaims(at now: Int64) -> Bool { now >= claims.next }
+    package func hasReadyClaims(at now: Int64) -> Bool { now >= workers.claims.next }
 
     /// Takes their requests, which are to be processed again.
     package func takeReadyClaims(at now: Int64) -> [Request] {
-        claims.takeReady(now: now) { place, wanted in
+        workers.claims.takeReady(now: now) { place, wanted in
             guard let queue = queue(at: place) else { return (wanted, 0) }
             // An error of storage is found again by the request.
             guard let found = try? dueJobs(queue, at: place, now: now, max: min(wanted, Self.examinedMax)) else {
@@ -335,11 +335,11 @@ extension Database {
 
     /// Nobody waits any longer: the process ends. What there is to say comes out of ``takeReady()``.
     package func endClaims(now: Int64) {
-        let outputs = claims.takeAll().map { request in
+        let outputs = workers.claims.takeAll().map { request in
             Output.reply(request.connection, number: request.number, .value(Self.noJobs))
         }
         if outputs.isEmpty { return }
-        pending.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: outputs))
+        log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: outputs))
     }
 }
 

@@ -42,20 +42,20 @@ extension Database {
         } catch {
             return failListener(path, error, for: request, in: &turn)
         }
-        if since != nil { tellPositions(for: request, in: &turn) }
-        let mayMistake = sessions[connection]?.ended.concern(path) == true
+        if since != nil { listeners.tellPositions(for: request, &turn.outputs) }
+        let mayMistake = listeners.sessions[connection]?.ended.concern(path) == true
         if case .position(let since)? = since, !mayMistake,
             let recovery = recovery(at: path, since: since, found, on: connection, in: &turn)
         {
             tally?.addResume(isKnown: true)
-            turn.outputs.append(.missed(connection, recovery.update, at: position))
+            turn.outputs.append(.missed(connection, recovery.update, at: log.position))
             join(path, saysPositions: true, for: request, in: &turn)
             turn.outputs.append(
-                .reply(connection, number: request.number, .listeningAt(position, recovered: true)))
+                .reply(connection, number: request.number, .listeningAt(log.position, recovered: true)))
             return
         }
         if case .position = since { tally?.addResume(isKnown: false) }
-        let position = since == nil ? nil : self.position
+        let position = since == nil ? nil : log.position
         let known = mayMistake ? nil : known
         let result = read(path, .listen(known: known?.hash), at: position, for: request, in: &turn)
         if case .failed(let failure) = result { return failListener(path, failure, for: request, in: &turn) }
@@ -81,22 +81,22 @@ extension Database {
         let connection = request.connection
         let streams: ListenerTrie.Audience = saysPositions ? .numberedStreams : .streams
         let audience = connection.kind == .http ? streams : .changes
-        let steps = sessions[connection, default: SessionListens(request.principal, audience)]
-            .add(path, request: request.number)
-        move(steps, connection, in: &turn)
+        listeners.add(path, for: request, audience, &turn.outputs)
     }
 
     /// To the client a listener that failed does not exist, even if it had one there before.
     private func failListener(_ path: Path, _ failure: Failure, for request: Request, in turn: inout Turn) {
         let connection = request.connection
         endListener(path, of: connection, in: &turn)
-        dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
+        listeners.removeDependencies(ReadDependencies.Listener(connection: connection, name: .plain(path)))
         turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
     }
 
     /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
     func refusal(ofListener isKnown: (SessionListens) -> Bool, on connection: ConnectionID) -> Failure? {
-        guard let session = sessions[connection], session.count >= listenersMax, !isKnown(session) else { return nil }
+        guard let session = listeners.sessions[connection], session.count >= listenersMax, !isKnown(session) else {
+            return nil
+        }
         return .refused(
             status: StaticText("too_big"), "this connection has \(session.count) listeners, as many as it may have")
     }
@@ -105,7 +105,7 @@ extension Database {
     func refusal(
         ofQueryAt path: Path, _ name: ListenerForm.Name, on connection: ConnectionID
     ) -> Failure? {
-        guard let session = sessions[connection], session.queries[name] == nil else { return nil }
+        guard let session = listeners.sessions[connection], session.queries[name] == nil else { return nil }
         let count = session.queryCount(at: path)
         if count >= queriesOfPlaceMax {
             return .refused(
@@ -118,65 +118,20 @@ extension Database {
     }
 
     func endListener(_ path: Path, of connection: ConnectionID, request: Int64? = nil, in turn: inout Turn) {
-        if let steps = sessions[connection]?.remove(path, request: request) {
-            move(steps, connection, in: &turn)
-            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
-        }
-        forgetSession(of: connection)
-    }
-
-    /// Forgets a connection without listeners of which nothing is to be known. Event streams never say what their
-    /// clients have.
-    func forgetSession(of connection: ConnectionID) {
-        guard let session = sessions[connection], session.isEmpty else { return }
-        if session.ended.isEmpty || connection.kind == .http { sessions[connection] = nil }
+        listeners.remove(path, of: connection, request: request, &turn.outputs)
     }
 
     func disconnect(_ connection: ConnectionID, in turn: inout Turn) {
-        endListeners(of: connection)
+        listeners.removeAll(of: connection)
         endJobs(of: connection, in: &turn)
         // What is owed to a connection of another node may have the same number.
-        if ownedElsewhere != nil { return }
-        if owed[connection.raw] == nil {
-            forfeited.remove(connection.raw)
-            return
-        }
-        if !orphans.contains(connection.raw) { orphans.append(connection.raw) }
-        payOrphans(in: &turn)
-    }
-
-    private func endListeners(of connection: ConnectionID) {
-        guard let session = sessions.removeValue(forKey: connection) else { return }
-        for path in session.memberships { _ = listeners.leave(path, session.audience, loop: connection.loop) }
-        for query in session.queries.values { leave(query.live, query.form, loop: connection.loop) }
-        if dependencies.isEmpty { return }
-        for path in session.paths {
-            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
-        }
-        for name in session.queries.keys {
-            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .query(name)))
-        }
+        if ownedElsewhere == nil, onDisconnect.end(connection.raw) { payOrphans(in: &turn) }
     }
 
     /// Takes over who listens to another database of the same number, which is not used any more. Both must hold the
     /// same data.
     package func takeListeners(of other: Database) {
         listeners = other.listeners
-        sessions = other.sessions
-        dependencies = other.dependencies
-    }
-
-    func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {
-        guard let audience = sessions[connection]?.audience else { return }
-        for path in steps.leave {
-            if let group = listeners.leave(path, audience, loop: connection.loop) {
-                turn.outputs.append(.leave(group, connection))
-            }
-        }
-        for path in steps.join {
-            let group = listeners.join(path, audience, loop: connection.loop)
-            turn.outputs.append(.join(group, connection))
-        }
     }
 
     private enum ReadResult {

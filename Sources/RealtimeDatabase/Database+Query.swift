@@ -17,7 +17,7 @@ extension Database {
             if let known = turn.reads.value(at: path, query, as: sequence) {
                 found = known
             } else {
-                let live = listeners.query(query, at: path)
+                let live = listeners.trie.query(query, at: path)
                 if let asked = query.conditions {
                     found = try page(of: asked, query, at: path, found: live?.spare, now: turn.record.time)
                 } else {
@@ -64,7 +64,7 @@ extension Database {
                 turn.readBytes += value.bytes.count
                 turn.reads.keep(value, at: path, query, as: sequence)
             }
-            let known = sessions[connection]?.mayMistake(live, form) == true ? nil : known
+            let known = listeners.sessions[connection]?.mayMistake(live, form) == true ? nil : known
             switch known?.missing(of: value) ?? .everything {
             case .nothing: break
             case .everything:
@@ -72,11 +72,12 @@ extension Database {
             case .parts(let parts):
                 turn.outputs.append(.initialParts(connection, path, tag: form.tag, parts))
             }
-            join(QueryListener(live: live, form: form, asked: query, text: text), request, in: &turn)
+            listeners.add(
+                QueryListener(live: live, form: form, asked: query, text: text), for: request, &turn.outputs)
             let isUnindexed = !hasIndex(for: query, at: path)
             let reply: Reply =
                 if saysPosition {
-                    .listeningAt(position, recovered: false, unindexed: isUnindexed)
+                    .listeningAt(log.position, recovered: false, unindexed: isUnindexed)
                 } else {
                     isUnindexed ? .listeningUnindexed(needs: neededIndex(for: query, at: path)) : .listening
                 }
@@ -89,37 +90,7 @@ extension Database {
     }
 
     func endQueryListener(_ name: ListenerForm.Name, of connection: ConnectionID, in turn: inout Turn) {
-        dependencies.remove(ReadDependencies.Listener(connection: connection, name: .query(name)))
-        removeQueryListener(name, of: connection, in: &turn)
-    }
-
-    private func removeQueryListener(_ name: ListenerForm.Name, of connection: ConnectionID, in turn: inout Turn) {
-        guard let listener = sessions[connection]?.removeQuery(name) else { return }
-        forgetSession(of: connection)
-        if let group = leave(listener.live, listener.form, loop: connection.loop) {
-            turn.outputs.append(.leave(group, connection))
-        }
-    }
-
-    private func join(_ listener: QueryListener, _ request: Request, in turn: inout Turn) {
-        let (live, form, connection) = (listener.live, listener.form, request.connection)
-        if let old = sessions[connection]?.queries[form.name] {
-            if old.live === live, old.form == form {
-                sessions[connection]?.add(listener)
-                return
-            }
-            removeQueryListener(form.name, of: connection, in: &turn)
-        }
-        if live.isEmpty { listeners.add(live) }
-        let group = live.join(form, loop: connection.loop) { listeners.makeGroup() }
-        sessions[connection, default: SessionListens(request.principal)].add(listener)
-        turn.outputs.append(.join(group, connection))
-    }
-
-    @discardableResult
-    func leave(_ live: LiveQuery, _ form: ListenerForm, loop: Int) -> GroupID? {
-        defer { dropIfUnused(live) }
-        return live.leave(form, loop: loop)
+        listeners.remove(name, of: connection, &turn.outputs)
     }
 
     private func initialPush(of live: LiveQuery, _ form: ListenerForm, _ value: CanonicalJSON) -> QueryPush {
@@ -133,7 +104,7 @@ extension Database {
 
     /// The query as it is listened to already, or with a window of its own that nobody shares yet.
     private func liveQuery(_ query: Query, at path: Path, keepsOrder: Bool) throws(Failure) -> LiveQuery {
-        let live = listeners.query(query, at: path) ?? LiveQuery(path: path, query: query)
+        let live = listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if !live.isEmpty, live.window.keepsOrder || !keepsOrder { return live }
         if keepsOrder { live.window = QueryWindow(query, keepsOrder: true) }
         do throws(StorageError) { try fill(live) } catch { throw .unavailable(error) }

@@ -11,19 +11,19 @@ extension Database {
 
     /// Counts a read, or the start of a listener. Throws if it comes too soon.
     func count(_ measure: RateLimit.Measure, at path: Path, in turn: borrowing Turn) throws(Failure) {
-        if settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
+        if indexes.settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
         try take(charges(measure, at: path, by: turn.principal, turn.client), now: turn.record.time)
     }
 
     /// Counts what is written. Throws if it comes too soon.
     func countWrites(_ assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
-        if settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
+        if indexes.settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
         try take(charges(assignments, by: turn.principal, turn.client), now: turn.record.time)
     }
 
     /// Whether a read or a listener would be refused now. Counts nothing.
     func exceedsRate(_ measure: RateLimit.Measure, at path: Path, for request: Request, now: Int64) -> Bool {
-        if settings.rateLimits.isEmpty || request.principal.isAdministrator { return false }
+        if indexes.settings.rateLimits.isEmpty || request.principal.isAdministrator { return false }
         return rates.excess(charges(measure, at: path, by: request.principal, request.client), now: now) != nil
     }
 
@@ -56,7 +56,7 @@ extension Database {
         _ measure: RateLimit.Measure, at path: Path, by principal: Principal, _ client: UInt64
     ) -> [RateTable.Charge] {
         var charges: [RateTable.Charge] = []
-        for (number, limit) in settings.rateLimits.enumerated()
+        for (number, limit) in indexes.settings.rateLimits.enumerated()
         where limit.measure == measure && limit.pattern.concerns(path) {
             let key = Self.key(number, limit, path, principal, client)
             charges.append(RateTable.Charge(limit: limit, key: key, cost: 1))
@@ -68,7 +68,7 @@ extension Database {
         _ assignments: [Assignment], by principal: Principal, _ client: UInt64
     ) -> [RateTable.Charge] {
         var charges: [RateTable.Charge] = []
-        for (number, limit) in settings.rateLimits.enumerated()
+        for (number, limit) in indexes.settings.rateLimits.enumerated()
         where limit.measure == .write || limit.measure == .bytes {
             var known: [[UInt8]: Int] = [:]
             for assignment in assignments {

@@ -14,7 +14,7 @@ extension Database {
     /// A request may wait after this: the records that it needs are kept from now on (``keepsRecords``).
     package func historyNeeded(for request: Request, now: Int64) -> (path: Path, after: UInt64)? {
         guard case .listen(let path, _, .position(let since)?, nil) = request.operation,
-            epochs.contain(since, through: sequence)
+            log.contains(since)
         else { return nil }
         keepsRecords = true
         guard since.sequence < sequence, !isRecent(since),
@@ -24,8 +24,8 @@ extension Database {
     }
 
     private func isRecent(_ since: Position) -> Bool {
-        since.sequence >= recent.start && sequence - since.sequence <= Self.lookedAtMax
-            && recent.byteCount(after: since.sequence) <= Self.lookedAtBytesMax
+        since.sequence >= log.recentStart && sequence - since.sequence <= Self.lookedAtMax
+            && log.recordBytes(after: since.sequence) <= Self.lookedAtBytesMax
     }
 
     /// How a listener gets from what it has to what is now.
@@ -38,14 +38,14 @@ extension Database {
     func recovery(
         at path: Path, since: Position, _ found: MissedChanges.Found?, on connection: ConnectionID, in turn: inout Turn
     ) -> Recovery? {
-        guard epochs.contain(since, through: sequence), tornBy == nil else { return nil }
+        guard log.contains(since), tornBy == nil else { return nil }
         // A listener above has told the connection everything.
-        if connection.kind == .realtime, sessions[connection]?.covers(path) == true { return Recovery() }
+        if connection.kind == .realtime, listeners.sessions[connection]?.covers(path) == true { return Recovery() }
         let found = found ?? MissedChanges.Found(MissedChanges(after: since.sequence), path)
         do throws(StorageError) {
             if found.changes.through < sequence {
-                guard recent.start <= found.changes.through else { return nil }
-                for record in recent.after(found.changes.through) { try found.changes.take(record) }
+                guard log.recentStart <= found.changes.through else { return nil }
+                for record in log.records(after: found.changes.through) { try found.changes.take(record) }
                 try found.changes.take(turn.record)
             }
         } catch {
@@ -58,16 +58,6 @@ extension Database {
         else { return nil }
         if isNew { turn.readBytes += update.byteCount }
         return Recovery(update: update)
-    }
-
-    /// From now on a connection is told the position after each change.
-    func tellPositions(for request: Request, in turn: inout Turn) {
-        let connection = request.connection
-        guard connection.kind == .realtime, sessions[connection]?.audience != .positions else { return }
-        let memberships = sessions[connection]?.memberships ?? []
-        move(.init(leave: memberships), connection, in: &turn)
-        sessions[connection, default: SessionListens(request.principal)].audience = .positions
-        move(.init(join: memberships), connection, in: &turn)
     }
 
     /// The same request of a turn that did not reach the log: what its listener was to be told of may not have

@@ -17,9 +17,9 @@ extension Database {
         explainsDenials = explains
         setIndexes(program?.indexes ?? [], program?.settings ?? DatabaseSettings())
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
-        for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &turn) }
+        for connection in listeners.connections { judgeListeners(of: connection, in: &turn) }
         if turn.outputs.isEmpty { return }
-        pending.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
+        log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
     }
 
     /// Denials since the last call.
@@ -147,10 +147,10 @@ extension Database {
         let reads = Self.reads(of: path, query)
         for read in reads {
             if let places = try placesThatAllow(read, by: principal, now: now) {
-                return dependencies.set(listener, places)
+                return listeners.setDependencies(listener, places)
             }
         }
-        dependencies.remove(listener)
+        listeners.removeDependencies(listener)
         throw denial(of: reads[0], by: principal, now: now)
     }
 
@@ -204,29 +204,31 @@ extension Database {
     /// Ends the listeners that depend on what was just written, if the rules do not allow them any more. What was
     /// written is not told to them.
     func judgeListeners(concernedBy change: Change, in turn: inout Turn) {
-        if dependencies.isEmpty { return }
+        if listeners.dependencies.isEmpty { return }
         var concerned: Set<ReadDependencies.Listener> = []
-        if case .setChildren(of: let base, _) = change { concerned = dependencies.listeners(concernedBy: base) }
-        for assignment in change.assignmentsOneByOne {
-            concerned.formUnion(dependencies.listeners(concernedBy: assignment.target.path))
+        if case .setChildren(of: let base, _) = change {
+            concerned = listeners.dependencies.listeners(concernedBy: base)
         }
-        for listener in concerned.sorted(by: { $0.connection.raw < $1.connection.raw }) { judge(listener, in: &turn) }
+        for assignment in change.assignmentsOneByOne {
+            concerned.formUnion(listeners.dependencies.listeners(concernedBy: assignment.target.path))
+        }
+        for listener in concerned.sorted(by: <) { judge(listener, in: &turn) }
     }
 
     /// Ends those listeners of a connection that the rules do not allow (any more).
     func judgeListeners(of connection: ConnectionID, in turn: inout Turn) {
-        guard let session = sessions[connection] else { return }
+        guard let session = listeners.sessions[connection] else { return }
         for path in session.paths {
             judge(ReadDependencies.Listener(connection: connection, name: .plain(path)), in: &turn)
         }
-        for name in session.queries.keys {
+        for name in session.queries.keys.sorted() {
             judge(ReadDependencies.Listener(connection: connection, name: .query(name)), in: &turn)
         }
     }
 
     private func judge(_ listener: ReadDependencies.Listener, in turn: inout Turn) {
         let connection = listener.connection
-        guard let session = sessions[connection] else { return }
+        guard let session = listeners.sessions[connection] else { return }
         let path: Path
         let query: QueryListener?
         switch listener.name {

@@ -7,19 +7,8 @@ import HearthStorageErrors
 /// A request that needs such a scan waits for its end (``mustScan(for:now:)``), and so do the later requests of its
 /// connection. Meanwhile the query is in the trie like one that has listeners, so commits keep its scan up to date.
 extension Database {
-    struct ScanWaiter {
-        let live: LiveQuery
-        let request: Request
-    }
-
-    /// A request that has its scan, and the turn in which it uses it is yet to come.
-    struct ScanUse {
-        let request: Request
-        let live: LiveQuery
-    }
-
     /// Some query is being scanned.
-    package var isScanning: Bool { !scanning.isEmpty }
+    package var isScanning: Bool { listeners.scans.isScanning }
 
     /// Whether a request has to wait until the children of its node are visited. If so, ``scanSome(childrenMax:)``
     /// names its connection when that is done. What was found is kept until the request is processed or refused
@@ -29,7 +18,7 @@ extension Database {
             return false
         }
         observer?.park(request)
-        scanWaiters[request.connection] = ScanWaiter(live: live, request: request)
+        listeners.scans.wait(request, for: live)
         return true
     }
 
@@ -37,8 +26,8 @@ extension Database {
     ///
     /// - returns: the connections whose request does not have to wait for it any more.
     package func scanSome(childrenMax: Int = 200) -> [ConnectionID] {
-        guard let live = scanning.first, tornBy == nil else { return [] }
-        let first = observer.flatMap { _ in waiting(for: live).first.flatMap { scanWaiters[$0]?.request } }
+        guard let live = listeners.scans.current, tornBy == nil else { return [] }
+        let first = observer.flatMap { _ in listeners.scans.firstRequest(waitingFor: live) }
         observer?.beginStep()
         // The step counts for one of those who wait.
         defer { observer?.endStep(for: first) }
@@ -50,58 +39,29 @@ extension Database {
             // The requests will find out for themselves.
         }
         live.scan = nil
-        scanning.removeFirst()
-        scanned.append(live)
-        let connections = waiting(for: live)
-        for connection in connections {
-            if let waiter = scanWaiters.removeValue(forKey: connection) { keepScan(live, for: waiter.request) }
-        }
-        return connections
+        return listeners.scans.finishCurrent()
     }
 
     /// The request of a connection does not wait for its scan any more.
     package func endScan(for connection: ConnectionID) {
-        guard let live = scanWaiters.removeValue(forKey: connection)?.live else { return }
-        if !scanned.contains(where: { $0 === live }) { dropIfUnused(live) }
+        guard let live = listeners.scans.endWait(of: connection), !listeners.scans.hasFound(live) else { return }
+        listeners.dropIfUnused(live)
     }
 
     /// Lets go of what was found and no request has yet to use, but for what windows are filled up from.
     package func endScans() {
-        if scanned.isEmpty { return }
-        let used = Set(scanUses.values.map { ObjectIdentifier($0.live) })
-        let ended = scanned.filter { !used.contains(ObjectIdentifier($0)) }
-        scanned.removeAll { !used.contains(ObjectIdentifier($0)) }
-        for live in ended {
+        if listeners.scans.hasNothingFound { return }
+        for live in listeners.scans.takeUnused() {
             if live.query.limit == nil { live.spare = nil }
-            dropIfUnused(live)
+            listeners.dropIfUnused(live)
         }
     }
 
     /// A request was processed or refused, and with it what its connection has asked before.
     package func endScanUse(by request: Request) {
-        if scanned.isEmpty { return }
-        scanUses[ObjectIdentifier(request)] = nil
-        if case .disconnect = request.operation {
-            scanUses = scanUses.filter { $0.value.request.connection != request.connection }
-        }
+        if listeners.scans.hasNothingFound { return }
+        listeners.scans.endUse(by: request)
         endScans()
-    }
-
-    /// Keeps what a scan has found until the turn of the request, which may have to wait for room or for others:
-    /// without it, the turn would visit all children at once.
-    private func keepScan(_ live: LiveQuery, for request: Request) {
-        guard scanned.contains(where: { $0 === live }) else { return }
-        scanUses[ObjectIdentifier(request)] = ScanUse(request: request, live: live)
-    }
-
-    /// Takes a query out of the trie that nobody listens to or waits for.
-    func dropIfUnused(_ live: LiveQuery) {
-        guard live.isEmpty, waiting(for: live).isEmpty, !scanUses.values.contains(where: { $0.live === live }) else {
-            return
-        }
-        live.scan = nil
-        scanning.removeAll { $0 === live }
-        listeners.remove(live)
     }
 
     /// The places of a query's interval, from what was found if that is enough.
@@ -115,26 +75,21 @@ extension Database {
         guard live.scan == nil, live.query.limit != nil, live.spare?.isLow ?? true, mustScan(live.query, at: live.path)
         else { return }
         live.scan = QueryScan(live.query)
-        scanning.append(live)
+        listeners.scans.begin(live)
     }
 
     /// Memory was built anew.
     func restartScans() {
-        scanUses = [:]
-        for live in listeners.queries {
+        listeners.scans.restart()
+        for live in listeners.trie.queries {
             live.spare = nil
             if live.scan != nil { live.scan = QueryScan(live.query) }
         }
     }
 
-    private func waiting(for live: LiveQuery) -> [ConnectionID] {
-        if scanWaiters.isEmpty { return [] }
-        return scanWaiters.filter { $0.value.live === live }.keys.sorted { $0.raw < $1.raw }
-    }
-
     /// Whether all children have to be visited.
     func mustScan(_ query: Query, at path: Path) -> Bool {
-        !query.isInKeyOrder && !query.selectsNothing && plan(for: query, at: path) == nil
+        !query.isInKeyOrder && !query.selectsNothing && indexes.plan(for: query, at: path) == nil
     }
 
     private func observedScan(for request: Request, now: Int64) -> LiveQuery? {
@@ -159,10 +114,10 @@ extension Database {
             (try? mayRead(path, query, by: request.principal, now: now)) == true,
             !exceedsRate(measure, at: path, for: request, now: now)
         else { return nil }
-        let live = listeners.query(query, at: path) ?? LiveQuery(path: path, query: query)
+        let live = listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if live.scan != nil { return live }
         if live.spare != nil || !live.isEmpty && live.window.keepsOrder {
-            keepScan(live, for: request)
+            listeners.scans.keep(live, for: request)
             return nil
         }
         tally?.addUnindexed()
@@ -172,15 +127,14 @@ extension Database {
         } catch {
             return nil
         }
-        listeners.add(live)
+        listeners.observe(live)
         if scan.isDone {
             live.spare = scan
-            scanned.append(live)
-            keepScan(live, for: request)
+            listeners.scans.finishAtOnce(live, for: request)
             return nil
         }
         live.scan = scan
-        scanning.append(live)
+        listeners.scans.begin(live)
         return live
     }
 }

@@ -7,8 +7,8 @@ extension Database {
     func hasIndex(for query: Query, at path: Path) -> Bool {
         switch query.index {
         case .key, .priority: true
-        case .conditions(let asked): asked.isKeyOrder || plan(for: query, at: path) != nil
-        case .value, .child: query.selectsEverything || plan(for: query, at: path) != nil
+        case .conditions(let asked): asked.isKeyOrder || indexes.plan(for: query, at: path) != nil
+        case .value, .child: query.selectsEverything || indexes.plan(for: query, at: path) != nil
         }
     }
 
@@ -28,7 +28,7 @@ extension Database {
                     child.appendSegment(to: &segment)
                     try object.append(segment, value.part(child.value))
                 }
-            } else if query.limit != nil || found != nil || plan(for: query, at: path) != nil {
+            } else if query.limit != nil || found != nil || indexes.plan(for: query, at: path) != nil {
                 let places: [IndexPlace]
                 if let members, members.keepsOrder {
                     places = Array(members.members)
@@ -100,12 +100,12 @@ extension Database {
     ) throws(StorageError) -> [IndexPlace] {
         let direction: ScanDirection = query.limit?.side == .last ? .descending : .ascending
         let interval = query.interval(beyond: beyond)
-        if let plan = plan(for: query, at: path) {
+        if let plan = indexes.plan(for: query, at: path) {
             let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
             let bounds = plan.range.bounds(lower: interval.lower, upper: interval.upper)
             var places: [IndexPlace] = []
             guard bounds.lower.precedesBytewise(bounds.upper) else { return places }
-            try entries.scan(
+            try indexes.entries.scan(
                 from: prefix + bounds.lower, below: prefix + bounds.upper, direction
             ) { key in
                 places.append(plan.range.place(ofEntry: key[prefix.count...]))

@@ -2,41 +2,30 @@ import HearthJSONTree
 import HearthSecurityRules
 package import HearthStorageErrors
 
-/// Rows that are ready to be written to the store: everything up to `sequence`.
-package struct FrozenRows: Sendable {
-    package var sequence: UInt64
-    /// What ``Database/applied(_:)`` is told afterwards; nil when no row changed.
-    package var generation: UInt64?
-    package var changes: RowChanges
-    /// Large reads that want to see the store at exactly this point.
-    package var reads: [SnapshotRead]
-}
-
 extension Database {
     // MARK: Applying after the log
 
     /// Bytes of memory in rows that changed and are not frozen yet.
-    package var changedBytes: Int { rows.changedBytes + entries.changedBytes + outbox.byteCount }
+    package var changedBytes: Int { rows.changedBytes + indexes.entries.changedBytes + outbox.byteCount }
 
     /// Bytes of memory in rows that changed and that the store does not have yet.
-    package var unappliedBytes: Int { frozenBytes.reduce(changedBytes) { $0 + $1.bytes } }
+    package var unappliedBytes: Int { changedBytes + tree.unappliedBytes }
 
     /// Rows and index entries that changed and are not frozen yet: freezing takes time in proportion to them.
-    package var changedCount: Int { rows.changed.count + entries.changedCount }
+    package var changedCount: Int { rows.changed.count + indexes.entries.changedCount }
 
     /// There is something to freeze.
-    package var hasChanges: Bool { changedBytes > 0 || !owedChanged.isEmpty || catalogChanged }
+    package var hasChanges: Bool { changedBytes > 0 || onDisconnect.hasChanges || indexes.isCatalogChanged }
 
     /// Nobody listens or is owed a write, nothing waits to be said or will expire, and the store has everything.
     package var isAtRest: Bool {
-        guard sessions.isEmpty, listenCount == 0, largeReads.isEmpty, scanWaiters.isEmpty, scanning.isEmpty,
-            scanned.isEmpty, pending.isEmpty, claims.isEmpty, telling == nil, tornBy == nil, refusal == nil
+        guard listeners.sessions.isEmpty, listeners.scans.isEmpty, largeReads.isEmpty, log.isEmpty,
+            workers.claims.isEmpty, telling == nil, tornBy == nil, refusal == nil
         else { return false }
-        guard owed.isEmpty, orphans.isEmpty, paid.isEmpty, forfeited.isEmpty, frozen.isEmpty, !hasChanges else {
+        guard onDisconnect.isAtRest, tree.hasNothingFrozen, !hasChanges, !isCounting, indexes.nextExpiry == .max else {
             return false
         }
-        guard !isCounting, nextExpiry == .max else { return false }
-        return durableSequence == sequence && !isBuildingIndex && droppedIndexes.isEmpty && sweepableLater == nil
+        return durableSequence == sequence && !isBuildingIndex && indexes.isSwept
             && rows.trimBacklog == 0
     }
 
@@ -47,50 +36,34 @@ extension Database {
             return
         }
         var changes = rowChanges
-        changes.entries = entries.freeze(generation)
-        if catalogChanged {
-            changes.indexCatalog = catalog.stored
-            sweepableLater = (Set(catalog.dropped), generation)
-        }
-        catalogChanged = false
-        changes.outbox = outbox.rows
-        outbox = OutboxChanges()
-        for connection in owedChanged { changes.owed[connection] = owed[connection] ?? OwedWrites() }
-        owedChanged = []
-        frozenBytes.append((generation, bytes))
-        frozen.append(FrozenRows(sequence: sequence, generation: generation, changes: changes, reads: []))
+        indexes.freeze(generation, into: &changes)
+        changes.outbox = outbox.freeze()
+        changes.owed = onDisconnect.takeChanges()
+        tree.append(FrozenRows(sequence: sequence, generation: generation, changes: changes, reads: []), bytes: bytes)
     }
 
     func freeze(for read: SnapshotRead) throws(StorageError) {
         try freeze()
-        if frozen.last?.sequence == sequence {
-            frozen[frozen.count - 1].reads.append(read)
-        } else {
-            // Nothing changed since the last freeze, which may still be under way: the read takes its turn after it.
-            frozen.append(FrozenRows(sequence: sequence, generation: nil, changes: RowChanges(), reads: [read]))
-        }
+        tree.append(read, sequence: sequence)
     }
 
     /// The next rows to write to the store, once the log has everything up to them: the store never runs ahead of the
     /// log. Those that large reads wait for come after ``takeReady()`` has told of the reads, which is when the log has
     /// their whole turn.
     package func takeFrozen() -> FrozenRows? {
-        guard let first = frozen.first, first.sequence <= durableSequence else { return nil }
-        for read in first.reads where pending.all.contains(where: { $0.outputs.contains { $0.isStream(of: read) } }) {
+        guard let first = tree.nextFrozen, first.sequence <= durableSequence else { return nil }
+        for read in first.reads
+        where log.waitingTurns.contains(where: { $0.outputs.contains { $0.isStream(of: read) } }) {
             return nil
         }
-        return frozen.removeFirst()
+        tree.removeNextFrozen()
+        return first
     }
 
     /// The store now holds the rows of this generation and all before.
     package func applied(_ generation: UInt64) {
-        rows.applied(generation)
-        entries.applied(generation)
-        frozenBytes.removeAll { $0.generation <= generation }
-        if let later = sweepableLater, later.generation <= generation {
-            sweepable = later.numbers
-            sweepableLater = nil
-        }
+        tree.applied(generation)
+        indexes.applied(generation)
     }
 
     // MARK: Recovery
@@ -98,30 +71,20 @@ extension Database {
     /// Applies operations that the log has and the store has not, in order: at start, and after a failed commit.
     package func replay(_ operations: some Sequence<LogRecord.Operation>) throws(StorageError) {
         for operation in operations where operation.sequence > sequence {
-            // What the catalog says may be older than a time when the settings did not ask for it.
-            if indexTrie.hasUniques { catalog.forgetProofs() }
-            if case .change(let change) = operation.content {
-                forgetTotals(unlessKeptBy: change)
+            indexes.willReplay(operation.content, in: rows)
+            switch operation.content {
+            case .change(let change):
                 do throws(Failure) {
                     try apply(change)
                 } catch .unavailable(let error) {
                     throw error
                 } catch {}
-            } else {
-                takeOwed(operation.content)
+            case .outbox(let change): outbox.take(change, as: operation.sequence)
+            case .owe, .cancelOwed: onDisconnect.take(operation.content)
             }
-            sequence = operation.sequence
+            log.advance(to: operation.sequence)
         }
-        pending.committed(through: sequence)
-        recent.forget(after: sequence)
-        recent.removeAll(through: sequence)
-    }
-
-    /// Totals may be older than a time when the settings did not ask for them. An operation brings them along if they
-    /// were kept when it was made.
-    func forgetTotals(unlessKeptBy change: Change) {
-        guard catalog.counters.contains(where: { $0.definition.pattern.concerns(change.base) }) else { return }
-        if !keepsTotals(change.assignments) { catalog.forgetTotals() }
+        log.recovered()
     }
 
     /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose
@@ -134,27 +97,17 @@ extension Database {
     ) throws(StorageError) {
         refusal = error
         decision?.end()
-        rows = TreeRows(store: rows.store.base, residentBytesMax: rows.residentBytesMax, packing: rows.packing)
-        frozen = []
-        frozenBytes = []
-        tornBy = nil
-        sequence = storeSequence
-        entries = IndexEntries(store: rows.store.base)
-        outbox = OutboxChanges()
-        indexBuild = nil
-        counterBuild = nil
-        queueBuild = nil
-        childCounts = ChildCounts()
+        tree.rebuild()
+        log.restart(at: storeSequence)
+        outbox.forgetChanges()
         try load()
         try replay(operations)
-        freshEvents.removeAll { $0.sequence > durableSequence }
-        // What was paid by turns that are lost is owed again.
-        orphans = paid.filter { $0.sequence > durableSequence }.map(\.connection) + orphans
-        paid = []
+        outbox.lose(after: durableSequence)
+        onDisconnect.lose(after: durableSequence)
         try refillWindows()
         // A commit that is lost has told nobody anything; one that is kept goes on telling.
         if let sequence = telling?.sequence, sequence > durableSequence { telling = nil } else { telling?.interrupt() }
-        let lost = pending.takeLost()
+        let lost = log.takeLost()
         // The lost turns have moved members between groups; running them again moves the members on from there.
         var outputs = lost.flatMap { $0.outputs.filter(\.changesMembership) }
         // Requests of the lost turns are run again, and answered then.
@@ -162,23 +115,23 @@ extension Database {
             lost.flatMap(\.requests).map {
                 TransactionTurns.Waiting(connection: $0.connection, number: $0.number)
             })
-        claims.remove { again.contains(TransactionTurns.Waiting(connection: $0.connection, number: $0.number)) }
-        claims.lookAgain()
+        workers.claims.remove { again.contains(TransactionTurns.Waiting(connection: $0.connection, number: $0.number)) }
+        workers.claims.lookAgain()
         outputs += transactions.end().filter { !again.contains($0) }.map(\.output)
         // The data that listeners were allowed by may be other data now.
         var judging = Turn(
-            record: LogRecord(firstSequence: sequence + 1, time: (lost.last ?? pending.last)?.now ?? 0), outputs: [])
-        for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &judging) }
+            record: LogRecord(firstSequence: sequence + 1, time: (lost.last ?? log.last)?.now ?? 0), outputs: [])
+        for connection in listeners.connections { judgeListeners(of: connection, in: &judging) }
         outputs += judging.outputs
         if lost.isEmpty, !outputs.isEmpty {
-            pending.append(
+            log.append(
                 WaitingTurn(requests: [], now: judging.record.time, sequence: sequence, outputs: outputs))
         }
         for waiting in lost {
             var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: waiting.now), outputs: outputs)
             let requests = waiting.requests.map(beginningAnew)
             for request in requests { run(request, in: &turn) }
-            pending.append(
+            log.append(
                 WaitingTurn(
                     requests: requests, now: waiting.now, sequence: sequence, outputs: turn.outputs,
                     readBytes: turn.readBytes))

@@ -46,7 +46,7 @@ extension Database {
 
     private func say(_ answers: [TransactionTurns.Waiting], now: Int64) {
         if answers.isEmpty { return }
-        pending.append(
+        log.append(
             WaitingTurn(requests: [], now: now, sequence: sequence, outputs: answers.map(\.output)))
     }
 }

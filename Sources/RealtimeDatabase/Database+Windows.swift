@@ -7,13 +7,13 @@ extension Database {
     /// The places with queries that assignments concern, which are not applied yet.
     /// - parameter children: those of a ``Change/setChildren(of:_:)``.
     func concernedPlaces(by change: Change, _ children: PreparedRows? = nil) throws(Failure) -> [ConcernedPlace] {
-        if listeners.queriesCount == 0 { return [] }
+        if listeners.trie.queriesCount == 0 { return [] }
         var concerned: [ConcernedPlace] = []
         var indices: [ObjectIdentifier: Int] = [:]
         if case .setChildren(of: let base, _) = change {
             // Queries at the place, and at and below its children, are told what they select now.
-            listeners.forEachPlaceOfQueries(concernedBy: base) { place, child in
-                let queries = Array(place.queries.values)
+            listeners.trie.forEachPlaceOfQueries(concernedBy: base) { place, child in
+                let queries = place.queries.values.sorted { $0.serial < $1.serial }
                 let path = queries[0].path
                 if child == nil, path != base {
                     let written = path.prefix(bytes: path.segmentEnd(from: base.encoded.count))
@@ -30,12 +30,12 @@ extension Database {
         }
         for assignment in change.assignmentsOneByOne {
             let path = assignment.target.path
-            listeners.forEachPlaceOfQueries(concernedBy: path) { place, child in
+            listeners.trie.forEachPlaceOfQueries(concernedBy: path) { place, child in
                 // What a query selects has no priority of its own.
                 if child == nil, assignment.target.isPriority { return }
                 let index = indices[ObjectIdentifier(place)] ?? concerned.count
                 if index == concerned.count {
-                    let queries = Array(place.queries.values)
+                    let queries = place.queries.values.sorted { $0.serial < $1.serial }
                     indices[ObjectIdentifier(place)] = index
                     concerned.append(ConcernedPlace(path: queries[0].path, queries: queries))
                 }
@@ -88,7 +88,7 @@ extension Database {
                 }
             } catch {
                 // Memory has the commit and the windows have not.
-                tornBy = error
+                tree.tear(by: error)
                 throw .unavailable(error)
             }
             for live in place.queries {
@@ -111,7 +111,7 @@ extension Database {
         guard tornBy == nil, telling != nil else { return }
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         try? tellOn(in: &turn)
-        pending.append(
+        log.append(
             WaitingTurn(
                 requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
     }
@@ -204,7 +204,7 @@ extension Database {
             }
         } catch {
             // Memory has the commit and the window perhaps half of it.
-            tornBy = error
+            tree.tear(by: error)
             throw .unavailable(error)
         }
         let value = try selection(of: live, in: reads)
@@ -376,8 +376,10 @@ extension Database {
     private func endListeners(of queries: [LiveQuery], in turn: inout Turn) {
         if queries.isEmpty { return }
         let ending = Set(queries.map(ObjectIdentifier.init))
-        for (connection, session) in sessions.sorted(by: { $0.key.raw < $1.key.raw }) {
-            for listener in session.queries.values where ending.contains(ObjectIdentifier(listener.live)) {
+        for connection in listeners.connections {
+            let queries = listeners.sessions[connection]?.queries ?? [:]
+            for (_, listener) in queries.sorted(by: { $0.key < $1.key })
+            where ending.contains(ObjectIdentifier(listener.live)) {
                 endQueryListener(listener.form.name, of: connection, in: &turn)
                 turn.outputs.append(
                     .revoked(connection, listener.live.path, listener.revoked, because: StaticText("too_big")))
@@ -388,6 +390,6 @@ extension Database {
     /// Makes all windows what the tree says, after memory was built anew.
     func refillWindows() throws(StorageError) {
         restartScans()
-        for live in listeners.queries where !live.isEmpty { try fill(live) }
+        for live in listeners.trie.queries where !live.isEmpty { try fill(live) }
     }
 }

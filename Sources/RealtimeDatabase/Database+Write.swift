@@ -42,10 +42,10 @@ extension Database {
             return assignments.first { $0.target == target }?.value ?? stored
         }
         try checkUnique([assignment], value.rows)
-        if listeners.isEmpty, triggers.isEmpty {
+        if listeners.trie.isEmpty, outbox.triggers.isEmpty {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
-            sequence += 1
+            log.advance()
         } else {
             try commit(.set(assignment), value.rows, in: &turn)
         }
@@ -102,19 +102,19 @@ extension Database {
 
     /// Whether no setting asks what each of the children of a place is before they are written.
     private func isIndifferent(toChildrenOf base: Path, by principal: Principal) -> Bool {
-        let isLimited = !principal.isAdministrator && settings.rateLimits.contains { $0.pattern.concerns(base) }
-        return !isLimited && !catalog.queues.contains { $0.definition.pattern.concerns(base) }
-            && !catalog.counters.contains { $0.definition.pattern.concerns(base) }
+        let isLimited = !principal.isAdministrator && indexes.settings.rateLimits.contains { $0.pattern.concerns(base) }
+        return !isLimited && !indexes.catalog.queues.contains { $0.definition.pattern.concerns(base) }
+            && !indexes.catalog.counters.contains { $0.definition.pattern.concerns(base) }
     }
 
     /// Whether children of a place can come into the tree as text: nothing has to be kept up for each of them, and no
     /// query without a limit has to be told of each.
     private func mayAttach(childrenOf base: Path) -> Bool {
-        rows.canAttach && !indexTrie.hasCollections(atOrBelow: base)
-            && !settings.childLimits.contains { $0.pattern.concerns(base) }
-            && !catalog.expiries.contains { $0.definition.pattern.concerns(base) }
-            && !catalog.queues.contains { $0.definition.pattern.concerns(base) }
-            && listeners.queries(at: base).allSatisfy { $0.query.limit != nil }
+        rows.canAttach && !indexes.trie.hasCollections(atOrBelow: base)
+            && !indexes.settings.childLimits.contains { $0.pattern.concerns(base) }
+            && !indexes.catalog.expiries.contains { $0.definition.pattern.concerns(base) }
+            && !indexes.catalog.queues.contains { $0.definition.pattern.concerns(base) }
+            && listeners.trie.queries(at: base).allSatisfy { $0.query.limit != nil }
     }
 
     /// What a write is answered with that asks what it has stored. An increment tells what was there, so who may not
@@ -141,10 +141,10 @@ extension Database {
 
     /// Performs a change, and writes it into the turn's record.
     func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
-        let events = triggers.isEmpty ? [] : try events(of: change, in: turn)
+        let events = outbox.triggers.isEmpty ? [] : try events(of: change, in: turn)
         try perform(change, rows, in: &turn)
         turn.record.append(change, uid: turn.principal.uid)
-        sequence += 1
+        log.advance()
         append(events: events, to: &turn)
     }
 
@@ -164,7 +164,7 @@ extension Database {
         try apply(change, rows)
         judgeListeners(concernedBy: change, in: &turn)
         let outputs = turn.outputs.count
-        push(change, at: epochs.position(sequence + 1), in: &turn)
+        push(change, at: log.nextPosition, in: &turn)
         do throws(Failure) {
             var telling = Telling(
                 try concernedQueries(at: places), isSet: change.isSet, sequence: sequence + 1)
@@ -200,9 +200,11 @@ extension Database {
         decision?.note([concerned])
         do throws(StorageError) {
             try freeze()
-            try keepingIndexes(concerned) { () throws(StorageError) in try rows.attach(prepared, childrenOf: base) }
+            try indexes.keeping(concerned, in: rows) { () throws(StorageError) in
+                try rows.attach(prepared, childrenOf: base)
+            }
         } catch {
-            tornBy = error
+            tree.tear(by: error)
             throw .unavailable(error)
         }
     }
@@ -220,15 +222,15 @@ extension Database {
                 let assignment = assignments[large]
                 let isPrepared = prepared?.value.isSameText(as: assignment.value) == true
                 let made = isPrepared ? prepared : nil
-                let entries = preparedEntries(for: assignment, made)
-                try keepingIndexes(assignment, entries) { () throws(StorageError) in
+                let entries = indexes.preparedEntries(for: assignment, made)
+                try indexes.keeping(assignment, entries, in: rows) { () throws(StorageError) in
                     try rows.attach(
                         made ?? PreparedRows(assignment.value, rows.packing), entries, at: assignment.target.path)
                 }
             }
             for (index, assignment) in assignments.enumerated() where index != large { try change(assignment) }
         } catch {
-            tornBy = error
+            tree.tear(by: error)
             throw .unavailable(error)
         }
     }
@@ -239,13 +241,13 @@ extension Database {
         do throws(StorageError) {
             try change(assignment)
         } catch {
-            tornBy = error
+            tree.tear(by: error)
             throw .unavailable(error)
         }
     }
 
     private func change(_ assignment: Assignment) throws(StorageError) {
-        try keepingIndexes(assignment) { () throws(StorageError) in
+        try indexes.keeping(assignment, in: rows) { () throws(StorageError) in
             if assignment.target.isPriority {
                 _ = try rows.setPriority(assignment.value, at: assignment.target.path)
             } else {
@@ -281,13 +283,13 @@ extension Database {
     }
 
     private func push(_ change: Change, at position: Position, in turn: inout Turn) {
-        for delivery in listeners.deliveries(of: change) {
+        for delivery in listeners.trie.deliveries(of: change) {
             if !delivery.plain.isEmpty { turn.outputs.append(.push(delivery.change, at: nil, to: delivery.plain)) }
             if !delivery.positioned.isEmpty {
                 turn.outputs.append(.push(delivery.change, at: position, to: delivery.positioned))
             }
         }
-        for (push, group) in listeners.streamPushes(of: change, at: position) {
+        for (push, group) in listeners.trie.streamPushes(of: change, at: position) {
             turn.outputs.append(.pushQuery(push, to: group))
         }
     }

@@ -42,6 +42,21 @@ struct EventLoopTests {
         #expect(try order.next(2) == [1, 2])
     }
 
+    @Test("does at the end of a turn what its work asked for, in order, and then what that asks for")
+    func endOfTurn() throws {
+        let loop = try TestLoop()
+        let order = Channel<Int>()
+        try loop.run { loop in
+            loop.atEndOfTurn {
+                order.put(2)
+                loop.atEndOfTurn { order.put(4) }
+            }
+            loop.atEndOfTurn { order.put(3) }
+            order.put(1)
+        }
+        #expect(try order.next(4) == [1, 2, 3, 4])
+    }
+
     @Test("runs all work it took and refuses the rest when it ends")
     func losesNoWork() throws {
         for _ in 0..<5 {

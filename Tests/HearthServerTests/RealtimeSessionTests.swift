@@ -117,18 +117,18 @@ struct RealtimeSessionTests {
                     id: 1, connection: connection, number: number, path: .root, purpose: .get, sequence: 0),
                 SnapshotLimits())
         }
-        var reads = LargeReads()
+        var reads = LargeReads<SnapshotStream, [UInt8]>()
         let (first, second) = (stream(1), stream(2))
         reads.append(first)
         reads.hold([1, 2])
         reads.append(second)
         reads.hold([3])
         reads.fail(second, .busy("x"))
-        #expect(reads.current === first && reads.failure == nil && reads.heldBytes == 3)
+        #expect(reads.current === first && reads.failure == nil && reads.heldCount == 3)
         #expect(reads.endFirst() == [1, 2])
-        #expect(reads.current === second && reads.failure == .busy("x") && reads.heldBytes == 1)
+        #expect(reads.current === second && reads.failure == .busy("x") && reads.heldCount == 1)
         #expect(reads.endFirst() == [3])
-        #expect(reads.isEmpty && reads.heldBytes == 0 && reads.endFirst().isEmpty)
+        #expect(reads.isEmpty && reads.heldCount == 0 && reads.endFirst().isEmpty)
     }
 
     @Test("a client that only receives stays connected, a silent one is closed")

@@ -28,7 +28,7 @@ struct DatabaseDisconnectTests {
         bench.process(.disconnect)
         #expect(bench.commit() == ["push /p p/a/on false, p/b null to 1"])
         #expect(try Self.tree(bench) == #"{"p":{"a":{"on":false}},"r":2}"#)
-        #expect(bench.database.owed.isEmpty && bench.log.last?.count == 2)
+        #expect(bench.database.onDisconnect.registered.isEmpty && bench.log.last?.count == 2)
         // Once is enough.
         bench.process(.set("p/a/on", "true"), .disconnect)
         #expect(bench.commit() == ["push p/a/on true to 1", "9 done"])
@@ -75,7 +75,7 @@ struct DatabaseDisconnectTests {
         bench.process(try Self.onDisconnect(("c", "3")), .disconnect)
         #expect(try Self.tree(bench) == #"{"c":3}"#)
         _ = bench.commit()
-        #expect(bench.database.forfeited.isEmpty)
+        #expect(bench.database.onDisconnect.forfeited.isEmpty)
         #expect(try Self.tree(.reopened(MemoryRowStore(), sequence: 0, log: bench.log)) == #"{"c":3}"#)
     }
 
@@ -92,7 +92,7 @@ struct DatabaseDisconnectTests {
         bench.process(try Self.onDisconnect(("c", "3")), .disconnect, by: Self.reader)
         _ = bench.commit()
         #expect(try Self.tree(bench) == #"{"c":3}"#)
-        #expect(bench.database.owed.isEmpty && bench.database.forfeited.isEmpty)
+        #expect(bench.database.onDisconnect.registered.isEmpty && bench.database.onDisconnect.forfeited.isEmpty)
         #expect(try Self.tree(.reopened(MemoryRowStore(), sequence: 0, log: bench.log)) == #"{"c":3}"#)
     }
 
@@ -201,7 +201,7 @@ struct DatabaseDisconnectTests {
             bench.database.accept()
             bench.process()
             #expect(bench.commit() == ["push a 1 to 1"], "\(wasRefused)")
-            #expect(!bench.database.hasOrphans && bench.database.paid.isEmpty)
+            #expect(!bench.database.hasOrphans && bench.database.onDisconnect.registered.isEmpty)
         }
     }
 

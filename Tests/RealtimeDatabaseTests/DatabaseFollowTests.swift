@@ -44,7 +44,9 @@ struct DatabaseFollowTests {
             owner.process(step.isMultiple(of: 40) ? .disconnect : operation)
             let told = owner.commit().filter { $0.hasPrefix("push") }
             #expect(try Self.follow(owner, from: before, &follower) == told, "seed \(seed), step \(step)")
-            #expect(follower.database.owed == owner.database.owed, "seed \(seed), step \(step)")
+            #expect(
+                follower.database.onDisconnect.registered == owner.database.onDisconnect.registered,
+                "seed \(seed), step \(step)")
         }
         #expect(try follower.database.rows.read(.root) == owner.database.rows.read(.root))
         #expect(follower.database.sequence == owner.database.sequence)
@@ -73,13 +75,13 @@ struct DatabaseFollowTests {
         follower.process(.set("a", "1"), .onDisconnect([entry]), .cancelOnDisconnect(""), .forfeit, .disconnect)
         #expect(follower.takeReady() == ["1 \(refusal)", "2 \(refusal)", "3 done"])
         #expect(follower.log.count == 1)
-        #expect(follower.database.owed == owner.database.owed)
+        #expect(follower.database.onDisconnect.registered == owner.database.onDisconnect.registered)
         // It takes the writes over, and with them what is owed.
         follower.database.ownedElsewhere = nil
         follower.database.orphanAll()
         follower.process()
         #expect(try follower.database.rows.read("gone") == "true")
-        #expect(follower.database.owed.isEmpty)
+        #expect(follower.database.onDisconnect.registered.isEmpty)
     }
 }
 

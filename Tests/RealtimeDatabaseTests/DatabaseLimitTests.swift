@@ -52,8 +52,8 @@ struct DatabaseLimitTests {
         // The refused one gets nothing, and others have listeners of their own.
         let other = ConnectionID(loop: 0, kind: .realtime, serial: 2)
         _ = database.process(Self.requests([listen("c")], by: other), now: 0)
-        #expect(database.sessions[other]?.count == 1)
-        #expect(database.sessions[Self.connection]?.memberships == ["a", "c"])
+        #expect(database.listeners.sessions[other]?.count == 1)
+        #expect(database.listeners.sessions[Self.connection]?.memberships == ["a", "c"])
     }
 
     @Test("a value of very many members comes into the tree as text, as one of very many bytes does")

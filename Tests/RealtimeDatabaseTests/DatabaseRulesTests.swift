@@ -125,7 +125,7 @@ struct DatabaseRulesTests {
         let kept = try bench.log.filter { $0.lastSequence <= sequence }.flatMap { try $0.operations() }
         try bench.database.refuse(because: .full, storeSequence: 0, replaying: kept)
         #expect(bench.takeReady().contains { $0.hasPrefix("revoke /rooms/r") || $0.hasSuffix("Permission denied") })
-        #expect(bench.database.sessions.isEmpty)
+        #expect(bench.database.listeners.sessions.isEmpty)
     }
 
     @Test("ends a listener with the change that forbids it, which it does not hear of")
@@ -136,7 +136,7 @@ struct DatabaseRulesTests {
         let query = try Query(index: .key, limit: QueryLimit(.last, 1))
         bench.process(.listenQuery("rooms/r", query, .tagged(4)), by: Self.reader, as: try Self.user("a"))
         _ = bench.commit()
-        #expect(!bench.database.dependencies.isEmpty)
+        #expect(!bench.database.listeners.dependencies.isEmpty)
         bench.process(.set("rooms/r/members/b", "null"), as: .administrator)
         #expect(bench.commit().last == "4 done")
         bench.process(.set("rooms/r/members/a", "null"), as: .administrator)
@@ -144,7 +144,9 @@ struct DatabaseRulesTests {
         #expect(told.count == 5 && told.last == "5 done")
         #expect(told.filter { $0.hasPrefix("revoke") } == ["revoke /rooms/r of 2", "revoke /rooms/r of 2"])
         #expect(!told.contains { $0.hasPrefix("push") })
-        #expect(bench.database.dependencies.isEmpty && bench.database.sessions.values.allSatisfy(\.isEmpty))
+        #expect(
+            bench.database.listeners.dependencies.isEmpty
+                && bench.database.listeners.sessions.values.allSatisfy(\.isEmpty))
         bench.process(.set("rooms/r/n/text", "\"new\""), as: .administrator)
         #expect(bench.commit() == ["6 done"])
     }
@@ -180,7 +182,7 @@ struct DatabaseRulesTests {
         bench.process(.set("rooms/r/members/b", "null"), as: .administrator)
         for uid in ["b", "c"] { bench.process(listen, by: Self.reader, as: try Self.user(uid)) }
         #expect(bench.commit() == ["4 done", "5 Permission denied", "6 Permission denied"])
-        #expect(bench.database.sessions.isEmpty && bench.database.dependencies.isEmpty)
+        #expect(bench.database.listeners.sessions.isEmpty && bench.database.listeners.dependencies.isEmpty)
         // Who was shut out for a while is told what is there now.
         bench.process(.set("rooms/r/members/b", "true"), as: .administrator)
         bench.process(listen, by: Self.reader, as: try Self.user("b"))
@@ -220,6 +222,29 @@ struct DatabaseRulesTests {
         bench.process(.disconnect, as: .nobody)
         _ = bench.commit()
         #expect(try bench.database.rows.read(.root) == #"{"counter":7}"#)
+    }
+
+    @Test("ends the listeners of a connection in one order, whatever names they have")
+    func revocationOrder() throws {
+        for _ in 0..<3 {
+            var bench = try Self.bench(#"{"rooms":{"r":{"members":{"a":true},"n":1}}}"#)
+            let query = try Query(index: .key, limit: QueryLimit(.last, 1))
+            let forms = (1...20).shuffled().map { ListenerForm.events(tag: $0, .child) }
+            for form in forms {
+                bench.process(.listenQuery("rooms/r", query, form), by: Self.reader, as: try Self.user("a"))
+            }
+            bench.process(.listen("rooms/r", known: nil), by: Self.reader, as: try Self.user("a"))
+            _ = bench.commit()
+            let set = Operation.set("rooms/r/members/a", "null")
+            var names: [String] = []
+            let request = Request(
+                connection: Self.reader, number: 100, principal: .administrator, operation: set, client: 0)
+            let record = try #require(bench.database.process([request], now: 1000))
+            bench.database.committed(through: record.lastSequence)
+            for case .revoked(_, _, let listener, _) in bench.database.takeReady() { names.append("\(listener)") }
+            #expect(names == ["plain"] + (1...20).map { "events(tag: \($0))" })
+            #expect(bench.database.listeners.dependencies.isEmpty)
+        }
     }
 
     @Test("says why, if it is to")

@@ -8,7 +8,8 @@ import Testing
 /// Sessions with random operations on a database whose threads, log and store delay, fail and come back: the production
 /// scheduler runs it, every answer is compared with a model, every listener with what is durable.
 ///
-/// `HEARTH_SEED=N` runs one seed alone, with and without faults.
+/// `HEARTH_SEED=N` runs one seed alone, with and without faults. `HEARTH_SIMULATION_SECONDS=N` goes on with further seeds
+/// for so long, and prints what they did.
 @Suite("a simulated database")
 struct DatabaseSimulationTests {
     enum Step {
@@ -21,6 +22,10 @@ struct DatabaseSimulationTests {
         case commit(Int, SimulatedLog.Outcome)
         case store(SimulatedHost.StoreOutcome)
         case prepare
+        /// A large message is parsed, or it is known who a client is.
+        case finishBeside
+        /// A client takes nothing that is sent, or goes on.
+        case writable(UInt64, Bool)
         case tick
         /// The event loops are behind, or not any more.
         case backlog(isFull: Bool)
@@ -28,7 +33,7 @@ struct DatabaseSimulationTests {
         case failReads(after: Int)
         case healReads
         case log(isReadable: Bool)
-        case crash(keeping: Int, writing: Bool)
+        case crash(keeping: Int, SimulatedHost.StoreAtCrash)
     }
 
     /// One run.
@@ -53,6 +58,8 @@ struct DatabaseSimulationTests {
             sizes.limits.turnTimeMax = [.microseconds(2), .milliseconds(2)].randomElement(using: &random) ?? .zero
             sizes.limits.stepTimeMax = sizes.limits.turnTimeMax / 2
             sizes.limits.changedRowsMax = [3, 8192].randomElement(using: &random) ?? 0
+            sizes.requestsMax = [2, 6, 1024].randomElement(using: &random) ?? 0
+            sizes.parsedBesideBytesMin = [60, 300, .max].randomElement(using: &random) ?? 0
             sizes.limits.scannedPerStepMax = 2
             sizes.limits.applyIntervalTicks = 2
             sizes.limits.idleMillisecondsMax = [0, 50].randomElement(using: &random) ?? 0
@@ -83,12 +90,15 @@ struct DatabaseSimulationTests {
             case .commit(let count, let outcome): host.commit(count, outcome)
             case .store(let outcome): host.store(outcome)
             case .prepare: host.prepare()
+            case .finishBeside: host.finishBeside()
+            case .writable(let seed, let isWritable):
+                if let connection = client(seed) { host.setWritable(connection, isWritable) }
             case .tick: host.tick()
             case .backlog(let isFull): host.setBacklog(isFull: isFull)
             case .failReads(let count): host.readsLeft = count
             case .healReads: host.readsLeft = nil
             case .log(let isReadable): host.log.isReadable = isReadable
-            case .crash(let count, let writing): host.crash(keeping: count, writing: writing)
+            case .crash(let count, let rows): host.crash(keeping: count, rows)
             }
         }
 
@@ -103,18 +113,19 @@ struct DatabaseSimulationTests {
             generator.reseed(seed)
             for _ in 0..<Int.random(in: 1...5, using: &random) {
                 guard let connection = client(random.next()), var client = host.clients[connection] else { return }
-                if let path = client.listening.min(), Int.random(in: 0..<8, using: &random) == 0 {
+                if !client.resumes, let path = client.listening.min(), Int.random(in: 0..<8, using: &random) == 0 {
                     for operation in generator.listeningAgain(to: path, having: client.value(at: path)) {
                         requests.append(client.request(operation))
                     }
                 }
-                requests.append(
-                    client.request(
-                        generator.operation(
-                            knowing: { client.settledValue(at: $0) }, having: { client.value(at: $0) })))
+                var operation = generator.operation(
+                    knowing: { client.settledValue(at: $0) }, having: { client.value(at: $0) })
+                if Int.random(in: 0..<20, using: &random) == 0 { operation = .become(.done) }
+                if let path = client.pathToResume, Bool.random(using: &random) { operation = .listen(path, known: nil) }
+                requests.append(client.request(client.resuming(operation)))
                 host.clients[connection] = client
             }
-            host.run(requests)
+            host.send(requests)
         }
     }
 
@@ -128,8 +139,8 @@ struct DatabaseSimulationTests {
             case 13...17: steps += [.commit(Int.random(in: 1...4, using: &random), .succeeds), .news(1)]
             case 18...20: steps.append(.store(.succeeds))
             case 21: steps += [.store(.isHalfDone), .prepare]
-            case 22: steps.append(.prepare)
-            case 23: steps.append(.tick)
+            case 22: steps += [.prepare, .finishBeside]
+            case 23: steps += [.tick, .finishBeside, .writable(random.next(), Bool.random(using: &random))]
             case 24: steps.append(.backlog(isFull: Bool.random(using: &random)))
             case 25: steps.append(Bool.random(using: &random) ? .connect(random.next()) : .disconnect(random.next()))
             default: steps += faultySteps(&random)
@@ -150,7 +161,11 @@ struct DatabaseSimulationTests {
         case 5...8: [.news(4), .commit(4, .succeeds), .news(4), .tick, .commit(4, .succeeds), .news(4)]
         case 9: [.log(isReadable: false)]
         case 10: [.log(isReadable: true), .tick]
-        case 11: [.crash(keeping: count - 1, writing: Bool.random(using: &random)), .connect(random.next())]
+        case 11:
+            [
+                .crash(keeping: count - 1, SimulatedHost.StoreAtCrash.allCases.randomElement(using: &random) ?? .torn),
+                .connect(random.next()), .connect(random.next()),
+            ]
         case 12: [Bool.random(using: &random) ? .failReads(after: 2) : .healReads]
         default:
             // A tear: some turns later all is well again.
@@ -161,14 +176,34 @@ struct DatabaseSimulationTests {
         }
     }
 
+    /// What simulations have done.
+    struct Figures {
+        var seeds = 0
+        var requests = 0
+        var events = 0
+        var faults = 0
+        var resumed = 0
+
+        fileprivate mutating func add(_ host: SimulatedHost) {
+            seeds += 1
+            requests += host.requestCount
+            events += host.eventCount
+            faults += host.faultCount
+            resumed += host.resumeCount
+        }
+    }
+
     /// Runs a seed, and reports the shortest steps that fail.
-    static func check(seed: UInt64, withFaults: Bool) {
+    static func check(seed: UInt64, withFaults: Bool, _ figures: inout Figures) {
         let steps = steps(seed: seed, withFaults: withFaults)
         func failure(_ steps: [Step]) -> String? {
             var simulation = Simulation(seed: seed, withFaults: withFaults)
             return simulation.failure(of: steps)
         }
-        guard failure(steps) != nil else { return }
+        var first = Simulation(seed: seed, withFaults: withFaults)
+        let isFailure = first.failure(of: steps) != nil
+        figures.add(first.host)
+        guard isFailure else { return }
         let fewest = shrunk(steps) { failure($0) != nil }
         let why = failure(fewest) ?? ""
         Issue.record("HEARTH_SEED=\(seed), \(withFaults ? "with" : "without") faults: \(why) of \(fewest)")
@@ -192,22 +227,42 @@ struct DatabaseSimulationTests {
                     if Bool.random(using: &random) { steps += [.commit(9, .succeeds), .store(.succeeds), .tick] }
                 }
                 if Bool.random(using: &random) { steps += Array(repeating: .disconnect(0), count: 4) }
-                for _ in 0..<4 { steps += [.prepare, .commit(9, .succeeds), .store(.succeeds), .news(20), .tick] }
+                for _ in 0..<4 {
+                    steps += [.prepare, .finishBeside, .commit(9, .succeeds), .store(.succeeds), .news(20), .tick]
+                }
             }
             var simulation = Simulation(seed: seed, withFaults: false)
             if let failure = simulation.failure(of: steps) { Issue.record("HEARTH_SEED=\(seed): \(failure)") }
             closeCount += simulation.host.closeCount
         }
-        #expect(closeCount > 10)
+        if TestScale.seed == nil { #expect(closeCount > 10) }
     }
 
     @Test("answers as the model does while its threads lag behind", arguments: 0..<(4 * TestScale.factor))
     func lagging(group: UInt64) {
-        for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: false) }
+        var figures = Figures()
+        for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: false, &figures) }
     }
 
     @Test("tells nobody anything that is not durable, whatever fails", arguments: 0..<(8 * TestScale.factor))
     func failing(group: UInt64) {
-        for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: true) }
+        var figures = Figures()
+        for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: true, &figures) }
+        if TestScale.seed == nil { #expect(figures.faults > 20) }
+    }
+
+    @Test("goes on with further seeds for as long as it is told to", .enabled(if: TestScale.simulationSeconds != nil))
+    func longRun() {
+        var figures = Figures()
+        let first = TestScale.seed ?? .random(in: 0..<1 << 40)
+        let start = ContinuousClock.now
+        let end = start + .seconds(TestScale.simulationSeconds ?? 0)
+        while ContinuousClock.now < end {
+            // Most runs have faults.
+            let seed = first + UInt64(figures.seeds)
+            Self.check(seed: seed, withFaults: !figures.seeds.isMultiple(of: 4), &figures)
+        }
+        print("Simulated from seed \(first) on, in \(ContinuousClock.now - start): \(figures)")
+        #expect(figures.seeds > 0 && (figures.resumed > 0 || figures.seeds < 100))
     }
 }

@@ -111,7 +111,7 @@ struct ExpiryTests {
         var bench = DatabaseBench()
         bench.database.setRules(try Self.program(), now: 0)
         try Self.build(&bench)
-        bench.database.nextExpiry = 0
+        bench.database.indexes.postponeExpiry(to: 0)
         let text =
             #"{"codes":\#(children()),"rooms":{"a":{"messages":\#(children())},"b":{"messages":\#(children())}}}"#
         let tree = try CanonicalJSON.parse(Array(text.utf8)).value

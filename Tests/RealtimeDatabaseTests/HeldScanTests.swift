@@ -71,7 +71,7 @@ struct HeldScanTests {
         #expect(value == #"{"7":{"n":2,"text":"some forty bytes, so that it has a row"}}"#)
         #expect(store.rowsRead < 10)
         // Nothing is kept for a query that nobody listens to.
-        #expect(try database.listeners.query(Self.twos(), at: "list") == nil)
+        #expect(try database.listeners.trie.query(Self.twos(), at: "list") == nil)
     }
 
     @Test("nothing is kept for a connection that ends before its turn")
@@ -79,8 +79,8 @@ struct HeldScanTests {
         let database = try Self.database(on: CountingStore(), children: 60)
         let read = Self.request(.get("list", query: try Self.twos()), by: Self.reader)
         #expect(Self.scan(for: read, in: database))
-        #expect(try database.listeners.query(Self.twos(), at: "list") != nil)
+        #expect(try database.listeners.trie.query(Self.twos(), at: "list") != nil)
         _ = database.process([Self.request(.disconnect, by: Self.reader)], now: 0)
-        #expect(try database.listeners.query(Self.twos(), at: "list") == nil)
+        #expect(try database.listeners.trie.query(Self.twos(), at: "list") == nil)
     }
 }

@@ -27,7 +27,7 @@ struct PreparedEntriesTests {
         _ database: Database, from lower: [UInt8] = [], below upper: [UInt8] = [0xFF], _ direction: ScanDirection
     ) throws -> [[UInt8]] {
         var keys: [[UInt8]] = []
-        try database.entries.scan(from: lower, below: upper, direction) { key in
+        try database.indexes.entries.scan(from: lower, below: upper, direction) { key in
             keys.append(key)
             return true
         }
@@ -98,7 +98,7 @@ struct PreparedEntriesTests {
         let request = database.preparation.prepared(Self.set("c", #"{"x":{"n":2},"y":{"n":1}}"#))
         database.setIndexes([IndexDefinition(pattern: IndexPattern(text: "c")!, index: .child("n"))])
         _ = database.process([request], now: 0)
-        let index = try #require(database.catalog.indexes.first)
+        let index = try #require(database.indexes.catalog.indexes.first)
         let prefix = IndexEntries.prefix(of: index.number, at: "c")
         let found = try Self.keys(database, .ascending)
         #expect(found.count == 2 && found.allSatisfy { $0.starts(with: prefix) })

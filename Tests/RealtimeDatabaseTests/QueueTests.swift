@@ -54,7 +54,7 @@ struct QueueTests {
         let connections = (0..<3).map { ConnectionID(loop: 1, kind: .realtime, serial: 10 + $0) }
         let requests = connections.map { Request(connection: $0, number: 1, operation: .job(Self.queue, Self.patient)) }
         #expect(Self.process(&bench, requests, at: 1000) == [])
-        #expect(bench.database.claims.count == 3 && !bench.database.hasReadyClaims(at: 5999))
+        #expect(bench.database.workers.claims.count == 3 && !bench.database.hasReadyClaims(at: 5999))
         #expect(!bench.database.isAtRest)
         bench.process(.set("s/mail/jobs/a", "1"), .set("s/mail/jobs/b", #"{"at":3000}"#), at: 2000)
         _ = bench.commit()
@@ -68,7 +68,7 @@ struct QueueTests {
         #expect(Self.process(&bench, second, at: 3000).last?.contains(#""key":"b""#) == true)
         let third = bench.database.takeReadyClaims(at: 6000)
         #expect(Self.process(&bench, third, at: 6000) == [#"1 {"count":0}"#])
-        #expect(bench.database.claims.isEmpty)
+        #expect(bench.database.workers.claims.isEmpty)
         // Nobody waits for a connection that has ended, and a server that ends leaves nobody waiting.
         let late = connections.map { Request(connection: $0, number: 2, operation: .job(Self.queue, Self.patient)) }
         _ = Self.process(&bench, late, at: 6000)

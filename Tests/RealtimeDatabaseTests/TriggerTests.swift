@@ -179,7 +179,7 @@ struct TriggerTests {
                     name: "t\(number)", pattern: IndexPattern(segments: segments),
                     kind: TriggerDefinition.Kind.allCases.randomElement(using: &random)!, target: .command("c")))
         }
-        bench.database.setTriggers(definitions)
+        bench.database.outbox.setTriggers(definitions)
         var expected: [OutboxKey: [UInt8]] = [:]
         for step in 0..<40 {
             let before = try bench.database.rows.read(.root)

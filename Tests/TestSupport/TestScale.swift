@@ -6,4 +6,9 @@ package enum TestScale {
 
     /// The one seed that simulations run: `HEARTH_SEED`, which a failure names; nil for many.
     package static let seed: UInt64? = getenv("HEARTH_SEED").flatMap { UInt64(String(cString: $0)) }
+
+    /// How long simulations go on with further seeds, in seconds: `HEARTH_SIMULATION_SECONDS`; nil if they do not.
+    package static let simulationSeconds: Int? = getenv("HEARTH_SIMULATION_SECONDS").flatMap {
+        Int(String(cString: $0))
+    }
 }

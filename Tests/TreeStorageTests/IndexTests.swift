@@ -43,7 +43,7 @@ struct IndexTests {
         let indexes = [IndexDefinition(pattern: IndexPattern(text: "a")!, index: .child("b"))]
         func entries(_ disk: DatabaseOnDisk) throws -> Int {
             var count = 0
-            try disk.database.entries.scan(from: [], below: [0xFF], .ascending) { _ in
+            try disk.database.indexes.entries.scan(from: [], below: [0xFF], .ascending) { _ in
                 count += 1
                 return true
             }
@@ -84,18 +84,18 @@ struct IndexTests {
     private static func problem(_ disk: DatabaseOnDisk) throws -> String? {
         let tree = try disk.value()
         var found: [[UInt8]] = []
-        try disk.database.entries.scan(from: [], below: [0xFF], .ascending) { key in
+        try disk.database.indexes.entries.scan(from: [], below: [0xFF], .ascending) { key in
             found.append(key)
             return true
         }
         if found != found.sorted(by: { $0.precedesBytewise($1) }) { return "entries out of order" }
         var backwards: [[UInt8]] = []
-        try disk.database.entries.scan(from: [], below: [0xFF], .descending) { key in
+        try disk.database.indexes.entries.scan(from: [], below: [0xFF], .descending) { key in
             backwards.append(key)
             return true
         }
         if backwards != found.reversed() { return "other entries backwards" }
-        for index in disk.database.catalog.indexes {
+        for index in disk.database.indexes.catalog.indexes {
             let expected = expected(index, tree)
             let marker: [UInt8] = IndexEntries.prefix(of: index.number, at: .root)
             let own = Set(
@@ -155,9 +155,9 @@ struct IndexTests {
         try disk.commit(records)
         try disk.apply()
         while !disk.database.droppedIndexes.isEmpty { try sweep(disk, &sweeping) }
-        let numbers = Set(disk.database.catalog.indexes.map(\.number))
+        let numbers = Set(disk.database.indexes.catalog.indexes.map(\.number))
         var strays = 0
-        try disk.database.entries.scan(from: [], below: [0xFF], .ascending) { key in
+        try disk.database.indexes.entries.scan(from: [], below: [0xFF], .ascending) { key in
             if !(IndexEntryKey.number(of: key).map(numbers.contains) ?? false) { strays += 1 }
             return true
         }

@@ -38,7 +38,8 @@ final class LoopContext: @unchecked Sendable {
     private var requests: [(database: UInt32, batch: [Request])] = []
     /// Databases that somebody does not use any more.
     private var released: [UInt32] = []
-    private var isHandOverPosted = false
+    /// What is collected is handed over at the end of the turn.
+    private var isHandingOver = false
     /// Questions of the server itself to databases, by the connection that stands for each of them.
     private var questions: [UInt64: (Reply) -> Void] = [:]
     /// The server takes no more requests.
@@ -114,7 +115,7 @@ final class LoopContext: @unchecked Sendable {
     /// Calls `flush` when the turn's events have been handled.
     func flushLater(_ polls: LongPollTransport) {
         pollsToFlush.append(polls)
-        postHandOver()
+        handOverAtEndOfTurn()
     }
 
     /// Ends what goes on in the name of users who have lost their accounts or tokens.
@@ -185,25 +186,24 @@ final class LoopContext: @unchecked Sendable {
         while place < requests.count, requests[place].database != database { place += 1 }
         if place == requests.count { requests.append((database, [])) }
         requests[place].batch.append(request)
-        postHandOver()
+        handOverAtEndOfTurn()
     }
 
     /// Ends the use of a database. Everything that was submitted in its course is done before.
     func release(_ use: DatabaseDirectory.Use) {
         guard use.mustEnd else { return }
         released.append(use.index)
-        postHandOver()
+        handOverAtEndOfTurn()
     }
 
-    private func postHandOver() {
-        guard !isHandOverPosted else { return }
-        isHandOverPosted = true
-        // Posted work runs after the events of the same turn.
-        loop.execute { self.handOver() }
+    private func handOverAtEndOfTurn() {
+        guard !isHandingOver else { return }
+        isHandingOver = true
+        loop.atEndOfTurn(handOver)
     }
 
     private func handOver() {
-        isHandOverPosted = false
+        isHandingOver = false
         let batches = requests
         requests.removeAll(keepingCapacity: true)
         for (database, batch) in batches where !services.databases.post(database, batch) {

@@ -28,7 +28,7 @@ final class RealtimeSession: GroupMember {
     /// Nothing goes out after a close frame, nor after the end.
     private(set) var maySend = true
     /// The large read under way, and those that wait for its end.
-    var largeReads = LargeReads()
+    var largeReads = LargeReads<SnapshotStream, [UInt8]>()
     private var heldClaim: OutboundClaim?
 
     /// Names the session to the client's next connection.
@@ -45,7 +45,8 @@ final class RealtimeSession: GroupMember {
     /// A WebSocket that is to take over from long polling.
     private var candidate: WebSocketTransport?
     private var queryLists = QueryLists()
-    private var requests: RequestsInFlight
+    /// When more is read.
+    private var order: SessionOrder
     private var smallRequests = SmallRequests()
     /// The request whose time is taken.
     private var timed: TimedRequest?
@@ -55,22 +56,13 @@ final class RealtimeSession: GroupMember {
     private(set) var authentication = Authentication.nobody
     /// The account in whose name the last write for the end of the connection was registered.
     private(set) var owingAccount: AccountSession?
-    /// What has to be known before anything more is read.
-    private enum Awaited {
-        case nothing
-        /// Who the client is.
-        case caller
-        /// What a large message says, which is being parsed beside the loop.
-        case message(MemoryClaim)
-    }
-
-    private var awaited = Awaited.nothing
+    /// For the message that is being parsed beside the loop.
+    private var parsingClaim: MemoryClaim?
     private var expiry: Timer?
-    /// Nothing more is read until some of the requests are answered.
-    private(set) var isPaused = false
-    private var hasEnded = false
 
     var id: ConnectionID { token.connection }
+    /// Nothing more is read for the time being.
+    var isPaused: Bool { order.isPaused }
 
     /// The session counts among those of its client, which `origin` has been admitted to.
     init(context: LoopContext, database: DatabaseDirectory.Use, origin: SessionOrigin) {
@@ -79,9 +71,10 @@ final class RealtimeSession: GroupMember {
         self.context = context
         self.database = database
         let limits = context.services.configuration.connectionLimits
-        requests = RequestsInFlight(
-            countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax,
-            anonymousBytesMax: limits.anonymousRequestBytesMax)
+        order = SessionOrder(
+            RequestsInFlight(
+                countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax,
+                anonymousBytesMax: limits.anonymousRequestBytesMax))
         context.add(self)
     }
 
@@ -152,14 +145,15 @@ final class RealtimeSession: GroupMember {
         guard let claim = context.services.requestMemory.claim(message.count, for: origin.client) else {
             return close(.tryAgainLater, reason: "the server has no room for large messages")
         }
-        awaited = .message(claim)
-        pause()
+        parsingClaim = claim
+        stopReading(order.wait(for: .message))
         context.parse(message, of: self)
     }
 
     func finishParsing(_ result: Result<ClientMessage, MessageError>) {
-        awaited = .nothing
-        if hasEnded {
+        parsingClaim = nil
+        order.finishWaiting()
+        if order.hasEnded {
             // It came before the end, as small ones do that are processed at once.
             if case .success(.request(let number, let request)) = result {
                 let operation = Operation(request)
@@ -199,26 +193,22 @@ final class RealtimeSession: GroupMember {
             request = request.asking(.relay(.failed(.noRoom)))
         }
         if timed == nil, let kind = request.kind, !request.operation.mayWait {
-            timed = TimedRequest(number: requests.made, kind: kind, since: context.loop.now)
+            timed = TimedRequest(number: order.requests.made, kind: kind, since: context.loop.now)
             if context.services.configuration.slowRequest != nil { timed?.place = request.operation.place }
         }
-        requests.add(bytes: counted, reads: reads)
-        if requests.isFull { pause() }
+        stopReading(order.add(bytes: counted, reads: reads))
         context.submit(request, to: database.index)
     }
 
-    private func pause() {
-        if isPaused { return }
-        isPaused = true
-        stream?.pauseReading()
+    private func stopReading(_ isDue: Bool) {
+        if isDue { stream?.pauseReading() }
     }
 
     /// A request has come that the database does not answer.
     ///
     /// - parameter bytes: what is kept for it until then, if that counts.
     func awaitAnswer(bytes: Int = 0) {
-        requests.add(bytes: bytes, reads: false)
-        if requests.isFull { pause() }
+        stopReading(order.add(bytes: bytes, reads: false))
     }
 
     /// Answers it.
@@ -229,9 +219,9 @@ final class RealtimeSession: GroupMember {
     }
 
     func answered(_ count: Int) {
-        smallRequests.answered(count, of: requests.count)
-        requests.answered(count, bytes: sentBytes)
-        if let timed, requests.answeredCount > timed.number {
+        smallRequests.answered(count, of: order.requests.count)
+        order.answered(count, bytes: sentBytes)
+        if let timed, order.requests.answeredCount > timed.number {
             context.noteAnswer(timed.kind, at: timed.place, since: timed.since, bytes: sentBytes)
             self.timed = nil
         }
@@ -241,8 +231,7 @@ final class RealtimeSession: GroupMember {
 
     /// Goes on once enough is answered and the answers are taken.
     private func readOn() {
-        guard isPaused, case .nothing = awaited, requests.hasRoom, isWritable else { return }
-        isPaused = false
+        guard order.goOn(isWritable: isWritable) else { return }
         switch transport {
         case .webSocket(let socket): socket.readOn()
         case .polling(let polls): polls.readOn()
@@ -252,13 +241,10 @@ final class RealtimeSession: GroupMember {
 
     // MARK: Who the client is
 
-    func beginAuthentication() {
-        awaited = .caller
-        pause()
-    }
+    func beginAuthentication() { stopReading(order.wait(for: .caller)) }
 
     func finishAuthentication(_ number: Int64, _ result: Authenticator.Outcome) {
-        awaited = .nothing
+        order.finishWaiting()
         become(number, result)
         readOn()
     }
@@ -267,7 +253,7 @@ final class RealtimeSession: GroupMember {
     /// that asked for it.
     func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
         self.authentication = authentication
-        requests.isAnonymous = authentication.principal == .nobody
+        order.isAnonymous = authentication.principal == .nobody
         // A newer token of the same user.
         if let account = authentication.account, let owing = owingAccount, owing.isSameUser(as: account) {
             owingAccount = account
@@ -348,12 +334,12 @@ final class RealtimeSession: GroupMember {
         largeReads.hold(frames)
         countHeld()
         let limit = context.services.configuration.connectionLimits.outboundBytesMax
-        if largeReads.heldBytes > limit { shed() }
+        if largeReads.heldCount > limit { shed() }
     }
 
     /// What is held back after a large read waits for the client, too.
     func countHeld() {
-        let bytes = largeReads.heldBytes
+        let bytes = largeReads.heldCount
         if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
         heldClaim?.resize(to: bytes)
     }
@@ -361,8 +347,8 @@ final class RealtimeSession: GroupMember {
     /// Bytes that wait for the client.
     var waitingBytes: Int {
         switch transport {
-        case .webSocket(let socket): largeReads.heldBytes + socket.stream.outboundBytes
-        case .polling(let polls): largeReads.heldBytes + polls.waitingBytes
+        case .webSocket(let socket): largeReads.heldCount + socket.stream.outboundBytes
+        case .polling(let polls): largeReads.heldCount + polls.waitingBytes
         case .none: 0
         }
     }
@@ -467,8 +453,8 @@ final class RealtimeSession: GroupMember {
     /// Nothing is done for the client any more. Requests that it makes on a new connection of the same loop come after
     /// this.
     private func end() {
-        guard !hasEnded else { return }
-        hasEnded = true
+        guard !order.hasEnded else { return }
+        let leavesNow = order.end()
         stopSending()
         expiry?.cancel()
         transport = .none
@@ -477,8 +463,7 @@ final class RealtimeSession: GroupMember {
         context.remove(self)
         origin.client.sessions.leave()
         endWatching()
-        if case .message = awaited { return }
-        leaveDatabase()
+        if leavesNow { leaveDatabase() }
     }
 
     private func leaveDatabase() {

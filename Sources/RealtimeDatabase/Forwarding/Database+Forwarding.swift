@@ -38,6 +38,6 @@ extension Database {
             outputs.append(.reply(request.connection, number: request.number, reply))
             tally?.add(request, outputs, from: start)
         }
-        pending.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: outputs))
+        log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: outputs))
     }
 }

@@ -10,11 +10,12 @@ extension Database {
 
     /// What a connection listens to, in path order. O(listeners of the connection).
     package func listens(of connection: ConnectionID) -> [Listen] {
-        guard let session = sessions[connection] else { return [] }
-        let queries = session.queries.values.map { Listen(path: $0.live.path, query: $0.text) }
+        guard let session = listeners.sessions[connection] else { return [] }
+        let queries = session.queries.sorted { $0.key < $1.key }
+            .map { Listen(path: $0.value.live.path, query: $0.value.text) }
         return (session.paths.map { Listen(path: $0) } + queries).sorted { $0.path < $1.path }
     }
 
     /// Of all connections. O(connections).
-    package var listenCount: Int { sessions.values.reduce(0) { $0 + $1.count } }
+    package var listenCount: Int { listeners.count }
 }

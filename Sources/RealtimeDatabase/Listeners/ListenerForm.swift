@@ -10,7 +10,7 @@ package enum ListenerForm: Hashable, Sendable {
     case eventStream
 
     /// How a connection tells its listeners of queries apart.
-    package enum Name: Hashable, Sendable {
+    package enum Name: Hashable, Comparable, Sendable {
         case tagged(Int64)
         case events(tag: Int64)
         case eventStream

@@ -3,7 +3,7 @@ import HearthJSONTree
 /// Which listeners may be there only as long as certain places hold what they hold: those that the rules looked at when
 /// they allowed them.
 struct ReadDependencies {
-    struct Listener: Hashable {
+    struct Listener: Hashable, Comparable {
         enum Name: Hashable {
             case plain(Path)
             case query(ListenerForm.Name)
@@ -11,6 +11,17 @@ struct ReadDependencies {
 
         var connection: ConnectionID
         var name: Name
+
+        /// By connection; of one connection, plain listeners come first.
+        static func < (a: Listener, b: Listener) -> Bool {
+            if a.connection != b.connection { return a.connection.raw < b.connection.raw }
+            switch (a.name, b.name) {
+            case (.plain(let a), .plain(let b)): return a < b
+            case (.query(let a), .query(let b)): return a < b
+            case (.plain, .query): return true
+            case (.query, .plain): return false
+            }
+        }
     }
 
     private struct Place: ByteOrdered {

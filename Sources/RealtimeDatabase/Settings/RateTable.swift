@@ -74,6 +74,7 @@ struct RateTable {
         arrivals = arrivals.filter { $0.value.wait(at: now) > 0 }
         if arrivals.count <= entriesMax / 2 { return }
         let waits = arrivals.map { (key: $0.key, wait: $0.value.wait(at: now) / Int128($0.value.perMillisecond)) }
-        for entry in waits.sorted(by: { $0.wait < $1.wait }).dropLast(entriesMax / 2) { arrivals[entry.key] = nil }
+        let soonest = waits.sorted { $0.wait != $1.wait ? $0.wait < $1.wait : $0.key.precedesBytewise($1.key) }
+        for entry in soonest.dropLast(entriesMax / 2) { arrivals[entry.key] = nil }
     }
 }

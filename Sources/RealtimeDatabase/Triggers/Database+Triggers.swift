@@ -5,27 +5,17 @@ import HearthStorageErrors
 /// Events of triggers (docs/using/triggers.md): made before a change, of the tree before it and the tree after it, and
 /// part of the same log record.
 extension Database {
-    struct Trigger {
-        let definition: TriggerDefinition
-        let judge: RulesJudge?
-    }
-
     /// Places that one commit looks at for a trigger; with more, one event says so.
     static let triggeredPlacesMax = 10_000
     /// Bytes of a value before or after a change that an event can have, and of all that a commit has.
     static let eventValueBytesMax = 1 << 20
     static let eventBytesMax = 32 << 20
 
-    func setTriggers(_ definitions: [TriggerDefinition]) {
-        guard definitions != triggers.map(\.definition) else { return }
-        triggers = definitions.map { Trigger(definition: $0, judge: $0.filter?.makeJudge()) }
-    }
-
     // MARK: Making events
 
     /// The events of a change that is about to be performed, whose operation will have the next number.
     func events(of change: Change, in turn: borrowing Turn) throws(Failure) -> [OutboxRow] {
-        let concerned = triggers.filter { $0.definition.pattern.concerns(change.base) }
+        let concerned = outbox.triggers.filter { $0.definition.pattern.concerns(change.base) }
         if concerned.isEmpty { return [] }
         let assignments = change.assignments
         var making = EventMaking(
@@ -44,28 +34,18 @@ extension Database {
     func append(events: [OutboxRow], to turn: inout Turn) {
         if events.isEmpty { return }
         let change = OutboxChange(added: events)
-        takeOutbox(change)
         turn.record.append(change)
-        sequence += 1
-        freshEvents.append((sequence, events))
+        log.advance()
+        outbox.take(change, as: sequence, telling: events)
     }
 
     // MARK: The outbox
 
-    /// Changes the outbox by the next operation.
-    func takeOutbox(_ change: OutboxChange) {
-        outboxSequence = sequence + 1
-        for key in change.removed { outbox.set(nil, at: key) }
-        for row in change.added { outbox.set(row.event, at: row.key) }
-    }
+    /// The last operation that has changed the outbox since the database was opened; 0 for none.
+    package var outboxSequence: UInt64 { outbox.sequence }
 
     /// Events that can be sent now: those that the log has come to have since the last call.
-    package func takeFreshEvents() -> [OutboxRow] {
-        if freshEvents.isEmpty { return [] }
-        let count = freshEvents.prefix { $0.sequence <= durableSequence }.count
-        defer { freshEvents.removeFirst(count) }
-        return freshEvents[..<count].flatMap(\.rows)
-    }
+    package func takeFreshEvents() -> [OutboxRow] { outbox.takeFresh(through: durableSequence) }
 
     /// Notes what became of events, as one operation. The record must go to the log; nil while nothing can be written.
     package func note(_ report: OutboxReport, now: Int64) -> LogRecord? {
@@ -78,28 +58,12 @@ extension Database {
             change.added.append(OutboxRow(key: key, event: event.stored))
         }
         var record = LogRecord(firstSequence: sequence + 1, time: now)
-        takeOutbox(change)
         record.append(change)
-        sequence += 1
-        let sent = change.added.filter { !$0.key.isAside }
-        if !sent.isEmpty { freshEvents.append((sequence, sent)) }
-        pending.append(
-            WaitingTurn(requests: [], now: now, sequence: sequence, outputs: [], recordBytes: record.byteCount))
-        recent.append(record)
+        log.advance()
+        outbox.take(change, as: sequence, telling: change.added.filter { !$0.key.isAside })
+        log.append(
+            WaitingTurn(requests: [], now: now, sequence: sequence, outputs: [], recordBytes: record.byteCount), record)
         return record
-    }
-}
-
-/// Changes of the outbox that are not frozen yet.
-struct OutboxChanges {
-    private(set) var rows: [OutboxKey: [UInt8]?] = [:]
-    /// Bytes of memory, about.
-    private(set) var byteCount = 0
-
-    mutating func set(_ event: [UInt8]?, at key: OutboxKey) {
-        let old = rows.updateValue(event, forKey: key)
-        byteCount += (event?.count ?? 0) - ((old ?? nil)?.count ?? 0)
-        if old == nil { byteCount += key.bytes.count + 64 }
     }
 }
 
@@ -133,7 +97,7 @@ private struct EventMaking {
         (self.epoch, self.time, self.author, self.context) = (epoch, time, author, context)
     }
 
-    mutating func add(_ trigger: Database.Trigger, _ base: Path) throws(RuleTreeError) {
+    mutating func add(_ trigger: Trigger, _ base: Path) throws(RuleTreeError) {
         var search = PlaceSearch(left: Database.triggeredPlacesMax)
         for assignment in assignments where !assignment.target.isPriority {
             guard try search.find(trigger.definition.pattern, assignment, [before, after]) else {
@@ -147,7 +111,7 @@ private struct EventMaking {
     }
 
     /// False if there is no room for the values.
-    private mutating func add(_ trigger: Database.Trigger, at path: Path) throws(RuleTreeError) -> Bool {
+    private mutating func add(_ trigger: Trigger, at path: Path) throws(RuleTreeError) -> Bool {
         let definition = trigger.definition
         let max = Database.eventValueBytesMax
         guard let old = try before.value(at: path.encoded, bytesMax: max),
@@ -171,7 +135,7 @@ private struct EventMaking {
 
     /// An event that cannot be sent, and says why.
     private mutating func addPart(
-        _ trigger: Database.Trigger, _ kind: TriggerDefinition.Kind, at path: Path, _ failure: String
+        _ trigger: Trigger, _ kind: TriggerDefinition.Kind, at path: Path, _ failure: String
     ) {
         let null = Array("null".utf8)
         var event = TriggerEvent(

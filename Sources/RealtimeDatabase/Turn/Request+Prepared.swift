@@ -76,7 +76,7 @@ extension Request {
 
 extension Database {
     package var preparation: RowPreparation {
-        RowPreparation(bytesMin: largeBytesMin, packing: rows.packing, indexes: catalog.indexes)
+        RowPreparation(bytesMin: largeBytesMin, packing: rows.packing, indexes: indexes.catalog.indexes)
     }
 }
 

@@ -59,15 +59,7 @@ final class MemoryRowStore: RowStore {
             var child = KeyRange(lower: [], upper: [])
             for block in 0..<large.rows.blockCount {
                 try? large.rows.forEachRow(ofBlock: block) { (key, text, isHeader) throws(StorageError) in
-                    let text = CanonicalJSON(trusted: Array(text))
-                    if large.isOfChildren, !child.contains(large.path + key) {
-                        child = large.child(of: large.path + key)
-                        stored.removeSubrange(index(of: child.lower)..<index(of: child.upper))
-                        if text.isNull { return }
-                    }
-                    let row = Row(
-                        key: large.path + key, value: isHeader ? .header(priority: text) : .subtree(text))
-                    stored.insert(StoredRow(row: row, change: changes), at: index(of: row.key))
+                    put(large, large.path + key, CanonicalJSON(trusted: Array(text)), isHeader, &child)
                 }
             }
         }
@@ -94,6 +86,31 @@ final class MemoryRowStore: RowStore {
         }
         for (key, event) in rowChanges.outbox { outbox[key] = event }
         for (connection, writes) in rowChanges.owed { owed[connection] = writes.isEmpty ? nil : writes }
+    }
+
+    /// Writes the first half of a large value's rows, as a store does that writes them in several steps. Children of a
+    /// place are seen at once: in front of them memory has the value, and after a crash the log has it.
+    func applyPart(of rowChanges: RowChanges) {
+        guard let large = rowChanges.large, large.isOfChildren else { return }
+        changes += 1
+        var child = KeyRange(lower: [], upper: [])
+        for block in 0..<large.rows.blockCount / 2 {
+            try? large.rows.forEachRow(ofBlock: block) { (key, text, isHeader) throws(StorageError) in
+                put(large, large.path + key, CanonicalJSON(trusted: Array(text)), isHeader, &child)
+            }
+        }
+    }
+
+    private func put(
+        _ large: PreparedChange, _ key: [UInt8], _ text: CanonicalJSON, _ isHeader: Bool, _ child: inout KeyRange
+    ) {
+        if large.isOfChildren, !child.contains(key) {
+            child = large.child(of: key)
+            stored.removeSubrange(index(of: child.lower)..<index(of: child.upper))
+            if text.isNull { return }
+        }
+        let row = Row(key: key, value: isHeader ? .header(priority: text) : .subtree(text))
+        stored.insert(StoredRow(row: row, change: changes), at: index(of: row.key))
     }
 
     func owedWrites() -> [UInt64: OwedWrites] { owed }

@@ -17,17 +17,41 @@ struct SimulatedClient {
     private(set) var failed: Set<Path> = []
     /// What the pushes add up to.
     private(set) var tree = NaiveDatabase()
-    /// The large read under way, and what came for the connection meanwhile.
-    private(set) var stream: SnapshotRead?
-    private var held: [Output] = []
-    /// Large reads that ended before their turn came.
-    private var early: [UInt64: (value: CanonicalJSON?, error: StorageError?)] = [:]
+    /// It asks for positions, to resume from them on another connection.
+    let resumes: Bool
+    /// For paths that it listens to, or listened to on an earlier connection: the last point of which it has heard.
+    private(set) var positions: [Path: Position] = [:]
     var failure: String?
 
+    /// What a client has when its connection ends.
+    struct Kept {
+        var tree: NaiveDatabase
+        var positions: [Path: Position]
+    }
+
     /// `kept` is what a client has that was connected before.
-    init(connection: ConnectionID, kept: NaiveDatabase?) {
+    init(connection: ConnectionID, kept: Kept?, resumes: Bool) {
         self.connection = connection
-        tree = kept ?? NaiveDatabase()
+        self.resumes = resumes
+        tree = kept?.tree ?? NaiveDatabase()
+        if resumes { positions = kept?.positions ?? [:] }
+    }
+
+    var kept: Kept { Kept(tree: tree, positions: positions) }
+
+    /// Where it listened on an earlier connection, and does not yet on this one.
+    var pathToResume: Path? {
+        let asked = waiting.compactMap { request -> Path? in
+            if case .listen(let path, _, _, _) = request.operation { path } else { nil }
+        }
+        return positions.keys.sorted().first { !listening.contains($0) && !asked.contains($0) }
+    }
+
+    /// As a client that resumes asks for it.
+    func resuming(_ operation: Operation) -> Operation {
+        guard resumes, case .listen(let path, _, nil, _) = operation else { return operation }
+        // What it has is known to be of a position only while no other listener has changed it.
+        return .listen(path, known: nil, since: positions[path].map { .position($0) } ?? .nothing)
     }
 
     mutating func request(_ operation: Operation) -> Request {
@@ -57,29 +81,25 @@ struct SimulatedClient {
 
     /// Takes an output that concerns the connection.
     mutating func receive(_ output: Output) {
-        if stream != nil {
-            held.append(output)
-            return
-        }
         switch output {
-        case .push(let change, _, _):
+        case .push(let change, let position, _):
+            note(position, of: change)
             for assignment in change.assignments {
                 if !mayHear(of: assignment.target.path) { failure = failure ?? "\(connection.raw) heard of \(change)" }
                 tree.assign(assignment)
             }
+        case .missed(_, let update, _):
+            if !resumes { failure = failure ?? "\(connection.raw) was told what it missed, and did not ask" }
+            for assignment in update?.change.assignments ?? [] { tree.assign(assignment) }
         case .initial(_, let path, let value, _):
             if !mayHear(of: path) { failure = failure ?? "\(connection.raw) got data at \(path)" }
             tree.assign(Assignment(target: WriteTarget(path: path), value: value))
         case .initialQuery(_, let push): receive(push, isInitial: true)
         case .pushQuery(let push, _): receive(push, isInitial: false)
         case .reply(_, let number, let reply): finish(number, reply)
-        case .stream(let read):
-            stream = read
-            if let (value, error) = early.removeValue(forKey: read.id) { receive(value, of: read, error: error) }
         case .revoked(_, let path, let listener, let status): lose(listener, at: path, status)
         case .initialParts: failure = failure ?? "\(connection.raw) got parts that it did not ask for"
-        case .missed: failure = failure ?? "\(connection.raw) was told what it missed, and did not ask"
-        case .join, .leave: break
+        case .join, .leave, .stream: break
         }
     }
 
@@ -113,29 +133,34 @@ struct SimulatedClient {
 
     /// The large read is done; nil when it failed.
     mutating func receive(_ value: CanonicalJSON?, of read: SnapshotRead, error: StorageError?) {
-        guard stream?.id == read.id else {
-            let isTold = held.contains { if case .stream(let other) = $0 { other.id == read.id } else { false } }
-            if !isTold { failure = failure ?? "\(connection.raw) got a large read that it was not told of" }
-            early[read.id] = (value, error)
-            return
-        }
-        stream = nil
         if let value, case .listen = read.purpose {
             tree.assign(Assignment(target: WriteTarget(path: read.path), value: value))
         }
         let reply: Reply =
             switch read.purpose {
             case .get: .value(value ?? .null)
-            case .listen: .listening
+            case .listen: read.position.map { .listeningAt($0, recovered: false) } ?? .listening
             }
         if error != nil, case .listen = read.purpose {
             failed.insert(read.path)
-            listening.remove(read.path)
+            stop(read.path)
         }
         finish(read.number, error.map { .failed(.unavailable($0)) } ?? reply)
-        let held = held
-        self.held = []
-        for output in held { receive(output) }
+    }
+
+    /// A change is heard of, at a position if the client wants to know.
+    private mutating func note(_ position: Position?, of change: Change) {
+        if listening.isEmpty || !resumes { return }
+        guard let position else {
+            failure = failure ?? "\(connection.raw) heard of a change without its position"
+            return
+        }
+        for path in listening where positions[path] != nil {
+            let isConcerned = change.assignments.contains {
+                $0.target.path.contains(path) || path.contains($0.target.path)
+            }
+            if isConcerned { positions[path] = position }
+        }
     }
 
     private mutating func finish(_ number: Int64, _ reply: Reply) {
@@ -146,8 +171,11 @@ struct SimulatedClient {
         waiting.removeFirst()
         switch (first.operation, reply) {
         case (.listen(let path, _, _, _), .listening): listening.insert(path)
-        case (.listen(let path, _, _, _), _): listening.remove(path)
-        case (.unlisten(let path), _): listening.remove(path)
+        case (.listen(let path, _, _, _), .listeningAt(let position, _, _)):
+            listening.insert(path)
+            positions[path] = position
+        case (.listen(let path, _, _, _), _): stop(path)
+        case (.unlisten(let path), _): stop(path)
         case (.listenQuery(_, _, let form, _, _, _), .listening),
             (.listenQuery(_, _, let form, _, _, _), .listeningUnindexed):
             queries[form.name]?.isSettled = true
@@ -155,6 +183,12 @@ struct SimulatedClient {
         case (.unlistenQuery(let name), _): queries[name] = nil
         default: break
         }
+    }
+
+    /// What it has at a path is kept up no longer.
+    private mutating func stop(_ path: Path) {
+        listening.remove(path)
+        positions[path] = nil
     }
 
     /// A listener at or above the path is there, or asked for.

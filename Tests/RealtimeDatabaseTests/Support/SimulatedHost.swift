@@ -1,4 +1,5 @@
 import HearthDatabaseScheduler
+import HearthDelivery
 import HearthJSONTree
 import HearthSecurityRules
 import Synchronization
@@ -19,10 +20,14 @@ final class SimulatedHost {
         /// With 1, each query is told in a step of its own.
         var tellingStepCostMax = Int.max
         var limits = DatabaseLimits()
+        /// Requests of a session that may be in flight.
+        var requestsMax = 1024
+        /// Messages of at least so many bytes are parsed on another thread.
+        var parsedBesideBytesMin = Int.max
     }
 
     /// What ends with a process.
-    private struct Process {
+    struct Process {
         var commitJobs: [CommitJob] = []
         var storeJobs: [StoreJob] = []
         var preparations: [(request: Request, preparation: RowPreparation, serial: UInt64)] = []
@@ -30,6 +35,14 @@ final class SimulatedHost {
         /// What the threads have reported, and steps.
         let mailbox: Mailbox
         var clients: [ConnectionID: SimulatedClient] = [:]
+        /// Also of clients that are gone and whose last message is being parsed.
+        var sessions: [ConnectionID: SimulatedSession] = [:]
+        /// Messages that are being parsed, and clients whose credentials are being looked up.
+        var beside: [Request] = []
+        /// Requests that event loops have yet to hand over, in order.
+        var outbox: [Request] = []
+        /// Requests of clients that are gone, by which the database hears of it once their last message is parsed.
+        var endings: [ConnectionID: Request] = [:]
         var groups: [GroupID: Set<ConnectionID>] = [:]
         /// Large reads that clients were told of and that have not begun.
         var reads: [UInt64: SnapshotRead] = [:]
@@ -46,13 +59,13 @@ final class SimulatedHost {
         }
     }
 
-    private enum StoreJob {
+    enum StoreJob {
         case write(FrozenRows, [SnapshotRead])
         case clear
         case sweep
     }
 
-    private final class Mailbox: Sendable {
+    final class Mailbox: Sendable {
         private let events = Mutex<[Event]>([])
 
         func post(_ event: Event) { events.withLock { $0.append(event) } }
@@ -72,25 +85,31 @@ final class SimulatedHost {
         }
     }
 
-    private let sizes: Sizes
+    let sizes: Sizes
     private let store: MemoryRowStore
     let log = SimulatedLog()
     private var storedSequence: UInt64 = 0
     private var scheduler: DatabaseScheduler
-    private var process: Process
-    private var model: SimulatedModel
+    var process: Process
+    var model: SimulatedModel
     /// What clients may know, and its number.
     private var told = NaiveDatabase()
     private var toldSequence: UInt64 = 0
     private var now: Int64 = 1_700_000_000_000
     /// What a client knew that is gone.
-    private var lastSeen: NaiveDatabase?
+    var lastSeen: SimulatedClient.Kept?
     private(set) var failure: String?
     /// Something was made to fail.
     var hasFailed = false
     /// Events that were handled.
     private(set) var eventCount = 0
-    private(set) var requestCount = 0
+    /// Requests that clients have sent.
+    var requestCount = 0
+    /// How often the log was read for listeners that resume, and how many were told what they had missed.
+    private(set) var historyReadCount = 0
+    var resumeCount = 0
+    /// Events, calls and processes that were made to fail or to lag.
+    private(set) var faultCount = 0
     /// How often the database was closed because nobody used it.
     private(set) var closeCount = 0
 
@@ -104,16 +123,16 @@ final class SimulatedHost {
         self.sizes = sizes
         store = MemoryRowStore(deletedAtOnceMax: 3)
         process = Process()
-        scheduler = Self.makeScheduler(sizes, store, 0, now, process.mailbox)
+        scheduler = Self.makeScheduler(sizes, store, 0, now, process.mailbox, log.beginEpoch())
         model = SimulatedModel(scheduler.database, store, NaiveDatabase())
         begin()
     }
 
     private static func makeScheduler(
-        _ sizes: Sizes, _ store: MemoryRowStore, _ sequence: UInt64, _ now: Int64, _ mailbox: Mailbox
+        _ sizes: Sizes, _ store: MemoryRowStore, _ sequence: UInt64, _ now: Int64, _ mailbox: Mailbox, _ epochs: Epochs
     ) -> DatabaseScheduler {
         let database = Database(
-            index: 1, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
+            index: 1, epochs: epochs, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
             assembledBytesMax: sizes.assembledBytesMax, tellingStepCostMax: sizes.tellingStepCostMax,
             scannedAtOnceMax: 2, largeBytesMin: sizes.largeBytesMin, packing: sizes.packing)
         database.largeReadEnded = { mailbox.post(.largeReadEnded($0)) }
@@ -140,13 +159,13 @@ final class SimulatedHost {
         handle(.opened)
     }
 
-    private func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
+    func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
         if !condition { failure = failure ?? what() }
     }
 
     // MARK: Events and actions
 
-    private func handle(_ event: Event) {
+    func handle(_ event: Event) {
         eventCount += 1
         now += 7
         model.now = now
@@ -154,7 +173,7 @@ final class SimulatedHost {
         var actions: [Action] = []
         scheduler.handle(
             event, at: Conditions(wall: now, uptime: now, isBacklogFull: process.isBacklogFull), into: &actions)
-        scheduler.checkInvariants()
+        scheduler.checkInvariants(isThorough: true)
         model.payEnded()
         tell(through: database.durableSequence)
         var next: [Event] = []
@@ -191,8 +210,9 @@ final class SimulatedHost {
             }
             // The committer rests, so this may take a while.
             process.mailbox.post(.logRead(result))
-        // Nothing is known of the history, so listeners begin anew.
-        case .readHistory: process.mailbox.post(.history(.success([:])))
+        case .readHistory(let questions):
+            historyReadCount += 1
+            process.mailbox.post(.history(Result { () throws(StorageError) in try log.answers(to: questions) }))
         case .write(let frozen):
             let reads = frozen.reads.compactMap { process.reads.removeValue(forKey: $0.id) }
             process.storeJobs.append(.write(frozen, reads))
@@ -217,7 +237,9 @@ final class SimulatedHost {
         // Steps ask for further steps while there is something to do.
         for done in 0..<count {
             expect(done < 10_000, "it never comes to rest")
-            guard failure == nil, let event = process.mailbox.take() else { return }
+            guard failure == nil else { return }
+            handOver()
+            guard let event = process.mailbox.take() else { return }
             handle(event)
         }
     }
@@ -229,7 +251,9 @@ final class SimulatedHost {
             handle(.woken)
         }
         handle(.tick(process.ticks))
-        if store.readsLeft == nil, log.isReadable, scheduler.mayClose(at: now) { closeAndOpen() }
+        let isUsed =
+            !process.beside.isEmpty || !process.outbox.isEmpty || process.sessions.values.contains(where: \.hasUnread)
+        if store.readsLeft == nil, log.isReadable, !isUsed, scheduler.mayClose(at: now) { closeAndOpen() }
     }
 
     /// Nobody uses the database: it is closed, and opened again while the clients stay.
@@ -249,34 +273,13 @@ final class SimulatedHost {
             expect(client.listening.isEmpty && client.queries.isEmpty, "it is closed while somebody listens")
         }
         expect(log.tree.owed.isEmpty, "it is closed while somebody is owed a write")
-        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox)
+        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox, log.beginEpoch())
         begin()
     }
 
     func setBacklog(isFull: Bool) {
         process.isBacklogFull = isFull
         if !isFull { handle(.delivered) }
-    }
-
-    // MARK: Requests
-
-    /// A client connects; with `keepsData` one that was connected before and has what it was told then.
-    func connect(loop: Int, serial: UInt64, keepsData: Bool) {
-        let connection = ConnectionID(loop: loop, kind: .realtime, serial: serial)
-        process.clients[connection] = SimulatedClient(connection: connection, kept: keepsData ? lastSeen : nil)
-    }
-
-    func disconnect(_ connection: ConnectionID) {
-        guard let request = process.clients[connection]?.request(.disconnect) else { return }
-        lastSeen = process.clients[connection]?.tree
-        process.clients[connection] = nil
-        for group in process.groups.keys { process.groups[group]?.remove(connection) }
-        run([request])
-    }
-
-    func run(_ requests: [Request]) {
-        requestCount += requests.count
-        handle(.requests(requests))
     }
 
     // MARK: Threads
@@ -286,6 +289,7 @@ final class SimulatedHost {
         let jobs = Array(process.commitJobs.prefix(count))
         process.commitJobs.removeFirst(jobs.count)
         log.outcome = outcome
+        if case .succeeds = outcome {} else { faultCount += 1 }
         process.group.run(jobs)
         log.outcome = .succeeds
     }
@@ -297,6 +301,7 @@ final class SimulatedHost {
         guard !process.storeJobs.isEmpty else { return }
         let isClearing = !store.clearing.isEmpty
         let error: StorageError? = if case .fails = outcome { .full } else { nil }
+        if error != nil { faultCount += 1 }
         switch process.storeJobs.removeFirst() {
         case .clear:
             if error == nil { store.clearSome(rowsMax: 2) }
@@ -308,6 +313,7 @@ final class SimulatedHost {
                 return process.mailbox.post(.written(frozen, error, isClearing: isClearing))
             }
             if case .isHalfDone = outcome, frozen.changes.large != nil {
+                store.applyPart(of: frozen.changes)
                 for read in reads { process.reads[read.id] = read }
                 return process.mailbox.post(.wroteSome(frozen))
             }
@@ -333,7 +339,10 @@ final class SimulatedHost {
 
     var readsLeft: Int? {
         get { store.readsLeft }
-        set { store.readsLeft = newValue }
+        set {
+            if newValue != nil { faultCount += 1 }
+            store.readsLeft = newValue
+        }
     }
 
     private func storedValue(at path: Path) -> CanonicalJSON {
@@ -344,67 +353,36 @@ final class SimulatedHost {
         return joiner.finish()
     }
 
-    /// A large read ends; its connection says so if that ends a listener.
-    private func end(_ read: SnapshotRead, _ value: CanonicalJSON?, _ error: StorageError?) {
-        model.streamed(read, value)
-        guard process.clients[read.connection] != nil else { return }
-        process.clients[read.connection]?.receive(value, of: read, error: error)
-        if error != nil, case .listen = read.purpose {
-            process.mailbox.post(
-                .requests([
-                    Request(connection: read.connection, number: read.number, operation: .dropListener(read.path))
-                ]))
-        }
-    }
-
     private func failReads(_ error: StorageError) {
         let reads = process.reads.values.sorted { $0.id < $1.id }
         process.reads = [:]
         for read in reads { end(read, nil, error) }
     }
 
-    /// The process ends at once and another one begins; `keeping` is how many jobs of the committer were done, and
-    /// `writing` says whether the applier wrote what it was about to.
-    func crash(keeping count: Int, writing: Bool) {
+    /// What the applier has done of the job that was first when the process ended.
+    enum StoreAtCrash: CaseIterable { case untouched, torn, written }
+
+    /// The process ends at once and another one begins; `keeping` is how many jobs of the committer were done.
+    func crash(keeping count: Int, _ rows: StoreAtCrash) {
         commit(count, .succeeds)
-        if writing, case .write(let frozen, _)? = process.storeJobs.first { write(frozen) }
-        lastSeen = process.clients.values.min { $0.connection.raw < $1.connection.raw }?.tree ?? lastSeen
+        if case .write(let frozen, _)? = process.storeJobs.first {
+            switch rows {
+            case .untouched: break
+            case .torn: store.applyPart(of: frozen.changes)
+            case .written: write(frozen)
+            }
+        }
+        faultCount += 1
+        let clients = process.clients.values.sorted { $0.connection.raw < $1.connection.raw }
+        lastSeen = (clients.first { !$0.kept.positions.isEmpty } ?? clients.first)?.kept ?? lastSeen
         store.readsLeft = nil
         log.takeOver()
         process = Process()
-        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox)
+        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox, log.beginEpoch())
         begin()
     }
 
-    // MARK: Deliveries
-
-    private func deliver(_ output: Output) {
-        process.hasDelivered = true
-        switch output {
-        case .push(_, _, let addresses):
-            for address in addresses { push(output, to: address) }
-        case .pushQuery(_, let address): push(output, to: address)
-        case .join(let group, let connection):
-            if process.clients[connection] != nil { process.groups[group, default: []].insert(connection) }
-        case .leave(let group, let connection): process.groups[group]?.remove(connection)
-        case .initial(let connection, _, _, _), .missed(let connection, _, _), .initialQuery(let connection, _),
-            .revoked(let connection, _, _, _), .initialParts(let connection, _, _, _):
-            process.clients[connection]?.receive(output)
-        case .stream(let read):
-            process.reads[read.id] = read
-            process.clients[read.connection]?.receive(output)
-        case .reply(let connection, let number, let reply):
-            model.answered(connection, number, reply, durableSequence: log.last)
-            process.clients[connection]?.receive(output)
-        }
-    }
-
-    private func push(_ output: Output, to address: GroupAddress) {
-        for connection in process.groups[address.group] ?? [] {
-            expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
-            process.clients[connection]?.receive(output)
-        }
-    }
+    // MARK: Checks
 
     /// Compares what clients were told with what is durable.
     private func check() {
@@ -412,7 +390,7 @@ final class SimulatedHost {
         process.hasDelivered = false
         for client in process.clients.values { failure = failure ?? client.failure }
         guard failure == nil, !database.isTelling, !database.hasReadyTurns else { return }
-        for client in process.clients.values where client.stream == nil {
+        for client in process.clients.values where process.sessions[client.connection]?.isStreaming == false {
             for path in client.listening {
                 let (value, expected) = (client.value(at: path), told.tree.value(at: path))
                 expect(value == expected, "\(client.connection.raw) sees \(value) at \(path), not \(expected)")
@@ -424,7 +402,9 @@ final class SimulatedHost {
             }
         }
         if database.tornBy == nil, database.durableSequence == database.sequence {
-            expect(database.owed == log.tree.owed, "\(database.owed) is owed, not \(log.tree.owed)")
+            expect(
+                database.onDisconnect.registered == log.tree.owed,
+                "\(database.onDisconnect.registered) is owed, not \(log.tree.owed)")
         }
     }
 
@@ -435,10 +415,11 @@ final class SimulatedHost {
         store.readsLeft = nil
         log.isReadable = true
         process.isBacklogFull = false
+        for connection in process.sessions.keys.sorted(by: { $0.raw < $1.raw }) { setWritable(connection, true) }
         handle(.delivered)
         work()
         // Another process has the log: only a new one may write to it.
-        if database.refusal != nil { crash(keeping: 0, writing: false) }
+        if database.refusal != nil { crash(keeping: 0, .untouched) }
         handle(.settle)
         work()
         handle(.settle)
@@ -447,6 +428,7 @@ final class SimulatedHost {
         expect(database.refusal == nil, "writes are still refused")
         for client in process.clients.values {
             expect(client.waiting.isEmpty, "\(client.connection.raw) waits for answers to \(client.waiting)")
+            expect(process.sessions[client.connection]?.hasUnread == false, "\(client.connection.raw) is not read")
         }
         model.checkAllAnswered(for: process.clients.keys)
         expect(storedValue(at: .root) == log.tree.tree, "the store holds something else than the log")
@@ -455,7 +437,8 @@ final class SimulatedHost {
         expect(isOwed, "the store owes something else, or to connections that have ended")
         expect(scheduler.waitingCount == 0, "requests wait")
         expect(
-            database.scanWaiters.isEmpty && database.listeners.queries.allSatisfy { !$0.isEmpty }, "scans are left over"
+            database.listeners.scans.hasNoWaiters && database.listeners.trie.queries.allSatisfy { !$0.isEmpty },
+            "scans are left over"
         )
         expect(database.changedBytes == 0, "something is left over")
     }
@@ -467,6 +450,9 @@ final class SimulatedHost {
         expect(scheduler.waitingCount == 0, "\(scheduler.waitingCount) requests wait, and nobody goes on")
         expect(!database.hasReadyTurns, "a turn is durable, and nobody is told")
         expect(!database.isTelling, "a commit is told half, and nobody goes on")
+        for (connection, session) in process.sessions {
+            expect(!session.isStuck, "\(connection.raw) is answered, and not read on")
+        }
     }
 
     /// All threads work until nothing is left to do.
@@ -476,11 +462,12 @@ final class SimulatedHost {
             commit(.max, .succeeds)
             while !process.storeJobs.isEmpty { store(.succeeds) }
             while !process.preparations.isEmpty { prepare() }
-            if process.mailbox.isEmpty, process.commitJobs.isEmpty, process.storeJobs.isEmpty {
+            while !process.beside.isEmpty { finishBeside() }
+            if process.mailbox.isEmpty, process.outbox.isEmpty, process.commitJobs.isEmpty, process.storeJobs.isEmpty {
                 checkNothingIsForgotten()
                 tick()
             }
-            if process.mailbox.isEmpty, process.commitJobs.isEmpty, process.storeJobs.isEmpty,
+            if process.mailbox.isEmpty, process.outbox.isEmpty, process.commitJobs.isEmpty, process.storeJobs.isEmpty,
                 process.preparations.isEmpty, !database.hasChanges
             {
                 return

@@ -17,6 +17,12 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
     }
 
     private(set) var records: [LogRecord] = []
+    /// The records up to this number are gone.
+    private var prunedSequence: UInt64 = 0
+    /// Those that the log knows, and that of the process.
+    private var epochs: [Epochs.Epoch] = []
+    private var epoch = Epochs.Epoch(name: 0, start: 0)
+    private var epochsMade: UInt64 = 0
     /// What is durable.
     private(set) var tree = NaiveDatabase()
     /// Of the next calls.
@@ -25,7 +31,14 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
     private var isFenced = false
     private(set) var failure: String?
 
-    var last: UInt64 { records.last?.lastSequence ?? 0 }
+    var last: UInt64 { records.last?.lastSequence ?? prunedSequence }
+
+    /// A process opens the log.
+    func beginEpoch() -> Epochs {
+        epochsMade += 1
+        epoch = Epochs.Epoch(name: epochsMade, start: last)
+        return Epochs(past: epochs, current: epoch)
+    }
 
     private func check() throws(CommitFailure) {
         if isFenced { throw .fenced(by: "another") }
@@ -41,6 +54,8 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
 
     func append(_ new: [LogRecord]) throws(CommitFailure) {
         try check()
+        // Recorded together with its first record.
+        if !new.isEmpty, epochs.last != epoch { epochs.append(epoch) }
         for record in new {
             if record.firstSequence != last + 1 { failure = "\(record.firstSequence) follows \(last) in the log" }
             records.append(record)
@@ -58,7 +73,23 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
         if case .failsButIsThere = outcome { throw .storage(.inputOutput("scripted")) }
     }
 
-    func prune(_ pruning: LogPruning) throws(CommitFailure) -> Bool { false }
+    /// Half of what the store has may go.
+    func prune(_ pruning: LogPruning) throws(CommitFailure) -> Bool {
+        let count = records.prefix { $0.lastSequence <= pruning.appliedSequence }.count / 2
+        prunedSequence = records.prefix(count).last?.lastSequence ?? prunedSequence
+        records.removeFirst(count)
+        return false
+    }
+
+    /// What listeners that resume have missed, as the thread that reads logs finds out.
+    func answers(to questions: [HistoryQuestion]) throws(StorageError) -> [UInt64: MissedChanges.Found] {
+        guard let oldest = questions.map(\.after).min() else { return [:] }
+        let changes = MissedChanges(after: max(oldest, prunedSequence))
+        var answers: [UInt64: MissedChanges.Found] = [:]
+        for question in questions { answers[question.serial] = MissedChanges.Found(changes, question.path) }
+        try forEachRecord(after: oldest) { (record) throws(StorageError) in try changes.take(record) }
+        return answers
+    }
 
     func forEachRecord(
         after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void

@@ -9,7 +9,7 @@ import HearthRealtimeDatabase
 ///
 /// Answers come in order, except that those to large reads may come late, which makes the bytes of others count for
 /// longer.
-struct RequestsInFlight {
+package struct RequestsInFlight {
     private struct Cost {
         /// Requests before it.
         let number: Int
@@ -21,19 +21,19 @@ struct RequestsInFlight {
     private let bytesMax: Int
     private let anonymousBytesMax: Int
 
-    var isAnonymous = true
-    private(set) var count = 0
-    private(set) var bytes = 0
+    package var isAnonymous = true
+    package private(set) var count = 0
+    package private(set) var bytes = 0
     private var readCount = 0
     /// About the bytes of an answer to a read: the largest of late.
     private var answerBytes = Database.assembledBytesMax
     /// Requests so far.
-    private(set) var made = 0
+    package private(set) var made = 0
     /// The requests that count for bytes, from `start` on.
     private var costs: [Cost] = []
     private var start = 0
 
-    init(countMax: Int, bytesMax: Int, anonymousBytesMax: Int) {
+    package init(countMax: Int, bytesMax: Int, anonymousBytesMax: Int) {
         self.countMax = countMax
         self.bytesMax = bytesMax
         self.anonymousBytesMax = anonymousBytesMax
@@ -43,17 +43,17 @@ struct RequestsInFlight {
     private var anonymousBytes: Int { isAnonymous ? readCount * answerBytes : 0 }
 
     /// Those that are answered.
-    var answeredCount: Int { made - count }
+    package var answeredCount: Int { made - count }
 
     /// No more should be read.
-    var isFull: Bool { count >= countMax || bytes >= bytesMax || anonymousBytes >= anonymousBytesMax }
+    package var isFull: Bool { count >= countMax || bytes >= bytesMax || anonymousBytes >= anonymousBytesMax }
     /// Reading may go on: well below what is full, so that it is worth the while.
-    var hasRoom: Bool {
+    package var hasRoom: Bool {
         count <= countMax / 2 && bytes <= bytesMax / 2 && anonymousBytes <= anonymousBytesMax / 2
     }
 
     /// - parameter bytes: those of its values.
-    mutating func add(bytes: Int, reads: Bool) {
+    package mutating func add(bytes: Int, reads: Bool) {
         let cost = reads ? bytes + Database.assembledBytesMax : bytes
         if cost > 0 {
             costs.append(Cost(number: made, bytes: cost, isRead: reads))
@@ -65,7 +65,7 @@ struct RequestsInFlight {
     }
 
     /// - parameter bytes: those of the answers.
-    mutating func answered(_ answers: Int, bytes: Int) {
+    package mutating func answered(_ answers: Int, bytes: Int) {
         count -= answers
         let isAnswered = { [made, count] (cost: Cost) in cost.number < made - count }
         guard start < costs.count, isAnswered(costs[start]) else { return }

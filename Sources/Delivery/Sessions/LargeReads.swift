@@ -1,0 +1,78 @@
+package import HearthStorageErrors
+
+/// A value that is streamed from a snapshot to one connection.
+package protocol LargeReadStream: AnyObject {
+    /// The connection has taken a piece.
+    func grant()
+    /// Nobody wants it any more.
+    func cancel()
+}
+
+extension SnapshotStream: LargeReadStream {}
+
+/// The values of one connection that are streamed from snapshots, one after the other, and what goes out after each of
+/// them: the chunks of a message may not be interrupted (Protocol.md 3.2), and what comes later may build on it.
+package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollection> {
+    private struct Read {
+        let stream: Stream
+        /// What came after it and before the next one.
+        var behind = Held()
+        /// Why it failed before its turn.
+        var failure: StorageError?
+    }
+
+    /// The first one is under way.
+    private var reads: [Read] = []
+    /// Elements that wait after reads: with frames, bytes.
+    package private(set) var heldCount = 0
+    /// Pieces of the first one that the peer has not taken yet.
+    package private(set) var piecesQueued = 0
+    /// Some of its pieces are out.
+    package private(set) var hasSentPieces = false
+
+    package init() {}
+
+    package var isEmpty: Bool { reads.isEmpty }
+    package var current: Stream? { reads.first?.stream }
+    /// Why the read whose turn it is has failed already.
+    package var failure: StorageError? { reads.first?.failure }
+
+    package mutating func append(_ stream: Stream) { reads.append(Read(stream: stream)) }
+
+    /// Keeps what goes out behind the last of the reads.
+    package mutating func hold(_ elements: some Collection<Held.Element>) {
+        guard !reads.isEmpty else { return }
+        reads[reads.count - 1].behind.append(contentsOf: elements)
+        heldCount += elements.count
+    }
+
+    /// Remembers the failure of a read that waits for its turn.
+    package mutating func fail(_ stream: Stream, _ error: StorageError) {
+        if let index = reads.firstIndex(where: { $0.stream === stream }) { reads[index].failure = error }
+    }
+
+    package mutating func queuedPiece() { piecesQueued += 1 }
+
+    /// The peer has taken what was queued.
+    package mutating func grantPieces() {
+        hasSentPieces = hasSentPieces || piecesQueued > 0
+        for _ in 0..<piecesQueued { current?.grant() }
+        piecesQueued = 0
+    }
+
+    /// Ends the first read, and returns what was held after it.
+    package mutating func endFirst() -> Held {
+        guard !reads.isEmpty else { return Held() }
+        piecesQueued = 0
+        hasSentPieces = false
+        let held = reads.removeFirst().behind
+        heldCount -= held.count
+        return held
+    }
+
+    /// The connection ends; nothing more is sent.
+    package mutating func cancel() {
+        for read in reads { read.stream.cancel() }
+        self = LargeReads()
+    }
+}

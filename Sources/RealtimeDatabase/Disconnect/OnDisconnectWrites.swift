@@ -1,0 +1,123 @@
+/// The writes that connections have registered for their end (Protocol.md 17), which of them are due, and which are
+/// on their way to the commit log.
+///
+/// The numbers of connections are those of ``ConnectionID/raw``.
+struct OnDisconnectWrites {
+    /// What is registered in memory, by connection. Never empty writes.
+    private(set) var registered: [UInt64: OwedWrites] = [:]
+    /// Connections whose writes changed since the store was last told.
+    private var changed: Set<UInt64> = []
+    /// Connections that have ended and whose writes are not made yet, in the order in which they ended.
+    private(set) var due: [UInt64] = []
+    /// Connections whose writes were made by operations that the log may not have yet, in the log's order.
+    private var made: [(connection: UInt64, sequence: UInt64)] = []
+    /// Connections whose writes are to be dropped instead of made, until that is durable.
+    private(set) var forfeited: Set<UInt64> = []
+
+    /// Nothing is registered, due, or on its way to the log.
+    var isAtRest: Bool { registered.isEmpty && due.isEmpty && made.isEmpty && forfeited.isEmpty }
+
+    /// The store lacks some change.
+    var hasChanges: Bool { !changed.isEmpty }
+
+    /// Takes what the store says, in place of what is known. What is due and on its way stays.
+    mutating func load(_ stored: [UInt64: OwedWrites]) {
+        registered = stored
+        changed = []
+    }
+
+    /// What the store has to be told: the writes of connections, empty where there are none any more.
+    mutating func takeChanges() -> [UInt64: OwedWrites] {
+        defer { changed = [] }
+        return changed.reduce(into: [:]) { $0[$1] = registered[$1] ?? OwedWrites() }
+    }
+
+    // MARK: Registering
+
+    /// Sets what is registered for a connection; nothing if `writes` are empty.
+    mutating func set(_ writes: OwedWrites, of connection: UInt64) {
+        registered[connection] = writes.isEmpty ? nil : writes
+        changed.insert(connection)
+    }
+
+    /// Does what an operation of the log says.
+    mutating func take(_ content: LogRecord.Operation.Content) {
+        switch content {
+        case .change, .outbox: break
+        case .owe(let assignments, let connection, by: let principal):
+            var writes = registered[connection] ?? OwedWrites()
+            writes.principal = principal
+            for assignment in assignments { writes.set(assignment) }
+            set(writes, of: connection)
+        case .cancelOwed(let path, let connection):
+            var writes = registered[connection] ?? OwedWrites()
+            writes.cancel(path)
+            set(writes, of: connection)
+        }
+    }
+
+    /// What is registered for a connection is not to be made.
+    mutating func forfeit(_ connection: UInt64) { forfeited.insert(connection) }
+
+    /// Nothing is registered any more that was to be dropped.
+    mutating func endForfeit(_ connection: UInt64) { forfeited.remove(connection) }
+
+    /// Writes in the name of some principals are not to be made. Asks about each of them once, in the order of
+    /// connections.
+    mutating func forfeit(where isRevoked: (Principal) -> Bool) {
+        var known: [Principal: Bool] = [:]
+        for (connection, writes) in registered.sorted(by: { $0.key < $1.key }) {
+            let answer = known[writes.principal] ?? isRevoked(writes.principal)
+            known[writes.principal] = answer
+            if answer { forfeited.insert(connection) }
+        }
+    }
+
+    // MARK: Making
+
+    /// A connection has ended. False if nothing is registered for it.
+    mutating func end(_ connection: UInt64) -> Bool {
+        guard registered[connection] != nil else {
+            forfeited.remove(connection)
+            return false
+        }
+        if !due.contains(connection) { due.append(connection) }
+        return true
+    }
+
+    /// All connections with registered writes have ended: they were of another process, or of another node.
+    mutating func endAll() { due = registered.keys.sorted() }
+
+    /// The writes of the first connection in ``due`` were made, or dropped, by the operation `sequence`; nil if there
+    /// were none.
+    mutating func finishFirstDue(as sequence: UInt64?) {
+        let connection = due.removeFirst()
+        guard let sequence else { return }
+        set(OwedWrites(), of: connection)
+        made.append((connection, sequence))
+    }
+
+    /// The log has everything up to `sequence`.
+    mutating func committed(through sequence: UInt64) {
+        if made.isEmpty { return }
+        for entry in made where entry.sequence <= sequence { forfeited.remove(entry.connection) }
+        made.removeAll { $0.sequence <= sequence }
+    }
+
+    /// Operations after `sequence` are lost, and ``load(_:)`` has said what is registered: what they made is due again.
+    mutating func lose(after sequence: UInt64) {
+        due = made.filter { $0.sequence > sequence }.map(\.connection) + due
+        made = []
+    }
+
+    /// Traps if parts of the state contradict each other. O(registered writes).
+    ///
+    /// - parameter last: the number of the last operation in memory.
+    func checkInvariants(last: UInt64) {
+        precondition(registered.values.allSatisfy { !$0.isEmpty }, "a connection has registered nothing, and is known")
+        precondition(Set(due).count == due.count, "a connection has ended twice")
+        precondition(
+            zip(made, made.dropFirst()).allSatisfy { $0.sequence < $1.sequence }, "writes were made out of order")
+        precondition(made.last?.sequence ?? 0 <= last, "an on-disconnect write has a number from the future")
+    }
+}

@@ -1,0 +1,328 @@
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
+
+/// What is kept beside the tree of a database, so that children are found, counted, kept unique and dropped in time:
+/// the indexes that rules and settings ask for, their entries, totals, and times of expiry.
+///
+/// Every change of rows goes through ``keeping(_:_:in:_:)``, which brings the entries along. What was there before a
+/// setting is looked through in steps (``build(childrenMax:in:)``, ``countSome(childrenMax:in:)``). Indexes are
+/// used when that is done.
+final class IndexKeeper {
+    /// What the rules want indexed; nil until they have said it.
+    private var definitions: [IndexDefinition]?
+    private(set) var settings = DatabaseSettings()
+    /// The indexes there are.
+    private(set) var catalog = IndexCatalog()
+    /// Those of the catalog, by collection.
+    private(set) var trie = IndexTrie([])
+    private(set) var entries: IndexEntries
+    /// Of collections that have a limit.
+    private(set) var childCounts = ChildCounts()
+    /// No child expires before, in milliseconds since 1970.
+    private(set) var nextExpiry = Int64.max
+    /// The store does not have the catalog as it is.
+    private(set) var isCatalogChanged = false
+
+    private var indexBuild: IndexBuild?
+    private var counterBuild: CounterBuild?
+    private var expiryBuild: ExpiryBuild?
+    private var queueBuild: QueueBuild?
+    /// Told of jobs that are due.
+    let workers: JobWorkers
+    /// What is known of values that must be unique and are not: by the number of their index, once all children were
+    /// looked at; and of the index that is being looked through.
+    private var uniqueFindings: [UInt32: UniqueFindings] = [:]
+    private var duplicates = UniqueFindings()
+    /// Numbers of dropped indexes of which the store has all the entries that it will ever have.
+    private(set) var sweepable: Set<UInt32> = []
+    /// Those for which that is so once the store has a generation.
+    private var sweepableLater: (numbers: Set<UInt32>, generation: UInt64)?
+
+    init(store: any RowStore, _ workers: JobWorkers) {
+        entries = IndexEntries(store: store)
+        self.workers = workers
+    }
+
+    /// Takes what a store says, in place of what is known.
+    func load(_ store: any RowStore) throws(StorageError) {
+        catalog = try store.indexCatalog().map(IndexCatalog.init) ?? IndexCatalog()
+        entries = IndexEntries(store: store)
+        childCounts = ChildCounts()
+        isCatalogChanged = false
+        (indexBuild, counterBuild, expiryBuild, queueBuild) = (nil, nil, nil, nil)
+        sweepable = Set(catalog.dropped)
+        sweepableLater = nil
+        trie = IndexTrie(catalog.indexes)
+        nextExpiry = catalog.expiries.isEmpty ? .max : 0
+        if let definitions { set(definitions, settings) }
+    }
+
+    /// Sets what is to be indexed, as the rules say, and what must be unique and is counted, as the settings say.
+    func set(_ definitions: [IndexDefinition], _ settings: DatabaseSettings) {
+        let before = catalog.stored
+        catalog.set(
+            definitions + settings.indexes, uniques: settings.uniques, counters: settings.counters,
+            expiries: settings.expiries, queues: settings.queues)
+        (counterBuild, expiryBuild, queueBuild) = (nil, nil, nil)
+        nextExpiry = catalog.expiries.isEmpty ? .max : 0
+        childCounts = ChildCounts()
+        uniqueFindings = [:]
+        duplicates = UniqueFindings()
+        trie = IndexTrie(catalog.indexes)
+        if catalog.stored != before { isCatalogChanged = true }
+        (self.definitions, self.settings) = (definitions, settings)
+    }
+
+    // MARK: Storing
+
+    /// Moves what changed to the rows that are frozen as a generation.
+    func freeze(_ generation: UInt64, into changes: inout RowChanges) {
+        changes.entries = entries.freeze(generation)
+        guard isCatalogChanged else { return }
+        changes.indexCatalog = catalog.stored
+        sweepableLater = (Set(catalog.dropped), generation)
+        isCatalogChanged = false
+    }
+
+    /// The store has this generation and all before.
+    func applied(_ generation: UInt64) {
+        entries.applied(generation)
+        guard let later = sweepableLater, later.generation <= generation else { return }
+        sweepable = later.numbers
+        sweepableLater = nil
+    }
+
+    /// No entries of dropped indexes are left to be removed from the store, now or later.
+    var isSwept: Bool { sweepable.isEmpty && sweepableLater == nil }
+
+    /// The store has no entries of these dropped indexes any more.
+    func forgetDropped(_ numbers: Set<UInt32>) {
+        catalog.forgetDropped(numbers)
+        sweepable.subtract(numbers)
+        isCatalogChanged = true
+    }
+
+    /// Before an operation of the log is applied that this process has not judged. What the catalog says may be older
+    /// than a time when the settings did not ask for it.
+    func willReplay(_ content: LogRecord.Operation.Content, in rows: TreeRows) {
+        if trie.hasUniques { catalog.forgetProofs() }
+        guard case .change(let change) = content,
+            catalog.counters.contains(where: { $0.definition.pattern.concerns(change.base) })
+        else { return }
+        // An operation brings totals along if they were kept when it was made.
+        let changed = (try? totals(after: change.assignments, counting: false, in: rows)) ?? []
+        if !changed.isEmpty { catalog.forgetTotals() }
+    }
+
+    // MARK: What was there before
+
+    /// Some index does not have all its entries yet, or values that must be unique have not all been looked at.
+    var isBuilding: Bool { unfinishedIndex != nil || unfinishedExpiry != nil || unfinishedQueue != nil }
+
+    private var unfinishedIndex: IndexCatalog.Index? {
+        catalog.indexes.first { !$0.isComplete || $0.isUnique && !$0.isProven && uniqueFindings[$0.number] == nil }
+    }
+
+    private var unfinishedExpiry: IndexCatalog.Expiry? { catalog.expiries.first { !$0.isComplete } }
+
+    private var unfinishedQueue: IndexCatalog.Queue? { catalog.queues.first { !$0.isComplete } }
+
+    /// Adds some entries of indexes that are not complete: those of up to `childrenMax` children. Writes keep up the
+    /// others meanwhile, and adding an entry twice does no harm, so a build that is cut off begins anew. Of values that
+    /// must be unique it finds those that are not. Costs about one row per child.
+    func build(childrenMax: Int, in rows: TreeRows) throws(StorageError) {
+        var left = childrenMax
+        while left > 0, let index = unfinishedIndex {
+            var build = indexBuild ?? IndexBuild(index)
+            if build.index.number != index.number { build = IndexBuild(index) }
+            let isDone = try build.walk.step(rows, childrenLeft: &left) { (collection, child) throws(StorageError) in
+                guard let place = try rows.place(of: child, below: collection, in: index.definition.index) else {
+                    return
+                }
+                if index.isUnique { try findDuplicate(of: place, in: collection, index) }
+                if index.isComplete { return }
+                let key = IndexEntries.prefix(of: index.number, at: collection) + place.bytes
+                entries.set(key, isPresent: true, generation: rows.generation)
+            }
+            indexBuild = isDone ? nil : build
+            if isDone {
+                catalog.complete(index.number, isProven: index.isUnique && finishLooking(for: index))
+                trie = IndexTrie(catalog.indexes)
+                isCatalogChanged = true
+            }
+        }
+        try buildExpiries(childrenLeft: &left, in: rows)
+        try buildQueues(childrenLeft: &left, in: rows)
+    }
+
+    /// Adds entries of children that were there before a setting.
+    private func buildExpiries(childrenLeft left: inout Int, in rows: TreeRows) throws(StorageError) {
+        while left > 0, let expiry = unfinishedExpiry {
+            var build = expiryBuild ?? ExpiryBuild(expiry)
+            if build.expiry.number != expiry.number { build = ExpiryBuild(expiry) }
+            let isDone = try build.walk.step(rows, childrenLeft: &left) { (collection, child) throws(StorageError) in
+                let path = collection.encoded + child.segment
+                let time =
+                    if let value = child.value {
+                        expiry.definition.time(of: value, in: value.range)
+                    } else {
+                        try Self.time(of: path, expiry, in: rows)
+                    }
+                if let time { addExpiry(expiry, time, path, in: rows) }
+            }
+            expiryBuild = isDone ? nil : build
+            if isDone {
+                catalog.completeExpiry(expiry.number)
+                isCatalogChanged = true
+            }
+        }
+    }
+
+    /// Adds entries of jobs that were there before a setting.
+    private func buildQueues(childrenLeft left: inout Int, in rows: TreeRows) throws(StorageError) {
+        while left > 0, let queue = unfinishedQueue {
+            var build = queueBuild ?? QueueBuild(queue)
+            if build.queue.number != queue.number { build = QueueBuild(queue) }
+            let isDone = try build.walk.step(rows, childrenLeft: &left) { (jobs, child) throws(StorageError) in
+                let place = jobs.prefix(bytes: jobs.encoded.count - QueueDefinition.jobs.encoded.count)
+                if let due = try due(child.segment, queue, place, in: rows) {
+                    addJob(child.segment, due, queue, place, in: rows)
+                }
+            }
+            queueBuild = isDone ? nil : build
+            if isDone {
+                catalog.completeQueue(queue.number)
+                isCatalogChanged = true
+            }
+        }
+    }
+
+    // MARK: Values that must be unique
+
+    /// Looks whether a child shares its value with one whose key comes before it.
+    private func findDuplicate(
+        of place: IndexPlace, in collection: Path, _ index: IndexCatalog.Index
+    ) throws(StorageError) {
+        let valueEnd = place.segmentRange.lowerBound
+        guard UniqueValue.isCompared(place.bytes[..<valueEnd]) else { return }
+        let prefix = IndexEntries.prefix(of: index.number, at: collection)
+        let value = prefix + place.bytes[..<valueEnd]
+        try entries.scan(from: value, below: prefix + place.bytes, .ascending) { key in
+            let first = IndexPlace(Array(key[prefix.count...]))
+            duplicates.add(UniqueDuplicate(collection: collection, first: first.key, second: place.key))
+            return false
+        }
+    }
+
+    /// All children of an index were looked at. Returns whether no two shared a value.
+    private func finishLooking(for index: IndexCatalog.Index) -> Bool {
+        defer { duplicates = UniqueFindings() }
+        uniqueFindings[index.number] = duplicates
+        return duplicates.count == 0
+    }
+
+    /// The values that must be unique. Duplicates that are not any more are not named; when none of those that were
+    /// named is left, all children are looked at again. Costs two look-ups per pair that is named.
+    func uniqueStatus(in rows: TreeRows) throws(StorageError) -> [UniqueStatus] {
+        var list: [UniqueStatus] = []
+        for index in catalog.uniques {
+            var status = UniqueStatus(
+                pattern: index.definition.pattern.text, index: index.definition.index, state: .enforced)
+            if !index.isProven, var findings = uniqueFindings[index.number] {
+                var left: Set<UniqueDuplicate> = []
+                for pair in findings.pairs where try pair.isDuplicate(index, in: rows) { left.insert(pair) }
+                findings.keep(left.contains)
+                uniqueFindings[index.number] = findings.pairs.isEmpty ? nil : findings
+                (status.duplicates, status.duplicateCount) = (findings.pairs, findings.count)
+                status.state = findings.pairs.isEmpty ? .building : .conflicts
+            } else if !index.isProven {
+                status.state = .building
+            }
+            list.append(status)
+        }
+        return list
+    }
+
+    // MARK: Totals
+
+    /// Some totals are not known yet.
+    var isCounting: Bool { catalog.counters.contains { !$0.isComplete } }
+
+    /// The totals that a write must change and does not. `counting` if it is about to be made: then the collection that
+    /// is being counted takes part in it.
+    func totals(
+        after assignments: [Assignment], counting: Bool, in rows: TreeRows
+    ) throws(Failure) -> [DerivedValue] {
+        var kept = KeptTotals(catalog.counters, rows, assignments, counterBuild)
+        let changed = try Database.reading { () throws(RuleTreeError) in try kept.changedTotals() }
+        if let total = changed.first(where: { $0.value == nil }) {
+            let text = "The sum at \"\(total.target)\" would be larger than any number"
+            throw .refusedBySetting(why: StaticText("sum"), text)
+        }
+        if counting, counterBuild != nil {
+            counterBuild?.add(kept.partialChange)
+            for assignment in assignments where !assignment.target.isPriority {
+                counterBuild?.replace(assignment.target.path)
+            }
+        }
+        return changed
+    }
+
+    /// Counts up to so many children of collections whose totals are not known. Returns the totals of those that are
+    /// done. Costs about one row per child.
+    func countSome(childrenMax: Int, in rows: TreeRows) throws(StorageError) -> [DerivedValue] {
+        guard let counter = catalog.counters.first(where: { !$0.isComplete }) else { return [] }
+        var build = counterBuild ?? CounterBuild(counter.definition)
+        if build.definition != counter.definition { build = CounterBuild(counter.definition) }
+        var left = childrenMax
+        var totals: [DerivedValue] = []
+        let isDone = try build.step(rows, childrenLeft: &left) { collection, total in
+            let end = collection.encoded.count - counter.definition.collection.encoded.count
+            let target = collection.prefix(bytes: end).appending(counter.definition.target)
+            totals.append(DerivedValue(target: target, value: total.value ?? .null))
+        }
+        counterBuild = isDone ? nil : build
+        if isDone {
+            catalog.complete(counter.definition)
+            isCatalogChanged = true
+        }
+        return totals
+    }
+
+    // MARK: Times of expiry
+
+    /// A child expires at a time, or may.
+    func expire(at time: Int64) { nextExpiry = min(nextExpiry, time) }
+
+    /// No child is looked at before `time`.
+    func postponeExpiry(to time: Int64) { nextExpiry = time }
+
+    /// Traps if parts of the state contradict each other. O(indexes).
+    func checkInvariants() {
+        let numbers = catalog.indexes.map(\.number) + catalog.expiries.map(\.number)
+            + catalog.queues.map(\.number) + catalog.dropped
+        precondition(Set(numbers).count == numbers.count, "two indexes have one number")
+        precondition(sweepable.isSubset(of: catalog.dropped), "entries of an index are removed that is in use")
+        precondition(trie.isEmpty == catalog.indexes.isEmpty, "the trie is not that of the catalog")
+        precondition(
+            !catalog.expiries.isEmpty || nextExpiry == .max, "a child is to expire, and no setting says so")
+        precondition(counterBuild == nil || isCounting, "totals are counted that are known")
+    }
+}
+
+extension UniqueDuplicate {
+    /// Whether the two children share their value still.
+    fileprivate func isDuplicate(_ index: IndexCatalog.Index, in rows: TreeRows) throws(StorageError) -> Bool {
+        var values: [ArraySlice<UInt8>] = []
+        for key in [first, second] {
+            let child = collection.appending(Path([key]))
+            let segment = Array(child.encoded[collection.encoded.count...])
+            guard let place = try rows.place(of: child, segment: segment, in: index.definition.index) else {
+                return false
+            }
+            values.append(place.bytes[..<place.segmentRange.lowerBound])
+        }
+        return values[0] == values[1] && UniqueValue.isCompared(values[0])
+    }
+}

@@ -1,0 +1,166 @@
+import HearthJSONTree
+
+/// The listeners of a database: what each connection listens to, the groups that are told of changes, the queries with
+/// their scans, and the data on which the rules made a listener depend.
+///
+/// Methods that change groups append the outputs that say so.
+struct ListenerRegistry {
+    /// The groups, and the queries, by place.
+    private(set) var trie: ListenerTrie
+    private(set) var sessions: [ConnectionID: SessionListens] = [:]
+    private(set) var dependencies = ReadDependencies()
+    var scans = QueryScans()
+
+    /// `database` keeps the group numbers of several databases apart.
+    init(database: UInt32) { trie = ListenerTrie(database: database) }
+
+    /// Connections that listen, or of which something is to be known, in the order of their numbers.
+    var connections: [ConnectionID] { sessions.keys.sorted { $0.raw < $1.raw } }
+
+    /// Listeners of all connections. O(connections).
+    var count: Int { sessions.values.reduce(0) { $0 + $1.count } }
+
+    // MARK: Plain listeners
+
+    /// Adds a listener of a path; `audience` is that of a connection which has none yet.
+    mutating func add(
+        _ path: Path, for request: Request, _ audience: ListenerTrie.Audience, _ outputs: inout [Output]
+    ) {
+        let connection = request.connection
+        let steps = sessions[connection, default: SessionListens(request.principal, audience)]
+            .add(path, request: request.number)
+        move(steps, connection, &outputs)
+    }
+
+    /// Removes a listener of a path, if it is that of the request, where one is given.
+    mutating func remove(
+        _ path: Path, of connection: ConnectionID, request: Int64? = nil, _ outputs: inout [Output]
+    ) {
+        if let steps = sessions[connection]?.remove(path, request: request) {
+            move(steps, connection, &outputs)
+            dependencies.remove(.init(connection: connection, name: .plain(path)))
+        }
+        forget(connection)
+    }
+
+    /// From now on a connection is told the position after each change.
+    mutating func tellPositions(for request: Request, _ outputs: inout [Output]) {
+        let connection = request.connection
+        guard connection.kind == .realtime, sessions[connection]?.audience != .positions else { return }
+        let memberships = sessions[connection]?.memberships ?? []
+        move(.init(leave: memberships), connection, &outputs)
+        sessions[connection, default: SessionListens(request.principal)].audience = .positions
+        move(.init(join: memberships), connection, &outputs)
+    }
+
+    private mutating func move(
+        _ steps: SessionListens.GroupSteps, _ connection: ConnectionID, _ outputs: inout [Output]
+    ) {
+        guard let audience = sessions[connection]?.audience else { return }
+        for path in steps.leave {
+            if let group = trie.leave(path, audience, loop: connection.loop) {
+                outputs.append(.leave(group, connection))
+            }
+        }
+        for path in steps.join {
+            outputs.append(.join(trie.join(path, audience, loop: connection.loop), connection))
+        }
+    }
+
+    // MARK: Listeners of queries
+
+    /// Adds a listener of a query, in place of one of the same name.
+    mutating func add(_ listener: QueryListener, for request: Request, _ outputs: inout [Output]) {
+        let (live, form, connection) = (listener.live, listener.form, request.connection)
+        if let old = sessions[connection]?.queries[form.name] {
+            if old.live === live, old.form == form {
+                sessions[connection]?.add(listener)
+                return
+            }
+            takeOut(form.name, of: connection, &outputs)
+        }
+        if live.isEmpty { trie.add(live) }
+        let group = live.join(form, loop: connection.loop) { trie.makeGroup() }
+        sessions[connection, default: SessionListens(request.principal)].add(listener)
+        outputs.append(.join(group, connection))
+    }
+
+    /// Removes the listener of a query.
+    mutating func remove(_ name: ListenerForm.Name, of connection: ConnectionID, _ outputs: inout [Output]) {
+        dependencies.remove(.init(connection: connection, name: .query(name)))
+        takeOut(name, of: connection, &outputs)
+    }
+
+    private mutating func takeOut(_ name: ListenerForm.Name, of connection: ConnectionID, _ outputs: inout [Output]) {
+        guard let listener = sessions[connection]?.removeQuery(name) else { return }
+        forget(connection)
+        let group = listener.live.leave(listener.form, loop: connection.loop)
+        dropIfUnused(listener.live)
+        if let group { outputs.append(.leave(group, connection)) }
+    }
+
+    /// Makes a query one that commits keep up to date, although nobody listens to it yet.
+    mutating func observe(_ live: LiveQuery) { trie.add(live) }
+
+    /// Takes a query out of the trie that nobody listens to or waits for.
+    mutating func dropIfUnused(_ live: LiveQuery) {
+        guard live.isEmpty, !scans.isNeeded(live) else { return }
+        live.scan = nil
+        scans.remove(live)
+        trie.remove(live)
+    }
+
+    // MARK: Rules
+
+    /// A connection acts for another principal from now on. False if it does already, or has nothing here.
+    mutating func setPrincipal(_ principal: Principal, of connection: ConnectionID) -> Bool {
+        guard let before = sessions[connection]?.principal, before != principal else { return false }
+        sessions[connection]?.principal = principal
+        return true
+    }
+
+    /// A listener may be there as long as these places hold what they hold.
+    mutating func setDependencies(_ listener: ReadDependencies.Listener, _ places: Set<Path>) {
+        dependencies.set(listener, places)
+    }
+
+    /// A listener depends on nothing.
+    mutating func removeDependencies(_ listener: ReadDependencies.Listener) { dependencies.remove(listener) }
+
+    // MARK: Ends
+
+    /// A connection has ended.
+    mutating func removeAll(of connection: ConnectionID) {
+        guard let session = sessions.removeValue(forKey: connection) else { return }
+        for path in session.memberships { _ = trie.leave(path, session.audience, loop: connection.loop) }
+        for query in session.queries.values.sorted(by: { $0.live.serial < $1.live.serial }) {
+            _ = query.live.leave(query.form, loop: connection.loop)
+            dropIfUnused(query.live)
+        }
+        if dependencies.isEmpty { return }
+        for path in session.paths { dependencies.remove(.init(connection: connection, name: .plain(path))) }
+        for name in session.queries.keys { dependencies.remove(.init(connection: connection, name: .query(name))) }
+    }
+
+    /// Forgets a connection without listeners of which nothing is to be known. Event streams never say what their
+    /// clients have.
+    private mutating func forget(_ connection: ConnectionID) {
+        guard let session = sessions[connection], session.isEmpty else { return }
+        if session.ended.isEmpty || connection.kind == .http { sessions[connection] = nil }
+    }
+
+    /// Traps if parts of the state contradict each other. O(listeners).
+    func checkInvariants() {
+        var queries = 0
+        for (connection, session) in sessions {
+            queries += session.queries.count
+            for (name, listener) in session.queries {
+                precondition(listener.form.name == name, "a listener is known by another name")
+                precondition(
+                    trie.query(listener.live.query, at: listener.live.path) === listener.live,
+                    "\(connection.raw) listens to a query that commits do not reach")
+            }
+        }
+        precondition(queries == 0 || trie.queriesCount > 0, "queries are listened to, and there are none")
+    }
+}
