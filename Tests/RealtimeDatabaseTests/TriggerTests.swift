@@ -209,8 +209,9 @@ struct TriggerTests {
             }
         }
         // A process that has lost its memory finds them in the log.
-        let reopened = try DatabaseBench.reopened(MemoryRowStore(), sequence: 0, log: bench.log)
-        if let last = bench.log.last { reopened.database.committed(through: last.lastSequence) }
+        var reopened = try DatabaseBench.reopened(MemoryRowStore(), sequence: 0, log: bench.log)
+        // Its own first turn made the writes of connections that are gone.
+        _ = reopened.commit()
         try reopened.applyAll()
         #expect(reopened.store.outbox == expected, "seed \(seed)")
     }

@@ -155,29 +155,43 @@ struct TreeDamageTests {
         }
     }
 
-    @Test("of an earlier version has no checksums: it is given them when it is opened, as is one in a backup")
-    func migration() throws {
+    @Test("of version 0 has no checksums and no outbox: it gets them when it is opened, as does one in a backup")
+    func withoutChecksums() throws {
+        try expectUpgrade(from: 0) {
+            try change(
+                """
+                CREATE TABLE old_row (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL, value BLOB NOT NULL)
+                    WITHOUT ROWID;
+                INSERT INTO old_row SELECT key, sequence, value FROM row;
+                CREATE TABLE old_cleared (lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL)
+                    WITHOUT ROWID;
+                CREATE TABLE old_index_entry (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
+                INSERT INTO old_index_entry VALUES (x'05', 1);
+                CREATE TABLE old_cleared_entry (lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL)
+                    WITHOUT ROWID;
+                INSERT INTO old_cleared_entry VALUES (x'05', x'06', 9);
+                CREATE TABLE old_owed (connection INTEGER PRIMARY KEY, writes BLOB NOT NULL);
+                CREATE TABLE old_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+                INSERT INTO old_meta SELECT name, value FROM meta WHERE name IN ('sequence', 'stamp', 'indexes');
+                DROP TABLE outbox;
+                """)
+            for table in ["row", "cleared", "index_entry", "cleared_entry", "owed", "meta"] {
+                try change("DROP TABLE \(table); ALTER TABLE old_\(table) RENAME TO \(table)")
+            }
+        }
+    }
+
+    @Test("of version 1 has no outbox: it gets one when it is opened, as does one in a backup")
+    func withoutOutbox() throws {
+        try expectUpgrade(from: 1) { try change("DROP TABLE outbox") }
+    }
+
+    private func expectUpgrade(from version: Int64, _ makeEarlier: () throws -> Void) throws {
         let work = try fill(seed: 4)
         let before = try read(.root)
-        try change(
-            """
-            CREATE TABLE old_row (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
-            INSERT INTO old_row SELECT key, sequence, value FROM row;
-            CREATE TABLE old_cleared (lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL)
-                WITHOUT ROWID;
-            CREATE TABLE old_index_entry (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
-            INSERT INTO old_index_entry VALUES (x'05', 1);
-            CREATE TABLE old_cleared_entry (lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL)
-                WITHOUT ROWID;
-            INSERT INTO old_cleared_entry VALUES (x'05', x'06', 9);
-            CREATE TABLE old_owed (connection INTEGER PRIMARY KEY, writes BLOB NOT NULL);
-            CREATE TABLE old_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-            INSERT INTO old_meta SELECT name, value FROM meta WHERE name IN ('sequence', 'stamp', 'indexes');
-            """)
-        for table in ["row", "cleared", "index_entry", "cleared_entry", "owed", "meta"] {
-            try change("DROP TABLE \(table); ALTER TABLE old_\(table) RENAME TO \(table)")
-        }
-        try change("PRAGMA user_version = 0")
+        try makeEarlier()
+        try change("PRAGMA user_version = \(version)")
+        #expect(try tablesWithoutChecksums() == (version == 0 ? Self.tables.filter { $0 != "outbox" } : []))
         // A backup of it is as old as it is.
         let copy = folder.path + "/copy"
         _ = try Backup.make(of: "a", in: folder.path, to: copy)
@@ -189,10 +203,26 @@ struct TreeDamageTests {
 
         #expect(try read(.root) == before)
         #expect(problems == [])
-        #expect(try Connection(path: file, mode: .readOnly).integer("PRAGMA user_version") == 1)
+        #expect(try Connection(path: file, mode: .readOnly).integer("PRAGMA user_version") == TreeFormat.version)
+        #expect(try tablesWithoutChecksums() == [])
+        #expect(try Connection(path: file, mode: .readOnly).integer("SELECT count(*) FROM outbox") == 0)
         #expect(work.problem(in: folder.path) == nil)
         try change("PRAGMA user_version = 99")
         #expect(throws: StorageError.self) { try TreeFile(path: file, durability: .memory) }
+    }
+
+    private static let tables = ["cleared", "cleared_entry", "index_entry", "meta", "outbox", "owed", "row"]
+
+    private func tablesWithoutChecksums() throws -> [String] {
+        let select = try Connection(path: file, mode: .readOnly).prepare(
+            """
+            SELECT name FROM sqlite_schema AS file WHERE type = 'table'
+                AND NOT EXISTS (SELECT 1 FROM pragma_table_info(file.name) AS info WHERE info.name = 'checksum')
+                ORDER BY name
+            """)
+        var names: [String] = []
+        while try select.step() { names.append(String(decoding: select.blob(0), as: UTF8.self)) }
+        return names
     }
 }
 
