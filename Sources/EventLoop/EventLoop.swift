@@ -186,8 +186,8 @@ package final class EventLoop: @unchecked Sendable {
 
     // MARK: The end of the turn
 
-    /// Runs `work` at the end of this turn, when its events, posted work and timers are done and before staged bytes are
-    /// sent. On the loop's thread; costs no lock and no wake-up.
+    /// Runs `work` at the end of this turn: after its events, posted work and timers, and before staged bytes are sent.
+    /// On the loop's thread. Costs no lock and no wake-up.
     package func atEndOfTurn(_ work: @escaping () -> Void) {
         assertIsCurrent()
         ending.append(work)
