@@ -114,5 +114,7 @@ extension IndexKeeper {
     }
 
     /// Removes an entry that is out of date.
-    func removeJob(_ key: [UInt8], in rows: TreeRows) { entries.set(key, isPresent: false, generation: rows.generation) }
+    func removeJob(_ key: [UInt8], in rows: TreeRows) {
+        entries.set(key, isPresent: false, generation: rows.generation)
+    }
 }

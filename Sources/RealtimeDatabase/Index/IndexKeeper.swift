@@ -300,7 +300,8 @@ final class IndexKeeper {
 
     /// Traps if parts of the state contradict each other. O(indexes).
     func checkInvariants() {
-        let numbers = catalog.indexes.map(\.number) + catalog.expiries.map(\.number)
+        let numbers =
+            catalog.indexes.map(\.number) + catalog.expiries.map(\.number)
             + catalog.queues.map(\.number) + catalog.dropped
         precondition(Set(numbers).count == numbers.count, "two indexes have one number")
         precondition(sweepable.isSubset(of: catalog.dropped), "entries of an index are removed that is in use")
