@@ -158,12 +158,14 @@ extension Database {
         }
     }
 
-    /// Takes over who listens to another database of the same number, which is not used any more. Both must hold the
-    /// same data.
-    package func takeListeners(of other: Database) {
+    /// Takes over who listens to another database of the same number, which is not used any more, and who waits for its
+    /// jobs. Both must hold the same data.
+    package func takeSessions(of other: Database) {
         listeners = other.listeners
         sessions = other.sessions
         dependencies = other.dependencies
+        claims = other.claims
+        claims.lookAgain()
     }
 
     func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {

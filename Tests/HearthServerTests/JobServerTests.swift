@@ -83,6 +83,25 @@ struct JobServerTests {
         #expect(try worker.receiveMessage()?.contains("unknown action") == true)
     }
 
+    @Test("a worker that waits is answered when its time is over, and when the server stops", arguments: [false, true])
+    func ends(hasFiles: Bool) throws {
+        let server = try Self.server()
+        let worker = try server.connect()
+        _ = try worker.receiveMessage()
+        if hasFiles {
+            try worker.send(1, "p", #"{"p":"/x","d":1}"#)
+            #expect(try worker.receiveMessage() == RealtimePeer.response(1))
+        }
+        try worker.send(2, "jr", #"{"p":"/mail","wait":50}"#)
+        #expect(try worker.receiveMessage() == #"{"t":"d","d":{"r":2,"b":{"s":"ok","d":{"count":0}}}}"#)
+        try worker.send(3, "jr", #"{"p":"/mail","wait":60000}"#)
+        try worker.send(4, "g", #"{"p":"/y","q":{}}"#)
+        #expect(try worker.receiveMessage() == #"{"t":"d","d":{"r":4,"b":{"s":"ok","d":null}}}"#)
+        try server.beginToStop()
+        #expect(try worker.receiveMessage() == #"{"t":"d","d":{"r":3,"b":{"s":"ok","d":{"count":0}}}}"#)
+        worker.hangUp()
+    }
+
     @Test(
         "workers at any node of a cluster get each job once, and a job outlives its owner",
         .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))

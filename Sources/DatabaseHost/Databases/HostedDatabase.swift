@@ -125,7 +125,7 @@ final class HostedDatabase {
     }
 
     /// Takes over who listens, from before the database had files.
-    func takeListeners(of unwritten: UnwrittenDatabase) { database.takeListeners(of: unwritten.database) }
+    func takeSessions(of unwritten: UnwrittenDatabase) { database.takeSessions(of: unwritten.database) }
 
     // MARK: Events
 
