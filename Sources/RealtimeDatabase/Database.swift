@@ -78,6 +78,8 @@ package final class Database {
     /// Workers that wait for jobs, and which connections have which.
     var claims = WaitingClaims()
     var leases = JobLeases()
+    /// By the pattern of their setting.
+    var queueTallies: [IndexPattern: QueueTally] = [:]
     /// No child expires before, in milliseconds since 1970.
     var nextExpiry = Int64.max
     /// Whom changes are told to outside.
