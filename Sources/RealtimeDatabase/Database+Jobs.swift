@@ -36,6 +36,7 @@ extension Database {
             return try extend(key, claim, lease, queue, at: place, for: request.connection, in: &turn)
         case .done(let key, let claim, let entries):
             try finish(key, claim, entries, at: place, in: &turn)
+            tally(queue) { $0.done += 1 }
         case .fail(let key, let claim, let error, let retry):
             try fail(key, claim, error, retry, queue, at: place, in: &turn)
         case .giveBack(let key, let claim):
@@ -64,10 +65,13 @@ extension Database {
             due = round == Self.claimRoundsMax - 1 && found.isMore ? 0 : found.next
             var assignments: [Assignment] = []
             var taken: [(place: JobPlace, claim: Int64)] = []
+            var (abandoned, givenUp) = (0, 0) as (Int64, Int64)
             for segment in found.segments where handed.count < count && bytes < Self.assembledBytesMax {
                 let job = JobPlace(queue: place, segment: segment)
                 var state = try state(of: job)
+                if state.lease != nil { abandoned += 1 }
                 if state.attempts >= queue.definition.attempts {
+                    givenUp += 1
                     if state.error.isNull { state.error = CanonicalJSON(string: Array("the lease ended".utf8)) }
                     assignments += try dead(job, state, now: now)
                     continue
@@ -86,6 +90,11 @@ extension Database {
             }
             if assignments.isEmpty { break }
             try commit(assignments, in: &turn)
+            tally(queue) { tally in
+                tally.claimed += Int64(taken.count)
+                tally.abandoned += abandoned
+                tally.dead += givenUp
+            }
             for (job, claim) in taken { workers.leases.add(job.job, claim, to: request.connection) }
             if handed.count >= count || bytes >= Self.assembledBytesMax || !found.isMore { break }
         }
@@ -248,7 +257,8 @@ extension Database {
         let now = turn.record.time
         state.lease = nil
         state.error = error.isEmpty ? .null : CanonicalJSON(string: error)
-        if retry == .never || state.attempts >= queue.definition.attempts {
+        let isGivenUp = retry == .never || state.attempts >= queue.definition.attempts
+        if isGivenUp {
             try commit(try dead(job, state, now: now), in: &turn)
         } else {
             let delay =
@@ -261,6 +271,14 @@ extension Database {
             try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
         }
         workers.leases.remove(job.job)
+        tally(queue) { tally in
+            tally.failed += 1
+            if isGivenUp { tally.dead += 1 }
+        }
+    }
+
+    private func tally(_ queue: IndexCatalog.Queue, _ body: (inout QueueTally) -> Void) {
+        body(&workers.tallies[queue.definition.pattern, default: QueueTally()])
     }
 
     /// What the server writes of its own accord, with what the settings make of it.

@@ -128,10 +128,12 @@ extension Database {
         if ownedElsewhere == nil, onDisconnect.end(connection.raw) { payOrphans(in: &turn) }
     }
 
-    /// Takes over who listens to another database of the same number, which is not used any more. Both must hold the
-    /// same data.
-    package func takeListeners(of other: Database) {
+    /// Takes over who listens to another database of the same number, which is not used any more, and who waits for its
+    /// jobs. Both must hold the same data.
+    package func takeSessions(of other: Database) {
         listeners = other.listeners
+        workers.claims = other.workers.claims
+        workers.claims.lookAgain()
     }
 
     private enum ReadResult {

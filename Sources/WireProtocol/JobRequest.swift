@@ -47,8 +47,10 @@ package enum JobRequest: Hashable, Sendable {
                         _ = try reader.skipValue()
                     }
                 }
-                try reader.finish()
+            } else {
+                _ = try reader.skipValue()
             }
+            try reader.finish()
         } catch {
             throw .value(error)
         }

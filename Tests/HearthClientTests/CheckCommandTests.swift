@@ -57,7 +57,7 @@ struct CheckCommandTests {
 
                 """)
         let lines = check.errors.split(separator: "\n")
-        let known = [suffix == "log" ? 2 : 1, 1]
+        let known = [2, 1]
         #expect(lines.count == 2, "\(check.errors)")
         for (line, known) in zip(lines, known) {
             let sentence =

@@ -9,6 +9,7 @@ import HearthJSONTree
 import HearthServerLog
 import HearthSystem
 import HearthTestSupport
+import HearthTriggers
 import Testing
 
 @Suite("Messages of administrators, answered")
@@ -251,6 +252,9 @@ struct AdministrationTests {
             identity.delivery = .relay(relay)
             $0.identity = identity
             $0.archive = ArchiveConfiguration(folder: archive.path)
+            $0.triggers.networks = NetworkList("10.0.0.0/8") ?? NetworkList()
+            $0.triggers.commandFolder = archive.path
+            $0.triggers.authorities = .file("ca.pem")
         }
         let desk = try Desk(server)
         let options = try #require(try desk.admin(#"{"c":"server"}"#)["options"]?.object)
@@ -260,6 +264,8 @@ struct AdministrationTests {
         #expect(options["slow-ms"]?.integer == 250 && options["drain-seconds"]?.integer == 10)
         #expect(options["archive"]?.text == archive.path && options["archive-seconds"]?.integer == 10)
         #expect(options["archive-days"]?.integer == 7 && options["free-mib-min"]?.integer == 64)
+        #expect(options["trigger-networks"]?.text == "10.0.0.0/8" && options["trigger-ca"]?.text == "ca.pem")
+        #expect(options["trigger-commands"]?.text == archive.path)
         #expect(options["log-level"]?.text == "error" && options["log-format"]?.text == "text")
         #expect(options["audit-log"] == nil && options["cluster"] == nil)
         #expect(options["loops"]?.integer == 1 && options["project"]?.text == "shop")

@@ -25,7 +25,8 @@ struct JobServerTests {
 
     @Test("a worker over REST claims, extends, fails and ends jobs, and is told what is wrong")
     func rest() throws {
-        let client = try Self.server().connectREST()
+        let server = try Self.server()
+        let client = try server.connectREST()
         func ask(_ body: String) throws -> RESTClient.Answer { try client.ask("POST", "/mail/.jobs.json", [], body) }
         #expect(try ask(#"{"do":"claim"}"#).text == #"{"count":0}"#)
         #expect(try client.ask("PATCH", "/mail/jobs.json", [], #"{"a":1,"b":{"at":1}}"#).status == 200)
@@ -54,6 +55,20 @@ struct JobServerTests {
         #expect(try client.ask("GET", "/mail/.jobs.json").status == 405)
         #expect(try client.ask("POST", "/other/.jobs.json", [], #"{"do":"claim"}"#).status == 400)
         #expect(try client.ask("PUT", "/mail/state/a.json", [], "1").status == 409)
+        let figures = try Self.figures(of: server)
+        #expect(
+            figures == [
+                "jobs_claimed_total 3", "jobs_done_total 1", "attempts_failed_total 2", "leases_ended_total 0",
+                "jobs_dead_total 1", "workers_waiting 0",
+            ])
+    }
+
+    /// What `/metrics` tells of the queue.
+    private static func figures(of server: RealtimeTestServer, database: String = "default") throws -> [String] {
+        let page = try server.connectREST().ask("GET", "/metrics", RESTClient.owner).text
+        let labels = "{database=\"\(database)\",queue=\"/mail\"}"
+        return page.split(separator: "\n").filter { $0.hasPrefix("hearth_queue_") && $0.contains(labels) }
+            .map { String($0.dropFirst("hearth_queue_".count)).replacing(labels, with: "") }
     }
 
     @Test("a worker that waits is answered when there is a job, and its other requests go on meanwhile")
@@ -81,6 +96,26 @@ struct JobServerTests {
         #expect(try worker.receiveMessage()?.contains(#""r":6,"b":{"s":"job_gone""#) == true)
         try worker.send(7, "jz", #"{"p":"/mail"}"#)
         #expect(try worker.receiveMessage()?.contains("unknown action") == true)
+    }
+
+    @Test("a worker that waits is answered when its time is over, and when the server stops", arguments: [false, true])
+    func ends(hasFiles: Bool) throws {
+        let server = try Self.server()
+        let worker = try server.connect()
+        _ = try worker.receiveMessage()
+        if hasFiles {
+            try worker.send(1, "p", #"{"p":"/x","d":1}"#)
+            #expect(try worker.receiveMessage() == RealtimePeer.response(1))
+        }
+        try worker.send(2, "jr", #"{"p":"/mail","wait":50}"#)
+        #expect(try worker.receiveMessage() == #"{"t":"d","d":{"r":2,"b":{"s":"ok","d":{"count":0}}}}"#)
+        try worker.send(3, "jr", #"{"p":"/mail","wait":60000}"#)
+        try worker.send(4, "g", #"{"p":"/y","q":{}}"#)
+        #expect(try worker.receiveMessage() == #"{"t":"d","d":{"r":4,"b":{"s":"ok","d":null}}}"#)
+        if hasFiles { #expect(try Self.figures(of: server, database: "example").last == "workers_waiting 1") }
+        try server.beginToStop()
+        #expect(try worker.receiveMessage() == #"{"t":"d","d":{"r":3,"b":{"s":"ok","d":{"count":0}}}}"#)
+        worker.hangUp()
     }
 
     @Test(

@@ -446,7 +446,8 @@ import HearthTreeStorage
 
     @Test("databases that are only read from take no place, and have no files")
     func readingLeavesNothing() throws {
-        let server = try RealtimeTestServer { $0.databaseNames.unwrittenMax = 2 }
+        // The name before the last one may still be in use: its end is noticed in the turn that answers for the last.
+        let server = try RealtimeTestServer { $0.databaseNames.unwrittenMax = 3 }
         let client = try server.connectREST()
         for index in 0..<20 {
             #expect(try client.ask("GET", "/x.json?ns=none\(index)").text == "null")

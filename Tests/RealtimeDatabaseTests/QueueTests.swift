@@ -122,6 +122,36 @@ struct QueueTests {
         #expect(try run("w", .done(key, claim: 2, [])).contains("job_gone"))
     }
 
+    @Test("are counted by their setting: what was handed out, and what became of it")
+    func counts() throws {
+        var bench = try Self.bench()
+        func tell() -> String {
+            bench.database.queueStatus.map {
+                let tally = $0.tally
+                return """
+                    \($0.pattern.text) \(tally.claimed) \(tally.done) \(tally.failed) \(tally.abandoned) \(tally.dead) \
+                    \($0.waitingWorkers)
+                    """
+            }.joined()
+        }
+        #expect(tell() == "$/mail 0 0 0 0 0 0")
+        bench.process(.set("s/mail/jobs", #"{"a":1,"b":2}"#), .set("t/mail/jobs/c", "3"))
+        bench.process(.job("s/mail", .claim(count: 2, lease: 1000, wait: .none)), .job("t/mail", Self.one))
+        #expect(tell() == "$/mail 3 0 0 0 0 0")
+        let (a, c) = (try Key(validating: "a"), try Key(validating: "c"))
+        let claims = try ["s/mail/state/a/claim", "t/mail/state/c/claim"].map {
+            try #require(Int64(bench.database.rows.read($0).description))
+        }
+        bench.process(.job("s/mail", .done(a, claim: claims[0], [])), .job("s/mail", .done(a, claim: claims[0], [])))
+        bench.process(.job("t/mail", .fail(c, claim: claims[1], error: [], .never)))
+        #expect(tell() == "$/mail 3 1 1 0 1 0")
+        // Nobody has said anything of b.
+        bench.process(.job("s/mail", .claim(count: 1, lease: 1000, wait: .none)), at: 3000)
+        #expect(tell() == "$/mail 4 1 1 1 1 0")
+        bench.process(.job("s/mail", .claim(count: 1, lease: 1000, wait: .milliseconds(9))), at: 5000)
+        #expect(tell() == "$/mail 4 1 1 2 2 1")
+    }
+
     @Test("double the pause after each failure, up to the longest, with a fifth more or less")
     func backoff() {
         let queue = QueueDefinition(pattern: .init(), backoff: 1000, longestBackoff: 60_000)

@@ -16,7 +16,9 @@ struct AdminMessageTests {
             .count(AdminPage(try path("a"), acting: Array("null".utf8))), .history(.root, before: nil, limit: nil),
             .history(try path("a"), before: 17, limit: 3), .log(limit: nil), .log(limit: 5), .backup, .backups,
             .checkBackup(file: "a-ü\".backup"), .readBackup(file: "b", at: 1 << 40, limit: nil),
-            .readBackup(file: "b", at: 0, limit: 7), .tail(true), .tail(false), .renew, .server,
+            .readBackup(file: "b", at: 0, limit: 7), .tail(true), .tail(false), .renew, .server, .recent,
+            .triggers(wish: "list", name: nil, id: nil, limit: 5),
+            .triggers(wish: "drop", name: "ship", id: "5f3a-8\"15-0", limit: nil),
             .rest(method: Array("GET".utf8), target: Array("/x?y=\"".utf8), body: []),
             .rest(method: Array("PUT".utf8), target: Array("/x".utf8), body: Array("{\n\"ü\":1}".utf8)),
         ]
@@ -35,7 +37,7 @@ struct AdminMessageTests {
             "{}", #"{"c":"unknown"}"#, #"{"c":1}"#, #"{"c":"kick"}"#, #"{"c":"children"}"#,
             #"{"c":"children","p":"a.b"}"#, #"{"c":"children","p":"a","k":""}"#, #"{"c":"history","p":7}"#,
             #"{"c":"sessions","n":"x"}"#, #"{"c":"rest","m":"GET"}"#, #"{"c":"rest","u":"/"}"#,
-            #"{"c":"check-backup"}"#,
+            #"{"c":"check-backup"}"#, #"{"c":"triggers","do":1}"#, #"{"c":"triggers","do":"drop","name":["ship"]}"#,
             #"{"c":"read-backup","at":1}"#, #"{"c":"read-backup","file":"x","at":"y"}"#, "[]", "null",
         ])
     func mistakes(body: String) throws {

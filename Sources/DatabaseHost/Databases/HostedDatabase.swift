@@ -125,7 +125,7 @@ final class HostedDatabase {
     }
 
     /// Takes over who listens, from before the database had files.
-    func takeListeners(of unwritten: UnwrittenDatabase) { database.takeListeners(of: unwritten.database) }
+    func takeSessions(of unwritten: UnwrittenDatabase) { database.takeSessions(of: unwritten.database) }
 
     // MARK: Events
 
@@ -340,7 +340,7 @@ final class HostedDatabase {
             durableSequence: database.durableSequence, appliedSequence: scheduler.appliedSequence,
             listeners: database.listenCount, residentBytes: database.rows.residentBytes,
             changedBytes: database.changedBytes, heldRequests: scheduler.waitingCount, refusal: database.refusal,
-            ownership: scheduler.ownership)
+            ownership: scheduler.ownership, queues: database.queueStatus)
     }
 
     /// With the state of what its settings ask for, for which it may read rows.

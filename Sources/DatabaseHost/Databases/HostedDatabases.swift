@@ -110,6 +110,7 @@ package final class HostedDatabases {
                 database.handle(.tick(ticks))
                 database.advanceHistory()
             }
+            for index in unwritten.keys.sorted() { unwritten[index]?.answerClaims(now: WallClock.milliseconds) }
             for index in profilers.keys.sorted() { profilers[index]?.flush(host) }
             for index in tails.keys.sorted() { tails[index]?.flush(host) }
         case .openServed(let done):
@@ -122,6 +123,7 @@ package final class HostedDatabases {
         case .finish(let callBack):
             finished = callBack
             for database in openInOrder { database.handle(.endSessions) }
+            for index in unwritten.keys.sorted() { unwritten[index]?.endClaims(now: WallClock.milliseconds) }
         }
     }
 
@@ -243,7 +245,7 @@ package final class HostedDatabases {
         let name = directory.name(of: index)
         let database = try HostedDatabase(index: index, name: name, logFile: files.log, tree: files.tree, host: host)
         closed.remove(index)
-        if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
+        if let before = unwritten.removeValue(forKey: index) { database.takeSessions(of: before) }
         open[index] = database
         failures[index] = nil
         host.readiness.database(name, nil)

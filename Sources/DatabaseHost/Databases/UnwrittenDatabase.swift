@@ -37,6 +37,17 @@ final class UnwrittenDatabase {
         release()
     }
 
+    /// Answers workers that have waited long enough for a job. One that still waits when there are files is taken over.
+    func answerClaims(now: Int64) {
+        if database.hasReadyClaims(at: now) { run(database.takeReadyClaims(at: now), now: now) }
+    }
+
+    /// Answers all workers: the server stops.
+    func endClaims(now: Int64) {
+        database.endClaims(now: now)
+        release()
+    }
+
     private func release() {
         // Nothing is large enough to be streamed.
         var builder = host.makeBuilder(openStream: host.readers.makeStream)

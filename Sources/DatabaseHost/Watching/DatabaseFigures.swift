@@ -22,6 +22,8 @@ package struct DatabaseFigures: Sendable {
     /// Why it refuses writes.
     package var refusal: StorageError?
     package var ownership = Ownership.alone
+    /// The queues that its settings ask for.
+    package var queues: [QueueStatus] = []
     /// The values that must be unique. Empty unless asked for (``HostedDatabase/detailedFigures``), as are the totals.
     package var unique: [UniqueStatus] = []
     /// The totals that are kept.

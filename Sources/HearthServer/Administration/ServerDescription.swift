@@ -7,6 +7,7 @@ import HearthIdentity
 import HearthJSONValues
 import HearthServerLog
 import HearthTreeStorage
+import HearthTriggers
 
 extension Services {
     /// How the server was started, for administrators. No secrets.
@@ -105,7 +106,14 @@ extension Services {
             "audit-log": configuration.auditFile.map { .text($0) },
             "slow-ms": configuration.slowRequest.map { .integer(Int64($0 / .milliseconds(1))) },
             "compress": .bool(configuration.compresses),
+            "trigger-networks": Self.text(configuration.triggers.networks.text),
+            "trigger-commands": configuration.triggers.commandFolder.map { .text($0) },
+            "trigger-ca": authorities.map { .text($0) },
         ])
+    }
+
+    private var authorities: String? {
+        if case .file(let path) = configuration.triggers.authorities { path } else { nil }
     }
 
     private var limits: JSONObject {

@@ -4,6 +4,7 @@ import HearthDatabaseScheduler
 import Glibc
 import HearthIdentity
 import HearthRealtimeDatabase
+import HearthSecurityRules
 import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
@@ -20,6 +21,8 @@ struct MetricsPage: Sendable {
 
     /// Databases with samples of their own; the rest are summed up as one.
     static let databasesMax = 100
+    /// Queues with samples of their own, of all databases; others have none.
+    static let queuesMax = 100
 
     /// Asks the loops, the databases' thread and the system, and calls `then` on the helper thread.
     static func gather(_ context: LoopContext, then: @escaping @Sendable ([UInt8]) -> Void) {
@@ -47,6 +50,7 @@ struct MetricsPage: Sendable {
         addBackups(to: &out)
         addArchive(to: &out)
         addDatabases(to: &out)
+        addQueues(to: &out)
         addTriggers(to: &out)
         addAccounts(to: &out)
         return out.bytes
@@ -177,6 +181,28 @@ struct MetricsPage: Sendable {
         out.add(
             "hearth_scrape_database_thread_seconds", .gauge, "What this page has cost the databases' thread.",
             Double(databaseThreadTime.components.attoseconds) / 1e18 + Double(databaseThreadTime.components.seconds))
+    }
+
+    private func addQueues(to out: inout MetricsText) {
+        let queues = databases.lazy.flatMap { figures in figures.queues.lazy.map { (figures.name, $0) } }
+            .prefix(Self.queuesMax)
+        if queues.isEmpty { return }
+        func add(_ name: String, _ kind: MetricsText.Kind, _ help: StaticString, _ figure: (QueueStatus) -> Int64) {
+            out.begin(name, kind, help)
+            for (database, queue) in queues {
+                out.sample(["database": database, "queue": "/\(queue.pattern.text)"], figure(queue))
+            }
+        }
+        add("hearth_queue_jobs_claimed_total", .counter, "Jobs that were handed out to workers.") { $0.tally.claimed }
+        add("hearth_queue_jobs_done_total", .counter, "Jobs that were done.") { $0.tally.done }
+        add("hearth_queue_attempts_failed_total", .counter, "Attempts that failed, as their worker said.") {
+            $0.tally.failed
+        }
+        add("hearth_queue_leases_ended_total", .counter, "Attempts whose worker said nothing in time.") {
+            $0.tally.abandoned
+        }
+        add("hearth_queue_jobs_dead_total", .counter, "Jobs that were given up.") { $0.tally.dead }
+        add("hearth_queue_workers_waiting", .gauge, "Workers that wait for a job.") { Int64($0.waitingWorkers) }
     }
 
     private func addTriggers(to out: inout MetricsText) {

@@ -30,7 +30,10 @@ struct WaitingClaims {
 
     var isEmpty: Bool { lines.isEmpty }
 
-    var count: Int { lines.values.reduce(0) { $0 + $1.waiting.count } }
+    /// How many wait at each queue.
+    var counts: some Sequence<(queue: Path, count: Int)> { lines.lazy.map { ($0.key, $0.value.waiting.count) } }
+
+    var count: Int { counts.reduce(0) { $0 + $1.count } }
 
     /// - parameter due: the next time at which there may be a job, in milliseconds since 1970.
     mutating func add(_ request: Request, at queue: Path, deadline: Int64, due: Int64, notBefore: Int64 = 0) {

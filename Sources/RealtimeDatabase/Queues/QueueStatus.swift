@@ -1,0 +1,41 @@
+package import HearthSecurityRules
+
+/// What has become of the jobs of the queues of one setting since the database was opened, including what a failed
+/// commit has undone.
+package struct QueueTally: Sendable {
+    /// Jobs that were handed out, each time.
+    package internal(set) var claimed: Int64 = 0
+    /// Jobs that were done.
+    package internal(set) var done: Int64 = 0
+    /// Attempts of which a worker has said that they failed.
+    package internal(set) var failed: Int64 = 0
+    /// Attempts whose lease has ended.
+    package internal(set) var abandoned: Int64 = 0
+    /// Jobs that were given up.
+    package internal(set) var dead: Int64 = 0
+}
+
+/// The queues of one setting.
+package struct QueueStatus: Sendable {
+    package let pattern: IndexPattern
+    package let tally: QueueTally
+    /// Workers of this process that wait for a job.
+    package let waitingWorkers: Int
+}
+
+extension Database {
+    /// Costs no access to rows; a look at each queue for which workers wait.
+    package var queueStatus: [QueueStatus] {
+        if indexes.catalog.queues.isEmpty { return [] }
+        var waiting: [IndexPattern: Int] = [:]
+        for (place, count) in workers.claims.counts {
+            if let queue = queue(at: place) { waiting[queue.definition.pattern, default: 0] += count }
+        }
+        return indexes.catalog.queues.map { queue in
+            let pattern = queue.definition.pattern
+            return QueueStatus(
+                pattern: pattern, tally: workers.tallies[pattern] ?? QueueTally(), waitingWorkers: waiting[pattern] ?? 0
+            )
+        }
+    }
+}
