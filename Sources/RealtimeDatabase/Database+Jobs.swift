@@ -134,7 +134,8 @@ extension Database {
                 keys.append(key)
                 return true
             }
-            try indexes.entries.scan(from: queue.prefix(0, at: place), below: queue.prefix(1, at: place), .ascending) { key in
+            try indexes.entries.scan(from: queue.prefix(0, at: place), below: queue.prefix(1, at: place), .ascending) {
+                key in
                 if keys.count >= countMax {
                     next = 0
                     return false
