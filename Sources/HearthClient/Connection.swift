@@ -67,7 +67,9 @@ package final class Connection: Sendable {
 
     /// The value at a path as it is now, or what a query selects of it; null if there is nothing.
     package func get(_ path: Path, query: QueryObject? = nil) async throws(ConnectionError) -> CanonicalJSON {
-        if let query, query.query.conditions != nil { return try await find(path, query).object }
+        if let asked = query?.query.conditions, asked.aggregates == nil, let query {
+            return try await find(path, query).object
+        }
         let response = try await send(.get(path, query: query))
         do throws(MessageError) { return try response.value() } catch { throw .protocolError(error.reason) }
     }

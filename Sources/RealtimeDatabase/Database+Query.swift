@@ -18,7 +18,13 @@ extension Database {
                 found = known
             } else {
                 let live = listeners.trie.query(query, at: path)
-                if let asked = query.conditions {
+                if let asked = query.conditions, asked.aggregates != nil {
+                    if let live, !live.isEmpty {
+                        found = live.told
+                    } else {
+                        found = try aggregate(asked, query, at: path, found: live?.spare)
+                    }
+                } else if let asked = query.conditions {
                     found = try page(of: asked, query, at: path, found: live?.spare, now: turn.record.time)
                 } else {
                     let members = live.flatMap { $0.isEmpty ? nil : $0.window }
@@ -56,7 +62,9 @@ extension Database {
             try count(.listen, at: path, in: turn)
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
             let value: CanonicalJSON
-            if let kept = turn.reads.value(at: path, query, as: sequence) {
+            if live.aggregates != nil {
+                value = live.told
+            } else if let kept = turn.reads.value(at: path, query, as: sequence) {
                 value = kept
             } else {
                 value = try selection(
@@ -113,9 +121,11 @@ extension Database {
 
     /// Makes the window what the tree says, for this query alone.
     func fill(_ live: LiveQuery) throws(StorageError) {
-        guard live.window.keepsOrder else { return }
+        let isAggregate = live.aggregates != nil
+        guard live.window.keepsOrder || isAggregate else { return }
         let count = live.query.limit?.count
         let places = try places(of: live, count: count)
+        defer { if isAggregate { recount(live, places) } }
         if live.query.limit?.side == .last { live.window.fill(places.reversed()) } else { live.window.fill(places) }
     }
 }

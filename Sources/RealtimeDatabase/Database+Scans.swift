@@ -89,7 +89,8 @@ extension Database {
 
     /// Whether all children have to be visited.
     func mustScan(_ query: Query, at path: Path) -> Bool {
-        !query.isInKeyOrder && !query.selectsNothing && indexes.plan(for: query, at: path) == nil
+        !query.isInKeyOrder && !query.selectsNothing
+            && (indexes.plan(for: query, at: path) == nil || isLongAggregate(query, at: path))
     }
 
     private func observedScan(for request: Request, now: Int64) -> LiveQuery? {
@@ -116,7 +117,7 @@ extension Database {
         else { return nil }
         let live = listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if live.scan != nil { return live }
-        if live.spare != nil || !live.isEmpty && live.window.keepsOrder {
+        if live.spare != nil || !live.isEmpty && (live.window.keepsOrder || live.aggregates != nil) {
             listeners.scans.keep(live, for: request)
             return nil
         }

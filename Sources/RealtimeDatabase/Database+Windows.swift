@@ -189,7 +189,9 @@ extension Database {
                 live.spare = nil
                 if live.scan != nil { live.scan = QueryScan(live.query) }
                 if live.isEmpty { return (nil, nil) }
+                let told = live.told
                 try fill(live, in: reads)
+                if live.aggregates != nil { return (live.told == told ? nil : live.toldChange, nil) }
             } else {
                 for change in query.changes {
                     live.scan?.take(change)
@@ -200,6 +202,7 @@ extension Database {
                     defer { scanAhead(live) }
                     return Array(try places(of: live, beyond: beyond, count: count, in: reads))
                 }
+                if live.aggregates != nil { return (takeIntoTotals(query.changes, of: live), nil) }
                 return (try change(for: difference, of: query), difference)
             }
         } catch {
@@ -324,8 +327,10 @@ extension Database {
 
     /// Makes the window what the tree says.
     private func fill(_ live: LiveQuery, in reads: SharedReads) throws(StorageError) {
-        guard live.window.keepsOrder else { return }
+        let isAggregate = live.aggregates != nil
+        guard live.window.keepsOrder || isAggregate else { return }
         let places = try places(of: live, count: live.query.limit?.count, in: reads)
+        defer { if isAggregate { recount(live, places) } }
         if live.query.limit?.side == .last {
             reads.fill(&live.window, with: places.reversed(), Self.selection(live.query, places.reversed()))
         } else {

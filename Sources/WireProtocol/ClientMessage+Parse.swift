@@ -62,6 +62,9 @@ extension ClientMessage {
             let (path, query) = (try body.requiredPath(), try body.conditions())
             if query.query.conditions?.fields.isEmpty == false { throw .query(.conditions("a listener has no fields")) }
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
+            if query.query.conditions?.aggregates != nil, body.events != nil {
+                throw .query(.conditions("aggregates have no events"))
+            }
             if let kinds = body.events { return .events(path, query: query, tag: tag, kinds) }
             return .listen(path, query: query, tag: tag, hash: body.hash, parts: body.parts)
         }

@@ -129,6 +129,10 @@ struct LookingTests {
             > find l 's == "x y" or (t has "u" and n < 3)' -f n
             b\t{"n": 3}
             c\t{"n": 2}
+            > find l n > 1 --aggregate count,sum --of n
+            {"count": 2, "sum": 5}
+            > get l --aggregate count
+            {"count": 3}
             > find l --order-by "/s,/n desc" -n 2
             c\t{"n": 2, "t": {"u": true}}
             a\t{"n": 1, "s": "x"}
@@ -149,6 +153,8 @@ struct LookingTests {
         for (command, message) in [
             ("find l n", "after \"n\" the condition needs one of ==,"), ("find l == 1", "a path is missing"),
             ("find l n == x", "'x' is no value; a string is written '\"x\"'"), ("find l n ==", "a value is missing"),
+            ("find l --aggregate median", "not 'median'"), ("find l --aggregate sum", "need --of"),
+            ("find l --of n", "--of needs --aggregate"), ("find l --aggregate count -n 1", "--limit does not go"),
             ("find l (n == 1", "bracket"), ("find l n == 1 2", "'2' is too much"),
             ("find l n < null", "null has no range"), ("find l --order-by priority", "no order 'priority'"),
             ("get l --where n==1 --equal-to 2", "--equal-to does not go with --where"),

@@ -21,6 +21,8 @@ final class DatabaseCore: @unchecked Sendable {
     private let info = SyncTree()
     private var infoValue: Node
     var observers: [Int: Observer] = [:]
+    /// By observer number.
+    var aggregates: [Int: AggregateListener] = [:]
     let outgoing = OutgoingRequests()
     var transactions: [Int: Transaction] = [:]
     let link: Link
@@ -93,7 +95,7 @@ final class DatabaseCore: @unchecked Sendable {
     }
 
     func removeObserver(_ id: Int) {
-        guard let observer = observers.removeValue(forKey: id) else { return }
+        guard let observer = observers.removeValue(forKey: id) else { return removeAggregates(id) }
         if observer.isInfo {
             _ = info.removeObserver(id)
         } else {
@@ -214,6 +216,7 @@ final class DatabaseCore: @unchecked Sendable {
         outgoing.failAll(.closed)
         callers.failAll(.closed)
         for (_, observer) in cancelled { observer.onCancel(.closed) }
+        cancelAggregates(because: .closed)
         connectionState.end()
         refusedWrites.end()
     }
@@ -225,6 +228,7 @@ final class DatabaseCore: @unchecked Sendable {
     /// The connection is there, and signed in.
     func opened() {
         for listen in tree.listens { send(listen) }
+        sendAggregates()
         outgoing.sendAll()
     }
 
@@ -242,11 +246,13 @@ final class DatabaseCore: @unchecked Sendable {
 
     func received(_ push: ServerPush) {
         switch push {
-        case .data(let assignment, let tag, let position): changed([assignment], tag, position, isMerge: false)
+        case .data(let assignment, let tag, let position):
+            if !tellAggregates(assignment.value, tag: tag) { changed([assignment], tag, position, isMerge: false) }
         case .merge(_, let assignments, let tag, let position): changed(assignments, tag, position, isMerge: true)
         case .revoke(let path, let query):
             let revoked = tree.listens.filter { $0.path == path && ($0.query?.isNamed(by: query) ?? (query == nil)) }
             for listen in revoked { fail(listen, .permissionDenied("the listen was revoked")) }
+            revokeAggregates(at: path, query)
         case .profile: break
         case .unknown(let action): if action.elementsEqual("ac".utf8) { link.tokenRefused() }
         }
@@ -293,7 +299,7 @@ final class DatabaseCore: @unchecked Sendable {
     }
 
     /// Logs which index would spare the server from looking at all children.
-    private func warn(ofMissingIndex response: ServerResponse, at path: Path) {
+    func warn(ofMissingIndex response: ServerResponse, at path: Path) {
         guard let index = response.neededIndex else { return }
         log(
             .warning,
@@ -319,7 +325,7 @@ final class DatabaseCore: @unchecked Sendable {
 
 extension DatabaseError {
     /// Says what it means if it is the answer to a query with conditions, whose actions only Hearth knows since 0.2.
-    fileprivate func answering(_ query: QueryObject?) -> DatabaseError {
+    func answering(_ query: QueryObject?) -> DatabaseError {
         guard case .refused(status: "error", let message) = self, query?.query.conditions != nil else { return self }
         return .refused(status: "error", message: "the server knows no queries with conditions: \(message)")
     }

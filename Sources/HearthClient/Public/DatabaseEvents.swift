@@ -12,18 +12,33 @@ public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
         case oldest(Int)
     }
 
+    /// Begins to observe.
+    typealias Begin =
+        @Sendable (
+            DatabaseHandle, _ onCancel: @escaping @Sendable (DatabaseError) -> Void,
+            _ onEvent: @escaping @Sendable (ObservedEvent) -> Void
+        ) -> Void
+
     private let query: DatabaseQuery
-    private let kinds: EventKinds
     private let waiting: Waiting
+    private let begin: Begin
     private let transform: @Sendable (ObservedEvent) throws(DatabaseError) -> Element
 
     init(
         _ query: DatabaseQuery, _ kinds: EventKinds, _ waiting: Waiting,
         _ transform: @escaping @Sendable (ObservedEvent) throws(DatabaseError) -> Element
     ) {
+        let begin: Begin = { query.observe(kinds, $0, onCancel: $1, onEvent: $2) }
+        self.init(query, waiting, begin: begin, transform)
+    }
+
+    init(
+        _ query: DatabaseQuery, _ waiting: Waiting, begin: @escaping Begin,
+        _ transform: @escaping @Sendable (ObservedEvent) throws(DatabaseError) -> Element
+    ) {
         self.query = query
-        self.kinds = kinds
         self.waiting = waiting
+        self.begin = begin
         self.transform = transform
     }
 
@@ -40,7 +55,7 @@ public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
         let handle = DatabaseHandle(number: query.ref.database.makeObserverNumber())
         // Said first, as the observer may end the events at once.
         continuation.onTermination = { [query] _ in query.removeObserver(withHandle: handle) }
-        query.observe(kinds, handle, onCancel: { continuation.finish(throwing: $0) }) { event in
+        begin(handle, { continuation.finish(throwing: $0) }) { event in
             if case .dropped = continuation.yield(event), isLossless {
                 continuation.finish(throwing: DatabaseError.slowReader)
             }

@@ -21,7 +21,7 @@ extension ShellCommand {
             .init(
                 name: "fields", letter: "f", value: "PATHS", help: "only these parts of each child, as title,meta/by"),
             .init(name: "explain", value: nil, help: "which index serves this, and what was looked at"),
-        ], runsAlone: true
+        ] + QueryWords.aggregateOptions, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let path = try session.path(arguments.words.first)
         let words = arguments.words.dropFirst()
@@ -29,6 +29,17 @@ extension ShellCommand {
         let query = try QueryWords.find(
             condition, orders: arguments["order-by"], fields: arguments["fields"],
             isExplained: arguments.has("explain"))
+        if let aggregates = try QueryWords.aggregates({ arguments[$0] }) {
+            for name in ["order-by", "limit", "fields", "explain"] where arguments.has(name) {
+                throw .usage("--\(name) does not go with --aggregate")
+            }
+            let object = try QueryWords.object(ConditionQuery(query.conditions, aggregates: aggregates), limit: nil)
+            let figures = try await session.asking { (connection) throws(ConnectionError) in
+                try await connection.get(path, query: object)
+            }
+            let value = (try? JSONValue(parsing: figures.bytes)) ?? .null
+            return try session.show(value) { [session.painter.line(value)] }
+        }
         let limit = try arguments.count("limit") ?? .max
         var array = ArrayLines(out: session.out, isJSON: session.format == .json)
         var shown = 0

@@ -3,18 +3,26 @@ package import HearthWireProtocol
 
 /// The options that make a query of a path, on the command line and in the shell.
 package enum QueryWords {
-    package static let options = [
-        CommandOption(
-            name: "order-by", value: "ORDER", help: "key, value, priority, or a path below the children as /PATH"),
-        CommandOption(name: "limit-to-first", value: "N", help: "the first N children in that order"),
-        CommandOption(name: "limit-to-last", value: "N", help: "the last N"),
-        CommandOption(name: "start-at", value: "JSON", help: "children from this value on"),
-        CommandOption(name: "start-after", value: "JSON", help: "children behind this value"),
-        CommandOption(name: "end-at", value: "JSON", help: "children up to this value"),
-        CommandOption(name: "end-before", value: "JSON", help: "children before this value"),
-        CommandOption(name: "equal-to", value: "JSON", help: "children of this value"),
-        CommandOption(name: "where", value: "CONDITION", help: "children for which a condition holds: see 'find'"),
+    package static let options =
+        [
+            CommandOption(
+                name: "order-by", value: "ORDER", help: "key, value, priority, or a path below the children as /PATH"),
+            CommandOption(name: "limit-to-first", value: "N", help: "the first N children in that order"),
+            CommandOption(name: "limit-to-last", value: "N", help: "the last N"),
+            CommandOption(name: "start-at", value: "JSON", help: "children from this value on"),
+            CommandOption(name: "start-after", value: "JSON", help: "children behind this value"),
+            CommandOption(name: "end-at", value: "JSON", help: "children up to this value"),
+            CommandOption(name: "end-before", value: "JSON", help: "children before this value"),
+            CommandOption(name: "equal-to", value: "JSON", help: "children of this value"),
+            CommandOption(name: "where", value: "CONDITION", help: "children for which a condition holds: see 'find'"),
+        ] + aggregateOptions
+
+    package static let aggregateOptions = [
+        CommandOption(name: "aggregate", value: "KINDS", help: "no children, but their " + aggregatesHelp),
+        CommandOption(name: "of", value: "PATH", help: "where the number is in each child, or .value"),
     ]
+
+    private static let aggregatesHelp = "count, sum, average, min, max, as count,sum"
 
     package static let details = """
         With --order-by and what follows it only some children are shown. Bounds are JSON; with --order-by key they are
@@ -46,6 +54,27 @@ package enum QueryWords {
         for part in orders.map(parts) ?? [] { if let order = try order(part) { ordered.append(order) } }
         let chosen = try (fields.map(parts) ?? []).map { (part) throws(ShellError) in try path(part, "--fields") }
         return ConditionQuery(query?.conditions ?? [], orders: ordered, fields: chosen, isExplained: isExplained)
+    }
+
+    /// What is told of children instead of them; nil if that is not asked.
+    ///
+    /// - parameter option: the value of an option, by its name without dashes.
+    static func aggregates(_ option: (String) -> String?) throws(ShellError) -> Aggregates? {
+        let of = option("of")
+        guard let list = option("aggregate") else {
+            if of != nil { throw .usage("--of needs --aggregate") }
+            return nil
+        }
+        var kinds: Set<Aggregates.Kind> = []
+        for part in parts(list) {
+            guard let kind = Aggregates.Kind(rawValue: String(part)) else {
+                throw .usage("--aggregate is one or more of \(aggregatesHelp), not '\(part)'")
+            }
+            kinds.insert(kind)
+        }
+        if kinds == [.count] || kinds.isEmpty { return Aggregates([.count], of: nil) }
+        guard let of else { throw .usage("all aggregates but count need --of, the path of a number") }
+        return Aggregates(kinds, of: of == ".value" ? .root : try path(of[...], "--of"))
     }
 
     /// The query as it is sent.
@@ -94,6 +123,14 @@ package enum QueryWords {
     /// - parameter option: the value of an option, by its name without dashes.
     package static func query(_ option: (String) -> Word?) throws(ShellError) -> QueryObject? {
         guard options.contains(where: { option($0.name) != nil }) else { return nil }
+        if let aggregates = try aggregates({ option($0)?.text }) {
+            let allowed = ["where", "aggregate", "of"]
+            if let other = options.first(where: { option($0.name) != nil && !allowed.contains($0.name) }) {
+                throw .usage("--\(other.name) does not go with --aggregate")
+            }
+            let query = try find(option("where")?.unquoted ?? "", orders: nil)
+            return try object(ConditionQuery(query.conditions, aggregates: aggregates), limit: nil)
+        }
         if let condition = option("where") {
             let allowed = ["where", "order-by", "limit-to-first"]
             if let other = options.first(where: { option($0.name) != nil && !allowed.contains($0.name) }) {

@@ -26,7 +26,10 @@ package struct ConditionParser {
         var limit: Int? = Self.limitDefault
         var cursor: [UInt8]?
         var isExplained = false
-        for (name, value) in try Self.members(text) {
+        var kinds: Set<Aggregates.Kind> = []
+        var of: Path?
+        let members = try Self.members(text)
+        for (name, value) in members {
             switch name {
             case "where": for part in try Self.elements(value, "where") { conditions.append(try condition(part, 1)) }
             case "orderBy":
@@ -37,6 +40,8 @@ package struct ConditionParser {
             case "after":
                 guard let text = Self.string(value) else { throw .conditions("after must be a string") }
                 cursor = text
+            case "aggregate": kinds = try Self.kinds(value)
+            case "of": of = try Self.path(value, "of")
             case "explain": isExplained = value.equals("true")
             default: throw .conditions("unknown member \"\(name)\"")
             }
@@ -48,6 +53,10 @@ package struct ConditionParser {
         for (field, next) in zip(fields, fields.dropFirst()) where field.contains(next) {
             throw .conditions("one of the fields lies in another")
         }
+        if !kinds.isEmpty || of != nil {
+            return Query(
+                ConditionQuery(conditions, aggregates: try Self.aggregates(kinds, of, beside: members.map(\.name))))
+        }
         let asked = ConditionQuery(conditions, orders: orders, fields: fields, isExplained: isExplained)
         var place: IndexPlace?
         if let cursor {
@@ -55,6 +64,28 @@ package struct ConditionParser {
             if place == nil { throw .conditions("after is not a cursor of this query") }
         }
         return Query(asked, limit: limit.map { QueryLimit(.first, $0) }, after: place)
+    }
+
+    private static func kinds(_ text: Text) throws(QueryError) -> Set<Aggregates.Kind> {
+        var kinds: Set<Aggregates.Kind> = []
+        for part in try elements(text, "aggregate") {
+            guard let name = string(part), let kind = Aggregates.Kind(rawValue: String(decoding: name, as: UTF8.self))
+            else { throw .conditions("aggregate has one or more of average, count, max, min and sum") }
+            kinds.insert(kind)
+        }
+        if kinds.isEmpty { throw .conditions("aggregate has one or more of average, count, max, min and sum") }
+        return kinds
+    }
+
+    private static func aggregates(
+        _ kinds: Set<Aggregates.Kind>, _ path: Path?, beside names: [String]
+    ) throws(QueryError) -> Aggregates {
+        for name in names where !["aggregate", "of", "where"].contains(name) {
+            throw .conditions("\(name) cannot be combined with aggregate")
+        }
+        if kinds.isEmpty { throw .conditions("of needs aggregate") }
+        if path == nil, kinds != [.count] { throw .conditions("all but count need of, the path of a number") }
+        return Aggregates(kinds, of: kinds == [.count] ? nil : path)
     }
 
     /// Nil for null, which stands for all.

@@ -13,6 +13,13 @@ extension ConditionQuery {
         append("where", conditions.map(\.json))
         append("orderBy", orders.map(\.json))
         append("fields", fields.map(Self.quoted))
+        if let aggregates {
+            out = Array("{\"aggregate\":".utf8)
+            out += Self.list(aggregates.kinds.map { Array("\"\($0.rawValue)\"".utf8) })
+            append("where", conditions.map(\.json))
+            if let path = aggregates.path { out += Array(",\"of\":".utf8) + Self.quoted(path) }
+            return out + [UInt8(ascii: "}")]
+        }
         if isExplained { out += Array(",\"explain\":true".utf8) }
         if let cursor {
             out += Array(",\"after\":".utf8)

@@ -26,9 +26,13 @@ package struct ConditionQuery: Hashable, Sendable {
     package let fields: [Path]
     /// Whether a page tells how it was found.
     package let isExplained: Bool
+    /// What is told instead of the children; nil for these.
+    package let aggregates: Aggregates?
 
+    /// - parameter aggregates: they decide about the order.
     package init(
-        _ conditions: [Condition], orders: [Order] = [], fields: [Path] = [], isExplained: Bool = false
+        _ conditions: [Condition], orders: [Order] = [], fields: [Path] = [], isExplained: Bool = false,
+        aggregates: Aggregates? = nil
     ) {
         if case .all(let flat) = Condition.all(conditions).canonical {
             self.conditions = flat
@@ -39,7 +43,9 @@ package struct ConditionQuery: Hashable, Sendable {
         let equal = self.conditions.compactMap { condition in
             if case .compare(let path, .equal, _) = condition { path } else { nil }
         }
-        self.orders = orders.filter { !equal.contains($0.path) }
+        self.orders =
+            aggregates.map { $0.path.map { [Order($0)] } ?? [] } ?? orders.filter { !equal.contains($0.path) }
+        self.aggregates = aggregates
         self.fields = fields
         self.isExplained = isExplained
     }

@@ -57,12 +57,15 @@ extension ConditionQuery {
     /// The orders of an index that has what this selects, in its order (``IndexRange``). Nil if there is none, and for
     /// all children in the order of their keys, which need none.
     package var servingOrders: [Order]? {
-        guard let parts = ConditionParts(self), !parts.equal.isEmpty || !parts.orders.isEmpty else { return nil }
+        guard let parts = ConditionParts(self), !parts.equal.isEmpty || !parts.orders.isEmpty,
+            // No index has a value twice.
+            !parts.orders.contains(where: { parts.equal[$0.path] != nil })
+        else { return nil }
         return parts.equal.keys.sorted().map { Order($0) } + parts.orders
     }
 
     /// Whether it selects all children in the order of their keys.
-    package var isKeyOrder: Bool { conditions.isEmpty && orders.isEmpty }
+    package var isKeyOrder: Bool { conditions.isEmpty && orders.isEmpty && aggregates == nil }
 }
 
 /// A query that is equalities, and ranges of the first value that it is ordered by.

@@ -42,6 +42,12 @@ package struct QueryWindow: Sendable {
     /// members are not kept.
     package func predecessor(of place: IndexPlace) -> IndexPlace? { places?.predecessor(of: place.bytes) }
 
+    /// The first or the last member in a range of places; nil if there is none, or members are not kept.
+    package func member(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) -> IndexPlace? {
+        var walk = (places ?? SortedChunks()).walk(from: lower, below: upper, direction)
+        return walk.next()
+    }
+
     /// How many members come before a place; nil if they are not kept.
     package func rank(of place: IndexPlace) -> Int? { places?.rank(of: place.bytes) }
 }

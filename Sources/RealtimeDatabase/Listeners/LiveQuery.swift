@@ -15,6 +15,9 @@ final class LiveQuery {
     /// A scan under way, and what the last one found; both without an index only.
     var scan: QueryScan?
     var spare: QueryScan?
+    /// Of a query that tells aggregates, and what was told last.
+    var totals = AggregateTotals()
+    var told = CanonicalJSON.null
     /// Queries are told of a commit in the order in which they began.
     var serial: UInt64 = 0
     /// In the order of their making.
@@ -23,8 +26,11 @@ final class LiveQuery {
     init(path: Path, query: Query) {
         self.path = path
         self.query = query
-        window = QueryWindow(query)
+        window = QueryWindow(query, keepsOrder: query.conditions?.aggregates?.needsOrder == true)
     }
+
+    /// What is told instead of children, if that is so.
+    var aggregates: Aggregates? { query.conditions?.aggregates }
 
     var isEmpty: Bool { groups.isEmpty }
 

@@ -56,6 +56,42 @@ struct ConditionTests {
         #expect(ordered.children[0].ref == tasks.child("c"))
     }
 
+    @Test("aggregates are those of the children that the conditions select, once and after each commit")
+    func aggregates() async throws {
+        let (writer, reader) = (try server.client(), try server.client())
+        let tasks = writer.reference(withPath: "tasks")
+        try await tasks.setValue(Self.tasks)
+        let open = reader.reference(withPath: "tasks").where(.child("state").isEqual(to: "open"))
+        let figures = try await open.getAggregates(.count, .sum, .average, .min, .max, of: "due")
+        #expect(figures.count == 3 && figures.sum == 16 && figures.min == 2 && figures.max == 9)
+        #expect(figures.average == 16.0 / 3)
+        #expect(try await reader.reference(withPath: "nothing").getAggregates(.count, .max, of: "n").count == 0)
+
+        var told = open.aggregates(.count, .sum, of: "due").makeAsyncIterator()
+        #expect(try await told.next()?.sum == 16)
+        try await tasks.child("a/due").setValue(6)
+        #expect(try await told.next()?.sum == 17)
+        // The figures stay as they are.
+        try await tasks.child("a/rank").setValue(2)
+        try await tasks.child("e").setValue(["state": "open", "due": 1.5])
+        let last = try await told.next()
+        #expect(last?.count == 4 && last?.sum == 18.5 && last?.average == nil)
+
+        reader.goOffline()
+        try await writer.reference(withPath: "tasks/e").removeValue()
+        reader.goOnline()
+        while let figures = try await told.next(), figures.count != 3 {}
+    }
+
+    @Test("aggregates of a query with an order or a limit are refused, and those of an unknown path")
+    func invalidAggregates() async throws {
+        let tasks = try server.client().reference(withPath: "tasks")
+        for query in [tasks.queryOrdered(byChild: "due"), tasks.queryLimited(toFirst: 1)] {
+            await #expect(throws: DatabaseError.self) { try await query.getAggregates(.count) }
+        }
+        await #expect(throws: DatabaseError.self) { try await tasks.getAggregates(.sum, of: "a.b") }
+    }
+
     @Test("observers are told of what comes, moves and goes, for this client's writes and those of others")
     func observing() async throws {
         let (writer, reader) = (try server.client(), try server.client())

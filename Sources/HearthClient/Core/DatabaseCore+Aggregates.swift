@@ -1,0 +1,89 @@
+import HearthJSONTree
+import HearthWireProtocol
+
+/// Somebody who is told figures of what a query selects. The sync tree does not know such listeners: what they are told
+/// are not children.
+struct AggregateListener {
+    let path: Path
+    let query: QueryObject
+    let onValue: (CanonicalJSON) -> Void
+    let onCancel: (DatabaseError) -> Void
+}
+
+extension DatabaseCore {
+    /// No tag of the sync tree is as large.
+    private static let aggregateTagMin: Int64 = 1 << 40
+
+    /// - parameter id: an observer's number, with which ``removeObserver(_:)`` ends it.
+    func observe(_ id: Int, _ listener: AggregateListener) {
+        if isClosed { return listener.onCancel(.closed) }
+        aggregates[id] = listener
+        send(id, listener)
+    }
+
+    /// Sends all listens for aggregates over a new connection.
+    func sendAggregates() {
+        for (id, listener) in aggregates.sorted(by: { $0.key < $1.key }) { send(id, listener) }
+    }
+
+    private func send(_ id: Int, _ listener: AggregateListener) {
+        guard let session = link.session else { return }
+        let tag = Self.aggregateTagMin + Int64(id)
+        let request = ClientRequest.listen(listener.path, query: listener.query, tag: tag, hash: [], since: nil)
+        session.send(request) { [self] result in
+            switch result {
+            case .success(let response) where response.isOK: warn(ofMissingIndex: response, at: listener.path)
+            case .success(let response) where response.isUnavailable: link.serverUnavailable()
+            case .success(let response):
+                aggregates[id] = nil
+                listener.onCancel(DatabaseError(response.refusal).answering(listener.query))
+            // The next connection will have it.
+            case .failure: break
+            }
+        }
+    }
+
+    /// Nobody wants to be told any more.
+    func removeAggregates(_ id: Int) {
+        guard let listener = aggregates.removeValue(forKey: id), let session = link.session else { return }
+        let tag = Self.aggregateTagMin + Int64(id)
+        session.send(.unlisten(listener.path, query: listener.query, tag: tag)) { _ in }
+    }
+
+    /// Tells figures to the listener that they are for. False if the tag is not that of such a listener.
+    func tellAggregates(_ value: CanonicalJSON, tag: Int64?) -> Bool {
+        guard let tag, tag >= Self.aggregateTagMin else { return false }
+        aggregates[Int(tag - Self.aggregateTagMin)]?.onValue(value)
+        return true
+    }
+
+    func revokeAggregates(at path: Path, _ query: [UInt8]?) {
+        for (id, listener) in aggregates where listener.path == path && listener.query.isNamed(by: query) {
+            aggregates[id] = nil
+            listener.onCancel(.permissionDenied("the listen was revoked"))
+        }
+    }
+
+    func cancelAggregates(because error: DatabaseError) {
+        let cancelled = aggregates.sorted { $0.key < $1.key }
+        aggregates = [:]
+        for (_, listener) in cancelled { listener.onCancel(error) }
+    }
+
+    /// Asks for figures once.
+    func getAggregates(
+        _ path: Path, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
+        completion: @escaping (Result<CanonicalJSON, DatabaseError>) -> Void
+    ) {
+        outgoing.add(.get(path, query: query), .question, isAbandoned: isAbandoned) { [weak self] result in
+            completion(
+                result.mapError { $0.answering(query) }.flatMap { response in
+                    self?.warn(ofMissingIndex: response, at: path)
+                    guard let value = try? CanonicalJSON.parse(response.data).value else {
+                        return .failure(.refused(status: "failure", message: "the answer is not a value"))
+                    }
+                    return .success(value)
+                })
+        }
+    }
+}

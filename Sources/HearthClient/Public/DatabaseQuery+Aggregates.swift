@@ -1,0 +1,118 @@
+import HearthJSONTree
+import HearthWireProtocol
+
+/// Figures of all children that a query selects.
+///
+/// Only numbers count for the sum, the average and the extremes. Sums are exact as long as they have less than about
+/// 38 decimal digits, and are rounded to a double here.
+public struct DatabaseAggregates: Hashable, Sendable {
+    /// What can be asked for.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case average, count, max, min, sum
+    }
+
+    /// How many children there are; nil if that was not asked.
+    public let count: Int?
+    /// The sum of the numbers, 0 if there are none; nil if that was not asked, or if no double is as large.
+    public let sum: Double?
+    /// Nil also if there are no numbers, as ``min`` and ``max``.
+    public let average: Double?
+    /// The least number.
+    public let min: Double?
+    /// The greatest number.
+    public let max: Double?
+
+    init(_ value: CanonicalJSON) {
+        func number(_ kind: Kind) -> Double? {
+            (try? Key(validating: kind.rawValue)).flatMap { Double(value.value(at: Path([$0])).description) }
+        }
+        count = number(.count).map { Int($0) }
+        (sum, average, min, max) = (number(.sum), number(.average), number(.min), number(.max))
+    }
+}
+
+extension DatabaseQueryable {
+    // MARK: Aggregates
+
+    /// Counts the children for which the conditions hold, and sums up or compares the numbers at a path below each:
+    ///
+    ///     let open = orders.where(.child("state").isEqual(to: "open"))
+    ///     let figures = try await open.getAggregates(.count, .sum, of: "total")
+    ///
+    /// The server is asked in any case: without a connection this waits for one. It looks at the children, or at the
+    /// entries of an index, in steps between other requests.
+    ///
+    /// - parameter path: where the number is in each child; nil for the children themselves.
+    /// - throws: as ``getPage(fields:)``; `invalidQuery` for a query with an order, a limit or a cursor.
+    public func getAggregates(
+        _ kinds: DatabaseAggregates.Kind..., of path: String? = nil
+    ) async throws(DatabaseError) -> DatabaseAggregates {
+        let (place, object) = try query.aggregates(kinds, of: path)
+        let value: CanonicalJSON = try await query.ref.database.wait { core, reply in
+            core.getAggregates(place, object, isAbandoned: { reply.isSettled }) { reply.settle($0) }
+        }
+        return DatabaseAggregates(value)
+    }
+
+    /// The same as they are, then after each commit that changes them. The server keeps them up to date: a change of
+    /// one child costs the same, however many children there are.
+    ///
+    ///     for try await figures in open.aggregates(.count) { print(figures.count ?? 0) }
+    ///
+    /// They are those of the server: this client's writes count when the server has them. A reader that is slow does
+    /// not see every change, but always the last.
+    public func aggregates(
+        _ kinds: DatabaseAggregates.Kind..., of path: String? = nil
+    ) -> DatabaseEvents<DatabaseAggregates> {
+        let query = query
+        let resolved = Result { () throws(DatabaseError) in try query.aggregates(kinds, of: path) }
+        return DatabaseEvents(
+            query, .newest(1),
+            begin: { [ref = query.ref] handle, onCancel, onEvent in
+                let isPosted = ref.database.run { core in
+                    switch resolved {
+                    case .success(let (path, object)):
+                        let listener = AggregateListener(
+                            path: path, query: object,
+                            onValue: { value in
+                                let snapshot = DataSnapshot(Node(value), at: ref)
+                                onEvent(ObservedEvent(kind: nil, snapshot: snapshot, previous: nil))
+                            }, onCancel: onCancel)
+                        core.observe(handle.number, listener)
+                    case .failure(let error): onCancel(error)
+                    }
+                }
+                if !isPosted { onCancel(.closed) }
+            }, { DatabaseAggregates($0.snapshot.node.canonical) })
+    }
+}
+
+extension DatabaseQuery {
+    /// The location, and the query as it is sent.
+    fileprivate func aggregates(
+        _ kinds: [DatabaseAggregates.Kind], of path: String?
+    ) throws(DatabaseError) -> (path: Path, query: QueryObject) {
+        if let failure { throw failure }
+        if kinds.isEmpty { throw .invalidQuery("no aggregates are named") }
+        if index != nil || orders != nil || limit != nil || cursor != nil || start != nil || end != nil {
+            throw .invalidQuery("aggregates have conditions, and no order, bounds, limit or cursor")
+        }
+        let place = try ref.place.get()
+        if place.isInfo { throw .invalidQuery("what is below .info has no aggregates") }
+        let asked = Set(kinds.compactMap { Aggregates.Kind(rawValue: $0.rawValue) })
+        var field: Path? = asked == [.count] ? nil : .root
+        if let path, field != nil {
+            guard let parsed = try? Path(parsing: path), !parsed.isRoot else {
+                throw .invalidQuery("'\(path)' is not a path below a child")
+            }
+            field = parsed
+        }
+        let aggregates = Aggregates(asked, of: field)
+        let text = ConditionQuery(try conditionQuery().conditions, aggregates: aggregates).text(limit: nil)
+        do throws(RequestError) {
+            return (place.path, try QueryObject(parsingConditions: text))
+        } catch {
+            throw .invalidQuery(error.message)
+        }
+    }
+}
