@@ -42,10 +42,11 @@ struct HistoryFileTests {
         #expect(try value(.time(299)) == "\"Bath\"" && value(.time(300)) == "null" && value(.time(9999)) == "null")
         #expect(try value(.sequence(2), .root) == #"{"rooms":{"a":{"title":"Bath"}}}"#)
         #expect(throws: HistoryError.notKept) { try value(.time(200), "other") }
-        let commits = try file.commits(at: "rooms/a", before: nil, limit: 10)
+        let commits = try file.commits(at: "rooms/a", before: nil, limit: 10).commits
         #expect(commits.map(\.operation.sequence) == [4, 2, 1] && commits.map(\.time) == [300, 200, 100])
-        #expect(try file.commits(at: "rooms/a", before: 4, limit: 1).map(\.operation.sequence) == [2])
-        #expect(try file.commits(at: "rooms/b", before: nil, limit: 10).isEmpty)
+        let page = try file.commits(at: "rooms/a", before: 4, limit: 1)
+        #expect(page.commits.map(\.operation.sequence) == [2] && page.next == 2)
+        #expect(try file.commits(at: "rooms/b", before: nil, limit: 10).commits.isEmpty)
     }
 
     @Test("keeps what the setting says, and no more")
@@ -66,6 +67,55 @@ struct HistoryFileTests {
         _ = try file.advance([], now: 200)
         #expect(try file.connection.integer("SELECT count(*) FROM change") == 0)
         #expect(try DatabaseOnDisk.storedValue(file.past.makeReader()) == .null)
+    }
+
+    @Test("begins with the whole of a value whose rows are being written", arguments: [false, true])
+    func beginningAmidLargeValue(isOfChildren: Bool) throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        func large(_ text: String) -> CanonicalJSON {
+            let leaf = CanonicalJSON(string: Array(repeating: text.utf8.first ?? 0, count: 20))
+            return (0..<30).reduce(.null) { $0.setting(leaf, at: Path([Key($1)])) }
+        }
+        try set(disk, "rooms/a", large("x"), at: 10)
+        try disk.commit(
+            disk.process([[.set(WriteTarget(path: "rooms", isPriority: true), IncomingValue(json: "5"))]]))
+        try disk.apply()
+        if isOfChildren {
+            let entry = (target: WriteTarget(path: "rooms/a"), value: IncomingValue(json: large("y")))
+            let update = Operation.update(base: "rooms", [entry])
+            try disk.commit(disk.process([[try #require(update.asText(childrenOf: "rooms"))]]))
+        } else {
+            try set(disk, "rooms/a", large("y"), at: 20)
+        }
+        try disk.applySome()
+        try disk.applySome()
+        let file = try makeFile()
+        _ = try file.advance(definitions("rooms"), now: 20)
+        #expect(file.places.map(\.edge) == [3])
+        let expected = CanonicalJSON.null.setting(large("y"), at: "a").settingPriority("5", at: .root)
+        #expect(try file.value(at: "rooms", after: 3) == expected)
+        #expect(try file.value(at: "rooms/a", after: 3) == large("y"))
+    }
+
+    @Test("keeps what other settings ask for apart, when writes above all of them are read or folded")
+    func severalSettings() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        let file = try makeFile()
+        let kept = definitions("a", keep: 50) + definitions("b/$")
+        try set(disk, .root, #"{"a":1,"b":{"x":1,"y":1},"c":1}"#, at: 10)
+        while try file.advance(kept, now: 10) {}
+        try set(disk, .root, #"{"a":2,"b":{"x":2}}"#, at: 20)
+        try set(disk, "a", "3", at: 90)
+        while try file.advance(kept, now: 100) {}
+        // The first two writes are folded for /a alone.
+        #expect(file.places.map(\.edge) == [2, 0])
+        #expect(try file.value(at: .root, after: 2) == #"{"a":2,"b":{"x":2}}"#)
+        #expect(try file.value(at: .root, after: 3) == #"{"a":3,"b":{"x":2}}"#)
+        #expect(try file.value(at: "b", after: 1) == #"{"x":1,"y":1}"#)
+        while try file.advance(definitions("a", keep: 50) + definitions("b/$", keep: 30), now: 100) {}
+        #expect(file.places.map(\.edge) == [2, 2])
+        #expect(try file.value(at: .root, after: 2) == #"{"a":2,"b":{"x":2}}"#)
+        #expect(try file.value(at: .root, after: 3) == #"{"a":3,"b":{"x":2}}"#)
     }
 
     @Test("begins anew where the log is another one")

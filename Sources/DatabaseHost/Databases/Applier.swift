@@ -33,7 +33,7 @@ final class Applier: Sendable {
                         let start = MonotonicTime.current
                         do throws(StorageError) {
                             // Other databases come in between.
-                            if try tree.writeSome(of: frozen.changes) {
+                            if try tree.writeSome(of: frozen.changes, upTo: frozen.sequence) {
                                 report(.wroteSome(database, frozen, streams))
                                 continue
                             }

@@ -21,14 +21,13 @@ package enum PastQuestion: Sendable {
             return try file.value(at: path, after: try file.sequence(at: moment, of: path))
         case .commits(let before, let limit):
             let limit = min(max(limit, 1), Self.limitMax)
-            let commits = try file.commits(at: path, before: before, limit: limit + 1)
+            let found = try file.commits(at: path, before: before, limit: limit)
             let page = HistoryPage(path: path, before: before, limit: limit)
-            let entries = commits.prefix(limit).compactMap { page.entry(of: $0.operation, at: $0.time) }
-            let next = commits.count > limit ? commits[limit - 1].operation.sequence : nil
+            let entries = found.commits.compactMap { page.entry(of: $0.operation, at: $0.time) }
             return CanonicalJSON(
                 trusted: JSONObject([
                     "entries": .array(entries.map { .object($0) }),
-                    "before": next.map { .integer(Int64(clamping: $0)) },
+                    "before": found.next.map { .integer(Int64(clamping: $0)) },
                 ]).bytes)
         case .differences(let from, let to, let limit):
             let start = try file.sequence(at: from, of: path)
@@ -36,21 +35,31 @@ package enum PastQuestion: Sendable {
             let found = ValueDifferences(
                 from: try file.value(at: path, after: start), to: try file.value(at: path, after: end),
                 limit: min(max(limit, 1), Self.limitMax))
-            return CanonicalJSON(trusted: Self.json(of: found, start, end))
+            return CanonicalJSON(trusted: try Self.text(of: found, start, end))
         }
     }
 
-    private static func json(of found: ValueDifferences, _ start: UInt64, _ end: UInt64) -> [UInt8] {
-        let changes = found.places.map { difference in
-            var object = JSONObject(["path": .string([UInt8(ascii: "/")] + difference.path.text)])
+    /// Bytes of the differences of one answer.
+    private static let differenceBytesMax = 64 << 20
+
+    private static func text(
+        of found: ValueDifferences, _ start: UInt64, _ end: UInt64
+    ) throws(HistoryError) -> [UInt8] {
+        var out = Array(#"{"from":\#(start),"to":\#(end),"changes":["#.utf8)
+        for (index, difference) in found.places.enumerated() {
+            if index > 0 { out.append(UInt8(ascii: ",")) }
+            out += Array(#"{"path":"#.utf8)
+            JSONText.appendQuoted([UInt8(ascii: "/")] + difference.path.text, to: &out)
             // A member that is missing says that nothing was there.
-            if !difference.before.isNull { object["before"] = try? JSONValue(parsing: difference.before.bytes) }
-            if !difference.after.isNull { object["after"] = try? JSONValue(parsing: difference.after.bytes) }
-            return JSONValue.object(object)
+            if !difference.before.isNull { out += Array(#","before":"#.utf8) + difference.before.bytes }
+            if !difference.after.isNull { out += Array(#","after":"#.utf8) + difference.after.bytes }
+            out.append(UInt8(ascii: "}"))
+            if out.count > differenceBytesMax { throw .tooLarge }
         }
-        return JSONObject([
-            "from": .integer(Int64(clamping: start)), "to": .integer(Int64(clamping: end)), "changes": .array(changes),
-            "more": found.count > changes.count ? .integer(Int64(found.count - changes.count)) : nil,
-        ]).bytes
+        out.append(UInt8(ascii: "]"))
+        let more = found.count - found.places.count
+        if more > 0 { out += Array(#","more":\#(more)"#.utf8) }
+        out.append(UInt8(ascii: "}"))
+        return out
     }
 }

@@ -56,14 +56,6 @@ package struct KeptPlaces: Hashable, Sendable {
         return true
     }
 
-    /// The place that a path is that of, or lies in.
-    package func place(of path: Path) -> Path {
-        var segments = path.segments
-        var end = 0
-        for _ in pattern.segments { end = segments.next()?.upperBound ?? end }
-        return path.prefix(bytes: end)
-    }
-
     /// The places of which a value above them has something.
     package func places(in value: CanonicalJSON, at path: Path) -> [Path] {
         guard concerns(path), let part = part(of: Assignment(target: WriteTarget(path: path), value: value))

@@ -53,13 +53,14 @@ extension TreeRows {
             if child.segment.withUnsafeBytes(rows.holdsChild) { replaced.append(child) }
         }
         for child in replaced { cutOff(child) }
-        var cleared: [(key: [UInt8], generation: UInt64)] = []
+        var clearedIn: UInt64 = 0
         var next: RowNode? = node
         while let place = next {
-            if place.clearedIn > 0 { cleared.append((place.key, place.clearedIn)) }
+            clearedIn = max(clearedIn, place.clearedIn)
             next = place.parent
         }
-        store.put(PreparedChange(path: path.encoded, rows: rows), generation: generation, cleared: cleared)
+        let layer = PreparedChange(path: path.encoded, rows: rows)
+        store.put(layer, generation: generation, clearedIn: clearedIn)
     }
 
     /// The node at `path`, with nothing below it that is known; its ancestors are spread.

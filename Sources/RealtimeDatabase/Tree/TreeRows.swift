@@ -195,6 +195,20 @@ package final class TreeRows {
         }
     }
 
+    /// Visits what is at and below a place as rows in key order, as they are now, until `body` answers false. The part
+    /// of a row above the place counts as a row at the place.
+    package func forEachRow(
+        at path: Path, _ body: (Path, RowValue) -> Bool
+    ) throws(StorageError) {
+        let place = try locate(path)
+        if place.used == path.encoded.count {
+            try forEachRow(at: place.node, key: path.encoded) { body(Path(encoded: $0), $1) }
+        } else {
+            let value = place.node.value.value(at: path.dropFirst(bytes: place.used))
+            if !value.isNull { _ = body(path, .subtree(value)) }
+        }
+    }
+
     /// Visits every row at and below a node in key order, changed ones as they are now, until `body` answers false.
     @discardableResult
     func forEachRow(

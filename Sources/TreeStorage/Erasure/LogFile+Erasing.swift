@@ -12,38 +12,56 @@ extension LogFile {
         try connection.execute("PRAGMA secure_delete = on")
         defer { try? connection.execute("PRAGMA secure_delete = off") }
         var count = 0
-        // Few at a time, as their numbers are kept in memory.
         var last: Int64 = 0
-        while let next = try connection.integer("SELECT min(first) FROM log WHERE first > \(last)"), next > last {
-            last = next
-            if try erase(path, from: next) { count += 1 }
-        }
+        while let end = try erase(path, after: last, &count) { last = end }
         try parts.removeAllStrays()
         try connection.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
         return count
     }
 
-    /// Of one record. Answers whether it had something to erase.
-    private func erase(_ path: Path, from first: Int64) throws(StorageError) -> Bool {
+    /// Bytes of records that are looked at in one step.
+    private static let bytesPerStep = 4 << 20
+
+    /// Of some records, in one transaction. Answers where to go on; nil at the end.
+    private func erase(_ path: Path, after last: Int64, _ count: inout Int) throws(StorageError) -> Int64? {
         let select = try connection.prepare(
-            "SELECT first, count, time, checksum, body, chain FROM log WHERE first = \(first)")
-        guard try select.step() else { return false }
+            "SELECT first, count, time, checksum, body, chain FROM log WHERE first > ? ORDER BY first")
+        select.bind(1, last)
         let parts = try LogParts.Reader(connection)
-        guard let erased = try LogFile.record(of: select, parts).erasing(path) else { return false }
-        let chain: [UInt8]? = try LogChain.Link(select.blob(5)).map { (link) throws(StorageError) in
-            link.head + (try content(of: select, link, parts))
+        var erased: [(record: LogRecord, chain: [UInt8]?)] = []
+        var end: Int64?
+        var bytes = 0
+        while bytes < Self.bytesPerStep, try select.step() {
+            end = select.integer(0)
+            let record = try LogFile.record(of: select, parts)
+            bytes += record.byteCount
+            guard let record = try record.erasing(path) else { continue }
+            let chain: [UInt8]? = try LogChain.Link(select.blob(5)).map { (link) throws(StorageError) in
+                link.head + (try content(of: select, link, parts))
+            }
+            erased.append((record, chain))
         }
         select.reset()
+        if !erased.isEmpty { try replace(erased) }
+        count += erased.count
+        return end
+    }
+
+    private func replace(_ erased: [(record: LogRecord, chain: [UInt8]?)]) throws(StorageError) {
         try connection.transaction { () throws(StorageError) in
             let update = try connection.prepare("UPDATE log SET checksum = ?, body = ?, chain = ? WHERE first = ?")
-            update.bind(1, Int64(bitPattern: erased.checksum))
-            update.bind(2, erased.body)
-            if let chain { update.bind(3, chain) } else { update.bindNull(3) }
-            update.bind(4, first)
-            try update.run()
-            try connection.execute("DELETE FROM large WHERE first = \(first)")
+            let deleteParts = try connection.prepare("DELETE FROM large WHERE first = ?")
+            for (record, chain) in erased {
+                let first = Int64(bitPattern: record.firstSequence)
+                update.bind(1, Int64(bitPattern: record.checksum))
+                update.bind(2, record.body)
+                if let chain { update.bind(3, chain) } else { update.bindNull(3) }
+                update.bind(4, first)
+                try update.run()
+                deleteParts.bind(1, first)
+                try deleteParts.run()
+            }
         }
-        return true
     }
 
     /// The digest of a record as it was first written.

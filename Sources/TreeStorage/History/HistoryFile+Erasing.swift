@@ -25,7 +25,7 @@ extension HistoryFile {
         // Of those who changed nothing else, nothing is told.
         try connection.execute(
             "UPDATE moment SET uid = x'' WHERE sequence NOT IN (SELECT sequence FROM change)")
-        try removePast(at: path)
+        for place in places where place.kept.concerns(path) { try removePast(at: path, of: place) }
         try tidy()
         return Int(count)
     }

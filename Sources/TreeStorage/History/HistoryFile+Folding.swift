@@ -66,7 +66,7 @@ extension HistoryFile {
         var first: Int64?
         while try select.step() {
             let change = Change(select)
-            try change.make(in: rows)
+            try change.make(in: rows, at: place.location(of: change.path))
             // The changes of one operation can be made again after a crash, and leave the same: they may be written in
             // steps. Those of several are written at once.
             first = first ?? select.integer(3)
@@ -98,23 +98,10 @@ extension HistoryFile {
         rows.trim(looks: .max)
     }
 
-    /// Takes what places hold out of the tree file.
-    func removePast(of place: Place) throws(StorageError) {
-        var found: Set<Path> = []
-        try forEachRow(of: place.kept, in: try past.makeReader()) { (row) throws(StorageError) in
-            let path = Path(encoded: row.key)
-            if place.kept.contains(path) {
-                found.insert(place.kept.place(of: path))
-            } else if case .subtree(let value) = row.value {
-                found.formUnion(place.kept.places(in: value, at: path))
-            }
-        }
-        for path in found { try removePast(at: path) }
-    }
-
-    func removePast(at path: Path) throws(StorageError) {
+    /// Takes what a place has at a path and below out of the tree file.
+    func removePast(at path: Path, of place: Place) throws(StorageError) {
         let rows = TreeRows(store: try past.makeReader())
-        try rows.set(.null, at: path)
+        try rows.set(.null, at: place.location(of: path))
         try write(rows, upTo: past.sequence)
     }
 
@@ -124,19 +111,27 @@ extension HistoryFile {
         let kind: Kind
         let value: CanonicalJSON
 
-        /// - parameter row: with the columns path, kind and value first.
-        init(_ row: Statement) {
-            path = Path(encoded: row.blob(0))
-            kind = Kind(rawValue: row.integer(1)) ?? .set
-            value = CanonicalJSON(trusted: row.blob(2))
-        }
-
-        func make(in rows: TreeRows) throws(StorageError) {
+        func make(in rows: TreeRows, at path: Path) throws(StorageError) {
             if kind.isPriority {
                 _ = try rows.setPriority(value, at: path)
             } else {
                 try rows.set(value, at: path)
             }
         }
+    }
+}
+
+extension HistoryFile.Change {
+    /// - parameter row: with the columns path, kind and value first.
+    init(_ row: Statement) {
+        path = Path(encoded: row.blob(0))
+        kind = HistoryFile.Kind(rawValue: row.integer(1)) ?? .set
+        value = CanonicalJSON(trusted: row.blob(2))
+    }
+
+    /// A part of an operation.
+    init(_ assignment: Assignment) {
+        let (target, value) = (assignment.target, assignment.value)
+        self.init(path: target.path, kind: target.isPriority ? .priority : .set, value: value)
     }
 }

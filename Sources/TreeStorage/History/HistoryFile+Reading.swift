@@ -48,8 +48,28 @@ extension HistoryFile {
     ) throws(HistoryError) -> CanonicalJSON {
         let concerned = places.filter { $0.kept.concerns(path) }
         if concerned.isEmpty { throw .notKept }
+        var bytes = 0
         do throws(TreeRows.ReadError) {
-            return try rows(of: concerned, at: path, after: sequence).read(path, bytesMax: bytesMax)
+            if concerned.count == 1, concerned[0].kept.contains(path) {
+                let rows = try rows(of: concerned[0], at: path, after: sequence, &bytes)
+                return try rows.read(concerned[0].location(of: path), bytesMax: bytesMax)
+            }
+            // The places lie side by side.
+            var parts: [(path: Path, value: RowValue)] = []
+            var partBytes = 0
+            for place in concerned {
+                let rows = try rows(of: place, at: path, after: sequence, &bytes)
+                try Self.forEachPart(of: place, at: path, in: rows) { part, value in
+                    parts.append((part, value))
+                    partBytes += part.encoded.count + value.encoded.count
+                    return partBytes <= bytesMax
+                }
+                if partBytes > bytesMax { throw .tooLarge }
+            }
+            parts.sort { $0.path.encoded.precedesBytewise($1.path.encoded) }
+            var joiner = RowJoiner(base: path.encoded.count)
+            for part in parts { joiner.append(key: part.path.encoded, value: part.value) }
+            return joiner.finish()
         } catch {
             switch error {
             case .tooLarge: throw .tooLarge
@@ -58,33 +78,45 @@ extension HistoryFile {
         }
     }
 
-    /// The tree as it was, as far as it is asked for.
-    private func rows(
-        of places: [Place], at path: Path, after sequence: UInt64
-    ) throws(TreeRows.ReadError) -> TreeRows {
-        var isTooLarge = false
+    /// Visits the rows of places below a path until `body` answers false. One that lies above places counts as one row
+    /// for each.
+    private static func forEachPart(
+        of place: Place, at path: Path, in rows: TreeRows, _ body: (Path, RowValue) -> Bool
+    ) throws(TreeRows.ReadError) {
+        let prefix = place.location(of: .root).encoded.count
         do throws(StorageError) {
-            var cover: Position?
-            if places.count == 1, places[0].kept.contains(path) {
-                cover = try self.cover(of: path, in: places[0], sequence)
+            try rows.forEachRow(at: place.location(of: path)) { key, value in
+                let path = key.dropFirst(bytes: prefix)
+                if place.kept.contains(path) { return body(path, value) }
+                guard case .subtree(let whole) = value else { return true }
+                return place.kept.places(in: whole, at: path).allSatisfy { found in
+                    body(found, .subtree(whole.value(at: found.dropFirst(bytes: path.encoded.count))))
+                }
             }
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    /// A place as it was, as far as it is asked for.
+    private func rows(
+        of place: Place, at path: Path, after sequence: UInt64, _ bytes: inout Int
+    ) throws(TreeRows.ReadError) -> TreeRows {
+        do throws(StorageError) {
+            let cover = place.kept.contains(path) ? try self.cover(of: path, in: place, sequence) : nil
             let store: any RowStore = cover == nil ? try past.makeReader() : EmptyRowStore()
             let rows = TreeRows(store: store)
             var changes: [(position: Position, change: Change)] = []
-            var bytes = 0
-            for place in places {
-                try forEachChange(of: place, at: path, through: sequence) { (position, row) in
-                    if let cover, position < cover { return true }
-                    let change = Change(row)
-                    bytes += change.value.bytes.count
-                    isTooLarge = bytes > Self.changeBytesMax
-                    changes.append((position, change))
-                    return !isTooLarge
-                }
+            try forEachChange(of: place, at: path, through: sequence) { (position, row) in
+                if let cover, position < cover { return true }
+                let change = Change(row)
+                bytes += change.value.bytes.count
+                changes.append((position, change))
+                return bytes <= Self.changeBytesMax
             }
-            if !isTooLarge {
+            if bytes <= Self.changeBytesMax {
                 changes.sort { $0.position < $1.position }
-                for (_, change) in changes { try change.make(in: rows, onlyAt: path) }
+                for (_, change) in changes { try change.make(in: rows, of: place, onlyAt: path) }
                 return rows
             }
         } catch {
@@ -93,7 +125,7 @@ extension HistoryFile {
         throw .tooLarge
     }
 
-    /// In the order in which changes were made; those of places that are no part of one another in any.
+    /// In the order in which changes were made.
     private struct Position: Comparable {
         var sequence: Int64
         var part: Int64
@@ -164,22 +196,36 @@ extension HistoryFile {
         package let time: Int64
     }
 
-    /// The operations that changed something at, above or below a place, the newest first: those before a number, and
-    /// so many at most.
-    package func commits(at path: Path, before sequence: UInt64?, limit: Int) throws(HistoryError) -> [Commit] {
+    /// Some operations, the newest first, and the number before which there are more; nil if there are not.
+    package struct CommitPage: Sendable {
+        package fileprivate(set) var commits: [Commit] = []
+        package fileprivate(set) var next: UInt64?
+    }
+
+    /// The operations that changed something at, above or below a place, the newest first: those before a number, so
+    /// many at most, and fewer if their values have more than 16 MiB.
+    package func commits(at path: Path, before sequence: UInt64?, limit: Int) throws(HistoryError) -> CommitPage {
         let concerned = places.filter { $0.kept.concerns(path) }
         if concerned.isEmpty { throw .notKept }
         return try Self.storage { () throws(StorageError) in
             let before = sequence.map { Int64(clamping: $0) } ?? .max
-            var numbers: Set<Int64> = []
-            for place in concerned { numbers.formUnion(try self.numbers(of: place, at: path, before, limit)) }
-            var commits: [Commit] = []
-            for number in numbers.sorted(by: >).prefix(limit) {
-                commits.append(try commit(number, of: concerned, at: path))
+            var found: Set<Int64> = []
+            for place in concerned { found.formUnion(try numbers(of: place, at: path, before, limit + 1)) }
+            let numbers = found.sorted(by: >)
+            var page = CommitPage()
+            var bytes = 0
+            for number in numbers.prefix(limit) where bytes < Self.commitBytesMax {
+                let commit = try commit(number, of: concerned, at: path)
+                bytes += commit.operation.assignments.reduce(0) { $0 + $1.value.bytes.count }
+                page.commits.append(commit)
             }
-            return commits
+            if numbers.count > page.commits.count { page.next = page.commits.last?.operation.sequence }
+            return page
         }
     }
+
+    /// Bytes of changes that are read for one answer.
+    private static let commitBytesMax = 16 << 20
 
     /// The numbers of those operations, of one setting.
     private func numbers(
@@ -245,10 +291,12 @@ extension HistoryFile {
 }
 
 extension HistoryFile.Change {
-    /// As far as it concerns a place. Of a change above, the place gets its part.
-    func make(in rows: TreeRows, onlyAt place: Path) throws(StorageError) {
-        if place.contains(path) { return try make(in: rows) }
-        guard !kind.isPriority, let suffix = place.suffix(after: path) else { return }
-        try rows.set(value.value(at: suffix), at: place)
+    /// As far as it concerns a path. Of a change above, the path gets its part.
+    fileprivate func make(
+        in rows: TreeRows, of place: HistoryFile.Place, onlyAt asked: Path
+    ) throws(StorageError) {
+        if asked.contains(path) { return try make(in: rows, at: place.location(of: path)) }
+        guard !kind.isPriority, let suffix = asked.suffix(after: path) else { return }
+        try rows.set(value.value(at: suffix), at: place.location(of: asked))
     }
 }

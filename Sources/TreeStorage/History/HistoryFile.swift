@@ -18,8 +18,9 @@ package import HearthStorageErrors
 /// meta(name, value)                                    sequence: the last operation that was read from the log;
 ///                                                      first, mark: the log's row that has it; fold: see below
 /// ```
-/// `NAME.past` is a tree file with the places as they were at their edges. The value at a moment is what it has there,
-/// and the changes since. Changes that are old enough are *folded*: made in the tree file, and deleted here. Each fold
+/// `NAME.past` is a tree file with the places as they were at their edges, those of each `.history` below its `id`, as a
+/// write above places is a change of each `.history` on its own. The value at a moment is what it has there, and the
+/// changes since. Changes that are old enough are *folded*: made in the tree file, and deleted here. Each fold
 /// has a number, which is the tree file's sequence number afterwards; so after a crash between the two files it is
 /// known whether the tree file has the fold. Both files overwrite what they delete.
 ///
@@ -44,6 +45,9 @@ package final class HistoryFile: @unchecked Sendable {
         /// The operation at which the history begins; and the one up to which changes are in the tree file.
         let start: UInt64
         var edge: UInt64
+
+        /// Where a path is in the tree file.
+        func location(of path: Path) -> Path { Path(encoded: Path([Key(Int32(clamping: id))]).encoded + path.encoded) }
     }
 
     /// What a row of the table `change` is.
@@ -171,7 +175,7 @@ package final class HistoryFile: @unchecked Sendable {
     private static let bytesPerTransaction = 4 << 20
 
     /// Takes up what operations after a number mean for places, in transactions of some size.
-    private func read(_ log: Connection, after start: UInt64, for places: [Place]) throws(StorageError) {
+    func read(_ log: Connection, after start: UInt64, for places: [Place]) throws(StorageError) {
         guard let last = try ArchiveSegment.end(of: log)?.last else { return }
         var bytes = 0
         try connection.execute("BEGIN IMMEDIATE")
@@ -197,10 +201,10 @@ package final class HistoryFile: @unchecked Sendable {
     }
 
     /// Takes up what operations after a number, and up to another one, mean for places. In a transaction.
-    private func take(
+    func take(
         _ log: Connection, after start: UInt64, through end: UInt64, for places: [Place]
     ) throws(StorageError) {
-        guard let last = try ArchiveSegment.end(of: log)?.last, last > start else { return }
+        if end <= start { return }
         try LogFile.forEachRecord(in: log, after: start) { (record) throws(StorageError) in
             try take(record, after: start, through: end, for: places)
         }
@@ -215,7 +219,7 @@ package final class HistoryFile: @unchecked Sendable {
     }
 
     /// The log was read up to an operation, and a row near it will tell whether it is the same log. In a transaction.
-    private func setPosition(_ sequence: UInt64, in log: Connection) throws(StorageError) {
+    func setPosition(_ sequence: UInt64, in log: Connection) throws(StorageError) {
         let near = "SELECT max(first) FROM log WHERE first <= \(sequence)"
         guard let first = try log.integer("SELECT coalesce((\(near)), (SELECT min(first) FROM log))"), first > 0 else {
             // Nothing was ever written.
@@ -235,10 +239,8 @@ package final class HistoryFile: @unchecked Sendable {
         var isTaken = false
         for place in places where operation.sequence > place.start {
             var part: Int64 = 0
-            for assignment in operation.assignments {
-                guard let kept = place.kept.part(of: assignment) else { continue }
-                let kind: Kind = kept.target.isPriority ? .priority : .set
-                try insert(place.id, kept.target.path, operation.sequence, part, kind, kept.value)
+            for change in changes(by: operation, of: place.kept) {
+                try insert(change, of: place.id, operation.sequence, part)
                 part += 1
                 isTaken = true
             }
@@ -246,118 +248,37 @@ package final class HistoryFile: @unchecked Sendable {
         if isTaken { try insert(moment: operation.sequence, time, operation.uid) }
     }
 
-    private func insert(
-        _ place: Int64, _ path: Path, _ sequence: UInt64, _ part: Int64, _ kind: Kind, _ value: CanonicalJSON
-    ) throws(StorageError) {
+    /// What an operation means for places.
+    func changes(by operation: LogRecord.Operation, of kept: KeptPlaces) -> [Change] {
+        operation.assignments.compactMap { kept.part(of: $0).map(Change.init) }
+    }
+
+    func insert(_ change: Change, of place: Int64, _ sequence: UInt64, _ part: Int64) throws(StorageError) {
         insertChange.bind(1, place)
-        insertChange.bind(2, path.encoded)
+        insertChange.bind(2, change.path.encoded)
         insertChange.bind(3, Int64(sequence))
         insertChange.bind(4, part)
-        insertChange.bind(5, kind.rawValue)
-        insertChange.bind(6, value.bytes)
+        insertChange.bind(5, change.kind.rawValue)
+        insertChange.bind(6, change.value.bytes)
         try insertChange.run()
     }
 
-    private func insert(moment sequence: UInt64, _ time: Int64, _ uid: [UInt8]) throws(StorageError) {
+    func insert(moment sequence: UInt64, _ time: Int64, _ uid: [UInt8]) throws(StorageError) {
         insertMoment.bind(1, Int64(sequence))
         insertMoment.bind(2, time)
         insertMoment.bind(3, uid)
         try insertMoment.run()
     }
 
-    // MARK: Places
-
-    /// Begins the history of places with what they hold: the rows of the tree, and what the log has after them.
-    private func begin(_ kept: KeptPlaces, _ log: Connection) throws(StorageError) {
-        let tree = try TreeReader(snapshotOf: DatabaseFiles(name: name, folder: folder).tree)
-        let start = try tree.sequence()
-        // The rows of the tree never run ahead of the log, so the log reaches them; it is read anew, as the tree was
-        // looked at after it.
-        let log = try Connection(path: log.path, mode: .readOnly)
-        let time = try log.prepare("SELECT time FROM log WHERE first <= ? ORDER BY first DESC LIMIT 1")
-        time.bind(1, Int64(start))
-        let startTime = try time.firstInteger() ?? 0
-        let next = try log.integer("SELECT min(first) FROM log WHERE first + count > \(start) + 1")
-        if let next, next > Int64(start) + 1 { throw .busy("the log was pruned meanwhile: it is tried again") }
-        // The others have read on meanwhile, or read on now.
-        if !places.isEmpty, sequence < start { try read(log, after: sequence, for: places) }
-        let id = (try connection.integer("SELECT max(id) FROM place") ?? 0) + 1
-        let place = Place(id: id, kept: kept, start: start, edge: start)
-        // A crash may have left something of an earlier history of these places.
-        try removePast(of: place)
-        try connection.transaction { () throws(StorageError) in
-            try insert(moment: start, startTime, [])
-            try copy(kept, from: tree, as: id, at: start)
-            let insert = try connection.prepare("INSERT INTO place VALUES (?1, ?2, ?3, ?3, NULL)")
-            insert.bind(1, id)
-            insert.bind(2, kept.pattern.text)
-            insert.bind(3, Int64(start))
-            try insert.run()
-            if places.isEmpty {
-                try setPosition(start, in: log)
-            } else {
-                try take(log, after: start, through: sequence, for: [place])
-            }
-        }
-        if places.isEmpty { sequence = start }
-        places.append(place)
-        try read(log, after: sequence, for: places)
-    }
-
-    /// Visits the rows that hold something of places, or lie in one.
-    func forEachRow(
-        of kept: KeptPlaces, in store: TreeReader, _ body: (Row) throws(StorageError) -> Void
-    ) throws(StorageError) {
-        let top = kept.top
-        for segment in top.segments {
-            let above = Array(top.encoded[..<segment.lowerBound])
-            if let row = try store.rows(from: above, below: above + [0]).next() { try body(row) }
-        }
-        let cursor = try store.rows(from: top.encoded, below: top.subtreeEnd)
-        while let row = try cursor.next() { try body(row) }
-    }
-
-    /// Copies what the places hold, as changes of one operation. The row of a node with a priority comes after those of
-    /// its children, without which it could have none.
-    private func copy(
-        _ kept: KeptPlaces, from tree: TreeReader, as id: Int64, at sequence: UInt64
-    ) throws(StorageError) {
-        var part: Int64 = 0
-        var headers: [(path: Path, priority: CanonicalJSON)] = []
-        func put(_ path: Path, _ kind: Kind, _ value: CanonicalJSON) throws(StorageError) {
-            let target = WriteTarget(path: path, isPriority: kind.isPriority)
-            guard let wanted = kept.part(of: Assignment(target: target, value: value)) else { return }
-            if !kind.isPriority, wanted.value.isNull { return }
-            try insert(id, wanted.target.path, sequence, part, kind, wanted.value)
-            part += 1
-        }
-        try forEachRow(of: kept, in: tree) { (row) throws(StorageError) in
-            let path = Path(encoded: row.key)
-            while let last = headers.last, !last.path.contains(path) {
-                try put(last.path, .initialPriority, last.priority)
-                headers.removeLast()
-            }
-            switch row.value {
-            case .subtree(let value): try put(path, .initial, value)
-            case .header(let priority): headers.append((path, priority))
-            }
-        }
-        while let last = headers.popLast() { try put(last.path, .initialPriority, last.priority) }
-    }
-
-    /// Removes the history of places.
-    private func end(_ place: Place) throws(StorageError) {
-        try connection.transaction { () throws(StorageError) in
-            try connection.execute(
-                "DELETE FROM change WHERE place = \(place.id); DELETE FROM place WHERE id = \(place.id)")
-            try removeMoments()
-        }
-        places.removeAll { $0.id == place.id }
-        try removePast(of: place)
-        try tidy()
-    }
-
     // MARK: What the other parts change
+
+    /// The history of a place has begun at an operation; of the first one, the log is read up to there.
+    func add(_ place: Place) {
+        if places.isEmpty { sequence = place.start }
+        places.append(place)
+    }
+
+    func remove(_ place: Place) { places.removeAll { $0.id == place.id } }
 
     func set(edge: UInt64, of id: Int64) {
         guard let index = places.firstIndex(where: { $0.id == id }) else { return }

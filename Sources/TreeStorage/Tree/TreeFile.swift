@@ -28,10 +28,12 @@ package import HearthStorageErrors
 /// greater stamp.
 ///
 /// The rows of a large value and its index entries are written in transactions of their own, before the one that takes
-/// the file to its sequence number (``writeSome(of:)``). Until then its range has a greater stamp than they, so they
+/// the file to its sequence number (``writeSome(of:upTo:)``). Until then its range has a greater stamp than they, so they
 /// are dead; the last transaction gives the range their stamp, and they live. After a crash in between the file is at
 /// the operation before the large one, but has nothing at its place, and the log has the operation. Children of a place
-/// that are written in this way live at once: after a crash the file may have some of them.
+/// that are written in this way live at once: after a crash the file may have some of them. `writing` is the operation
+/// that the last transaction of the last large value takes the file to; while it is beyond `sequence`, the rows are those
+/// of an operation only together with the log's operations up to it.
 ///
 /// This object writes, on the applier's thread. ``makeReader()`` and ``makeSnapshot()`` give objects that read.
 package final class TreeFile: @unchecked Sendable {
@@ -92,9 +94,9 @@ package final class TreeFile: @unchecked Sendable {
     // MARK: Writing
 
     /// Writes changed rows; the file then includes everything up to `sequence`. All of it or, when it throws, nothing
-    /// that can be seen. Of a large value it writes what ``writeSome(of:)`` has not written yet.
+    /// that can be seen. Of a large value it writes what ``writeSome(of:upTo:)`` has not written yet.
     package func apply(_ changes: RowChanges, upTo sequence: UInt64) throws(StorageError) {
-        while try writeSome(of: changes) {}
+        while try writeSome(of: changes, upTo: sequence) {}
         try verify()
         let stamp = stamp + 1
         try transaction { () throws(StorageError) in
@@ -268,14 +270,18 @@ package final class TreeFile: @unchecked Sendable {
     /// Writes some rows of the large value among the changes, if there is one, in a transaction of its own; they cannot
     /// be seen before ``apply(_:upTo:)``. Answers whether there are more. Changes that are left half written are
     /// forgotten when others come.
-    package func writeSome(of changes: RowChanges) throws(StorageError) -> Bool {
+    package func writeSome(of changes: RowChanges, upTo sequence: UInt64) throws(StorageError) -> Bool {
         if let writing, writing.change.rows !== changes.large?.rows || writing.change.path != changes.large?.path {
             self.writing = nil
             endHiding()
         }
         guard let large = changes.large else { return false }
         guard var writing else {
-            if large.isOfChildren { try beginWriting(childrenOf: large) } else { try beginWriting(large, changes) }
+            if large.isOfChildren {
+                try beginWriting(childrenOf: large, upTo: sequence)
+            } else {
+                try beginWriting(large, changes, upTo: sequence)
+            }
             return true
         }
         guard writing.blocks < writing.blockCount else { return false }
@@ -327,9 +333,12 @@ package final class TreeFile: @unchecked Sendable {
 
     /// Begins to write children of a place. They are written where they are seen at once: readers have them in
     /// front of the store, and after a crash the log has them.
-    private func beginWriting(childrenOf large: PreparedChange) throws(StorageError) {
+    private func beginWriting(childrenOf large: PreparedChange, upTo sequence: UInt64) throws(StorageError) {
         let stamp = stamp + 1
-        try transaction { () throws(StorageError) in try meta.set("stamp", Int64(stamp)) }
+        try transaction { () throws(StorageError) in
+            try meta.set("stamp", Int64(stamp))
+            try meta.set("writing", Int64(sequence))
+        }
         self.stamp = stamp
         writing = LargeValueWriting(
             change: large, range: large.range, stamp: stamp, replaces: false, replacesEntries: false)
@@ -337,7 +346,9 @@ package final class TreeFile: @unchecked Sendable {
 
     /// Hides what is at the place of a large value. What the changes take from indexes goes as well: the log brings it
     /// back only as what it is without that.
-    private func beginWriting(_ large: PreparedChange, _ changes: RowChanges) throws(StorageError) {
+    private func beginWriting(
+        _ large: PreparedChange, _ changes: RowChanges, upTo sequence: UInt64
+    ) throws(StorageError) {
         let range = large.range
         let replaces = try rows.holdsRows(in: range)
         let replacesEntries = large.entries == nil ? false : try entries.holdsRows(in: range)
@@ -347,6 +358,7 @@ package final class TreeFile: @unchecked Sendable {
             if large.entries != nil { try entries.hide(range, sequence: stamp + 1) }
             for key in changes.entries.removed { try entries.delete(key) }
             try meta.set("stamp", Int64(stamp + 1))
+            try meta.set("writing", Int64(sequence))
         }
         self.stamp = stamp + 1
         writing = LargeValueWriting(

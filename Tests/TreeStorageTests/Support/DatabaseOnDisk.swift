@@ -78,7 +78,7 @@ final class DatabaseOnDisk {
     func applySome() throws(StorageError) {
         if unapplied == nil { try database.freeze() }
         unapplied = unapplied ?? database.takeFrozen()
-        if let unapplied { _ = try tree.writeSome(of: unapplied.changes) }
+        if let unapplied { _ = try tree.writeSome(of: unapplied.changes, upTo: unapplied.sequence) }
     }
 
     func prune() throws(StorageError) {
@@ -127,6 +127,10 @@ struct TurnGenerator {
     }
 
     mutating func operation() -> Operation {
+        if trees.chance(1, in: 8) {
+            let priority = trees.pick([.null, CanonicalJSON(integer: Int64.random(in: 1...9, using: &trees.random))])
+            return .set(WriteTarget(path: path(), isPriority: true), IncomingValue(json: priority))
+        }
         guard trees.chance(1, in: 3) else { return .set(WriteTarget(path: path()), IncomingValue(json: value())) }
         let base = path()
         var entries: [(target: WriteTarget, value: IncomingValue)] = []

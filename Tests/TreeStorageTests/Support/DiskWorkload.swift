@@ -76,7 +76,12 @@ struct DiskWorkload {
         for operation in operations {
             var tree = trees[trees.count - 1]
             for assignment in operation.assignments {
-                tree = tree.setting(assignment.value, at: assignment.target.path)
+                let (path, value) = (assignment.target.path, assignment.value)
+                if assignment.target.isPriority {
+                    tree = tree.settingPriority(value, at: path) ?? tree
+                } else {
+                    tree = tree.setting(value, at: path)
+                }
                 if assignment.value.bytes.count >= DatabaseOnDisk.largeBytesMin { large.insert(operation.sequence) }
             }
             trees.append(tree)
