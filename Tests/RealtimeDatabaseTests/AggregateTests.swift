@@ -111,14 +111,16 @@ struct AggregateTests {
             let query = try Self.query(asked)
             let text = try #require(query.conditions).text(limit: nil)
             #expect(try ConditionParser.query(text) == query, "\(asked)")
+            var ended: Int64?
             if told[number] == nil {
                 outputs += Self.run(.listenQuery("l", query, .tagged(number)), on: database)
             } else if Int.random(in: 0..<8, using: &random) == 0 {
+                ended = number
                 outputs += Self.run(.unlistenQuery(.tagged(number)), on: database)
-                told[number] = nil
             }
             for case .pushQuery(let push, _) in outputs { Self.note(push, &told) }
             for case .initialQuery(_, let push) in outputs { Self.note(push, &told) }
+            if let ended { told[ended] = nil }
             let list = try database.rows.read("l")
             for (number, query) in queries.enumerated() {
                 guard let told = told[Int64(number)] else { continue }
