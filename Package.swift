@@ -174,7 +174,7 @@ let exampleTargets: [Target] =
                     "ExampleTerminal",
                     "TestSupport",
                     "HearthClient", "ServerLog", "HearthServer",
-                    "HearthAdmin", "Identity",
+                    "HearthAdmin", "HearthHTTP", "Identity",
                     "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONValues", "JSONWebTokens",
                 ]),
             swiftSettings: settings),
@@ -197,7 +197,7 @@ let threadsTargets: [Target] = [
 let smallExamples = [
     ("Hello", ["HearthClient"]), ("Chat", ["HearthClient"]), ("Backend", ["HearthClient", "HearthAdmin"]),
     ("Shop", ["HearthClient"]), ("Mailer", ["HearthClient"]), ("Whispers", ["HearthClient"]),
-    ("Names", ["HearthClient"]),
+    ("Names", ["HearthClient"]), ("Receipts", ["HearthClient", "HearthHTTP"]),
 ]
 let smallTargets: [Target] = smallExamples.map { name, uses in
     .executableTarget(

@@ -27,24 +27,19 @@ final class Reply<Value: Sendable, Failure: Error>: Sendable {
     }
 
     /// Provides the result. Without effect when there is one.
-    func settle(_ result: Result<Value, Failure>) { _ = offer(result) }
-
-    /// Provides the result. Without effect, and false, when there is one: nobody gets it.
-    func offer(_ result: Result<Value, Failure>) -> Bool {
-        let (isFirst, waiting) = state.withLock {
-            state -> (Bool, CheckedContinuation<Result<Value, Failure>, Never>?) in
+    func settle(_ result: Result<Value, Failure>) {
+        let waiting: CheckedContinuation<Result<Value, Failure>, Never>? = state.withLock { state in
             switch state {
             case .open:
                 state = .settled(result)
-                return (true, nil)
+                return nil
             case .awaited(let continuation):
                 state = .taken
-                return (true, continuation)
-            case .settled, .taken: return (false, nil)
+                return continuation
+            case .settled, .taken: return nil
             }
         }
         waiting?.resume(returning: result)
-        return isFirst
     }
 
     /// Waits for the result; once.

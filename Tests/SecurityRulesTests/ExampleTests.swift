@@ -39,7 +39,7 @@ struct ExampleTests {
         #expect(Set(file.tests.map(\.isAllowed)).count == 2)
     }
 
-    @Test("pass their tests with their settings", arguments: ["mailer", "names", "shop", "whispers"])
+    @Test("pass their tests with their settings", arguments: ["mailer", "names", "receipts", "shop", "whispers"])
     func settings(name: String) throws {
         let settings = try DatabaseSettings(parsing: try contents(of: "../settings/\(name).json"))
         let program = try RulesProgram(parsing: try contents(of: name + ".json")).with(settings)

@@ -67,20 +67,18 @@ struct ClaimedJob: Sendable {
 extension DatabaseCore {
     /// Asks for a job. Without a connection it is asked for when there is one.
     ///
-    /// - parameter take: gets the job, nil if there was none for a while, or the error. False if nobody wants it any
-    ///   more: then it is given back.
+    /// - parameter completion: gets the job, nil if there was none for a while, or the error.
     func claim(
         from queue: Path, lease: Int64?, wait: Int64, isAbandoned: @escaping () -> Bool,
-        take: @escaping (Result<ClaimedJob?, DatabaseError>) -> Bool
+        completion: @escaping (Result<ClaimedJob?, DatabaseError>) -> Void
     ) {
         let request = ClientRequest.job(queue, .claim(count: 1, lease: lease, wait: wait))
-        outgoing.add(request, .question, isAbandoned: isAbandoned) { [weak self] result in
-            let jobs = result.flatMap { response in
-                ClaimedJob.list(response.data, of: queue).map { .success($0.first) }
-                    ?? .failure(.refused(status: "failure", message: "the answer is no list of jobs"))
-            }
-            guard !take(jobs), case .success(let job?) = jobs else { return }
-            self?.finish(job, .giveBack(job.key, claim: job.claim)) { _ in }
+        outgoing.add(request, .question, isAbandoned: isAbandoned) { result in
+            completion(
+                result.flatMap { response in
+                    ClaimedJob.list(response.data, of: queue).map { .success($0.first) }
+                        ?? .failure(.refused(status: "failure", message: "the answer is no list of jobs"))
+                })
         }
     }
 

@@ -57,17 +57,23 @@ public struct DatabaseJobs: AsyncSequence, Sendable {
             let path = try queue.writablePath()
             let milliseconds = lease?.milliseconds
             while !Task.isCancelled {
-                let reply = Reply<ClaimedJob?, DatabaseError>()
+                let reply = Reply<JobHold?, DatabaseError>()
                 // A worker waits for a connection however long it takes.
-                let isPosted = queue.database.run { core in
+                let isPosted = queue.database.run { [weak database = queue.database] core in
                     core.claim(from: path, lease: milliseconds, wait: Self.wait, isAbandoned: { reply.isSettled }) {
-                        reply.offer($0)
+                        // The lease is extended from here on, however long the worker's task takes to go on. A job
+                        // that nobody takes goes back with its hold.
+                        reply.settle(
+                            $0.map { job in
+                                guard let job, let database else { return nil }
+                                return .keeping(job, database, milliseconds)
+                            })
                     }
                 }
                 if !isPosted { throw .closed }
                 do throws(DatabaseError) {
-                    guard let claimed = try await reply.value() else { continue }
-                    return try await Self.job(claimed, of: queue, milliseconds)
+                    guard let hold = try await reply.value() else { continue }
+                    return try await Self.job(hold, of: queue)
                 } catch .cancelled {
                     return nil
                 }
@@ -76,14 +82,12 @@ public struct DatabaseJobs: AsyncSequence, Sendable {
         }
 
         private static func job(
-            _ claimed: ClaimedJob, of queue: DatabaseReference, _ lease: Int64?
+            _ hold: JobHold, of queue: DatabaseReference
         ) async throws(DatabaseError) -> DatabaseJob {
-            let ref = queue.child("jobs").child(claimed.key)
-            let job = DatabaseJob(
-                DataSnapshot(claimed.value.map { Node($0) } ?? Node(CanonicalJSON.null), at: ref), claimed, lease)
-            if claimed.value != nil { return job }
-            // Whoever cannot read it has given it back.
-            return DatabaseJob(try await ref.getData(), takingOver: job)
+            let ref = queue.child("jobs").child(hold.job.key)
+            if let value = hold.job.value { return DatabaseJob(DataSnapshot(Node(value), at: ref), hold) }
+            // A job that cannot be read goes back with its hold.
+            return DatabaseJob(try await ref.getData(), hold)
         }
     }
 }
@@ -97,16 +101,7 @@ public final class DatabaseJob: Sendable {
     public var attempts: Int { hold.job.attempts }
     private let hold: JobHold
 
-    init(_ snapshot: DataSnapshot, _ job: ClaimedJob, _ lease: Int64?) {
-        self.snapshot = snapshot
-        hold = JobHold(job, snapshot.ref.database, lease)
-        hold.keep()
-    }
-
-    init(_ snapshot: DataSnapshot, takingOver job: DatabaseJob) {
-        self.snapshot = snapshot
-        hold = job.hold
-    }
+    fileprivate init(_ snapshot: DataSnapshot, _ hold: JobHold) { (self.snapshot, self.hold) = (snapshot, hold) }
 
     /// The key of the job.
     public var key: String { hold.job.key.description }
@@ -157,7 +152,7 @@ public final class DatabaseJob: Sendable {
     }
 }
 
-/// The lease of a job.
+/// The lease of a job. The job goes back when nothing refers to this, unless it has ended.
 private final class JobHold: Sendable {
     private enum State {
         case held
@@ -173,7 +168,7 @@ private final class JobHold: Sendable {
     /// How often the lease is extended, in milliseconds: three times before it ends.
     private let pause: Int64
 
-    init(_ job: ClaimedJob, _ database: Database, _ lease: Int64?) {
+    private init(_ job: ClaimedJob, _ database: Database, _ lease: Int64?) {
         self.job = job
         self.database = database
         self.lease = lease
@@ -188,8 +183,12 @@ private final class JobHold: Sendable {
 
     var isHeld: Bool { state.withLock { $0 } != .over }
 
-    /// Extends the lease from time to time.
-    func keep() { database.run { [weak self] core in Self.keep(self, core) } }
+    /// A lease that is extended from time to time.
+    static func keeping(_ job: ClaimedJob, _ database: Database, _ lease: Int64?) -> JobHold {
+        let hold = JobHold(job, database, lease)
+        database.run { [weak hold] core in keep(hold, core) }
+        return hold
+    }
 
     private static func keep(_ hold: JobHold?, _ core: DatabaseCore) {
         guard let hold else { return }

@@ -1,5 +1,8 @@
 import Glibc
+import HearthAdmin
 import HearthClient
+import HearthHTTP
+import HearthSystem
 import HearthTestSupport
 import Testing
 
@@ -111,6 +114,38 @@ struct SmallProgramTests {
         let shown = wanda.screen.text + willy.screen.text
         for number in 0..<6 { #expect(shown.matches(of: try Regex("letter \(number)")).count == 1, "\(number)") }
         #expect(shown.contains("attempt 2 for Nobody failed"))
+    }
+
+    @Test("Receipts sends a letter for each order once, although an event comes twice")
+    func receipts() async throws {
+        let server = try ExampleServer("Receipts", rules: "receipts", isSeeded: false)
+        let listener = try PseudoTerminal("hearth-receipts", ["listen", "127.0.0.1:0", server.url])
+        try await listener.wait(for: "takes events at http")
+        let address = try #require(listener.screen.text.firstMatch(of: /127\.0\.0\.1:[0-9]+/)).output
+        let settings = try #require(FileBytes.read("\(ExampleServer.project)/deploy/settings/receipts.json"))
+        let admin = try Administrator(developmentURL: server.url)
+        try await admin.setSettings(
+            String(decoding: settings, as: UTF8.self).replacing("127.0.0.1:8080", with: address))
+        let worker = try PseudoTerminal("hearth-receipts", ["work", server.url])
+        for (name, item) in [("Ann", "tea"), ("Bob", "pot")] {
+            _ = try await Self.run("hearth-receipts", "order", name, item, server.url)
+            try await listener.wait(for: "a letter to \(name)")
+            try await worker.wait(for: "Dear \(name), thank you for your order: \(item).")
+        }
+        let database = try Database(url: server.url)
+        let letters = database.reference(withPath: "letters")
+        for try await jobs in letters.child("jobs").values(as: [String: DatabaseValue].self) where jobs == nil { break }
+        let sent = try await letters.child("sent").getData().children.compactMap(\.key)
+        #expect(sent.count == 2)
+        await database.close()
+        let client = try HTTPClient()
+        for id in sent {
+            let event = #"{"id":"\#(id)","data":{"data":null,"delta":{"name":"Ann","item":"tea"}}}"#
+            #expect(try await client.post("http://\(address)/", json: Array(event.utf8)).status == 204)
+        }
+        try await listener.wait(for: "a letter to Ann again")
+        #expect(try await client.post("http://\(address)/", json: Array("{}".utf8)).status == 410)
+        #expect(worker.screen.text.matches(of: /Dear/).count == 2)
     }
 
     @Test("Whispers go when their time has come")

@@ -1,6 +1,8 @@
 import Glibc
 import HearthClient
+import HearthEventLoop
 import HearthServer
+import HearthSystem
 import HearthTestSupport
 import Synchronization
 import Testing
@@ -71,10 +73,10 @@ struct JobTests {
             return keys
         }
         let before = try await producer.root.child("clock").settingTimestamp()
-        try await producer.child("late").setValue(["at": before + 400])
+        try await producer.child("late").setValue(["at": before + 2000])
         try await producer.child("now").setValue(1)
         #expect(try await task.value == ["now", "late"])
-        #expect(try await producer.root.child("clock").settingTimestamp() >= before + 400)
+        #expect(try await producer.root.child("clock").settingTimestamp() >= before + 2000)
         let waiting = Task {
             var count = 0
             for try await _ in worker.reference(withPath: "mail").jobs() { count += 1 }
@@ -141,6 +143,44 @@ struct JobTests {
         #expect(try await producer.child("jobs").getData().value == .null)
     }
 
+    @Test("are kept from their arrival on, although the worker's task cannot go on yet")
+    func busyWorker() async throws {
+        let server = try Self.server()
+        let mail = try server.client().reference(withPath: "mail")
+        let (thread, goOn) = (try TestLoop(), HearthSystem.Semaphore())
+        defer { withExtendedLifetime(thread) { goOn.signal() } }
+        let busy = BusyActor(thread.loop)
+        let work = Task { [worker = try server.client()] in
+            try await busy.doOne(worker.reference(withPath: "mail").jobs(lease: .seconds(1)))
+        }
+        await busy.waitUntilItAsks()
+        let (isBlocked, blocking) = AsyncStream.makeStream(of: Void.self)
+        let block = Task { await busy.block(blocking, until: goOn) }
+        for await _ in isBlocked {}
+        try await mail.child("jobs/a").setValue(1)
+        // Another worker gets the job as soon as its lease has ended.
+        var other: Task<Void, any Error>?
+        var ends: Set<Int> = []
+        for try await state in mail.child("state/a").values(as: [String: DatabaseValue].self) {
+            guard let end = state?["until"]?.int else {
+                if ends.isEmpty { continue } else { break }
+            }
+            ends.insert(end)
+            if ends.count == 4 { break }
+            if other == nil {
+                other = Task { [client = try server.client()] in
+                    for try await job in client.reference(withPath: "mail").jobs() { try await job.done() }
+                }
+            }
+        }
+        #expect(ends.count == 4, "the lease is extended")
+        goOn.signal()
+        #expect(try await work.value)
+        await block.value
+        other?.cancel()
+        try await other?.value
+    }
+
     @Test("whoever does not work here is told so")
     func refusals() async throws {
         let server = try Self.server()
@@ -184,8 +224,8 @@ struct JobTests {
                             for try await job in worker.reference(withPath: "mail").jobs() {
                                 try await job.done(updating: ["sent/\(job.key)": ServerValue.increment(1)])
                             }
-                        } catch DatabaseError.refused, DatabaseError.disconnected {
-                            // The lease has ended, or the server is dead.
+                        } catch DatabaseError.refused, DatabaseError.disconnected, DatabaseError.cancelled {
+                            // The lease has ended, the server is dead, or the round is over.
                         }
                     }
                 }
@@ -243,4 +283,41 @@ private final class Tally: Sendable {
     var counts: [String: Int] { state.withLock { $0 } }
 
     func count(_ name: String) { state.withLock { $0[name, default: 0] += 1 } }
+}
+
+/// Has a thread of its own, which can be blocked.
+private actor BusyActor {
+    private final class Executor: SerialExecutor {
+        private let loop: EventLoop
+
+        init(_ loop: EventLoop) { self.loop = loop }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            loop.execute { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        }
+    }
+
+    private let executor: Executor
+    private var hasBegun = false
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(_ loop: EventLoop) { executor = Executor(loop) }
+
+    /// Works on one job. False if it was another worker's by then.
+    func doOne(_ jobs: DatabaseJobs) async throws -> Bool {
+        var iterator = jobs.makeAsyncIterator()
+        hasBegun = true
+        guard let job = try await iterator.next(isolation: self) else { return false }
+        do throws(DatabaseError) { try await job.done() } catch { return false }
+        return true
+    }
+
+    /// Returns when `doOne` has asked for a job.
+    func waitUntilItAsks() async { while !hasBegun { await Task.yield() } }
+
+    func block(_ begun: AsyncStream<Void>.Continuation, until end: HearthSystem.Semaphore) {
+        begun.finish()
+        end.wait()
+    }
 }
