@@ -22,7 +22,7 @@ struct HistoryCommandTests {
         for value in [#"{"title":"SECRET-PAST"}"#, #"{"title":"b"}"#] {
             #expect(try await hearth("set", "/pages/a", value).code == 0)
         }
-        #expect(try await hearth("get", "/pages/a", "--at", "@1").output == "{\"title\": \"SECRET-PAST\"}\n")
+        #expect(try await hearth("get", "/pages/a", "--at", "@1").output == "{\"title\":\"SECRET-PAST\"}\n")
         let list = try await hearth("history", "/pages/a", "--kept", "-o", "jsonl")
         #expect(list.output.split(separator: "\n").count == 2 && list.output.contains(#""seq":2"#), "\(list)")
         let diff = try await hearth("diff", "/pages/a", "@1")
