@@ -15,6 +15,12 @@ extension Database {
         try take(charges(measure, at: path, by: turn.principal, turn.client), now: turn.record.time)
     }
 
+    /// Counts a read that no turn makes.
+    func countRead(at path: Path, by principal: Principal, from client: UInt64, now: Int64) throws(Failure) {
+        if settings.rateLimits.isEmpty { return }
+        try take(charges(.read, at: path, by: principal, client), now: now)
+    }
+
     /// Counts what is written. Throws if it comes too soon.
     func countWrites(_ assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
         if indexes.settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }

@@ -56,6 +56,9 @@ import HearthServer
         #expect(restored.status == 200 && restored.text == "2")
         #expect(try client.ask("GET", "/notes/ada.json", []).text == #"{"a":2}"#)
         #expect(try client.ask("GET", past + "?seq=6", RESTClient.owner).text == "2")
+        // Above the places, what no history has would be lost.
+        #expect(try client.ask("POST", "/notes/.history.json?seq=2", RESTClient.owner).status == 404)
+        #expect(try client.ask("GET", "/staff.json", []).text == #"{"bob":true}"#)
 
         #expect(try client.ask("GET", "/other/.history.json?seq=1", RESTClient.owner).status == 404)
         #expect(try client.ask("GET", past + "?seq=x", RESTClient.owner).status == 400)
@@ -97,6 +100,27 @@ import HearthServer
         try peer.send(8, "h", #"{"p":"/notes/ada","c":"get"}"#)
         #expect(try peer.receiveMessage()?.contains(#""r":8,"b":{"s":"invalid_argument""#) == true)
         #expect(try client.ask("GET", "/notes/ada.json?ns=example", []).text == "1")
+    }
+
+    @Test("counts as read for the rates of reads")
+    func rates() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        let settings =
+            #"{"settings":{"notes":{".history":{"keep":"1h","read":"true"},".limit":{"of":"read","rate":"2/d"}}}}"#
+        #expect(try client.ask("PUT", "/.settings/settings.json?ns=example", RESTClient.owner, settings).status == 200)
+        #expect(try client.ask("PUT", "/notes.json?ns=example", [], "1").status == 200)
+        let past = "/notes/.history.json?ns=example&seq=1"
+        #expect(try client.ask("GET", past, []).text == "1")
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        try peer.send(1, "h", #"{"p":"/notes","c":"get","seq":1}"#)
+        #expect(try peer.receiveMessage()?.contains(#""r":1,"b":{"s":"ok","d":1}"#) == true)
+        try peer.send(2, "h", #"{"p":"/notes","c":"get","seq":1}"#)
+        let refusal = try peer.receiveMessage() ?? ""
+        #expect(refusal.contains(#""s":"permission_denied""#) && refusal.contains(#""why":"rate""#), "\(refusal)")
+        #expect(try client.ask("GET", past, []).status == 429)
+        #expect(try client.ask("GET", past, RESTClient.owner).status == 200)
     }
 
     @Test("goes on after a restart, and ends with the setting")

@@ -119,9 +119,9 @@ final class HostedDatabase {
     /// Has the history take up what is new, if one is kept.
     func advanceHistory() { if keepsHistory { host.keeper.advance(name) } }
 
-    /// Whether a setting lets somebody read the history of a place.
-    func mayReadHistory(of path: Path, by principal: Principal) -> Bool {
-        database.mayReadHistory(of: path, by: principal, now: host.conditions.wall)
+    /// Throws unless somebody may read the history of a place.
+    func admitToHistory(of path: Path, by principal: Principal, from client: UInt64) throws(Failure) {
+        try database.admitToHistory(of: path, by: principal, from: client, now: host.conditions.wall)
     }
 
     /// Takes over who listens, from before the database had files.

@@ -390,15 +390,16 @@ package final class HostedDatabases {
         return open[index] != nil
     }
 
-    /// Whether a setting lets somebody read the history of a place; nil while the database is not open, which it soon
-    /// is then.
-    package func mayReadHistory(of path: Path, by principal: Principal, in index: UInt32) -> Bool? {
-        if let database = open[index] { return database.mayReadHistory(of: path, by: principal) }
-        if finished == nil, copied[index] == nil, !closed.isClosing, folder.hasDatabase(directory.name(of: index)) {
-            open(index)
-            return nil
-        }
-        return false
+    /// Throws unless somebody may read the history of a place; also while the database is not open, which it soon is
+    /// then.
+    package func admitToHistory(
+        of path: Path, by principal: Principal, from client: UInt64, in index: UInt32
+    ) throws(Failure) {
+        if let database = open[index] { return try database.admitToHistory(of: path, by: principal, from: client) }
+        guard finished == nil, copied[index] == nil, !closed.isClosing, folder.hasDatabase(directory.name(of: index))
+        else { throw .denied("") }
+        open(index)
+        throw .unavailable(.overloaded("the database is being opened: try again"))
     }
 
     /// What a connection listens to.

@@ -7,6 +7,8 @@ package import HearthTreeStorage
 package enum PastQuestion: Sendable {
     /// What was there.
     case value(HistoryFile.Moment)
+    /// The same, of a place whose history is kept as a whole, so that it can be restored.
+    case whole(HistoryFile.Moment)
     /// The operations that changed something there, the newest first, before a number.
     case commits(before: UInt64?, limit: Int)
     /// Where the values at two moments differ; without the second, the present one.
@@ -17,6 +19,9 @@ package enum PastQuestion: Sendable {
     /// JSON text; of a value, the value itself in canonical form.
     func answer(at path: Path, by file: HistoryFile) throws(HistoryError) -> CanonicalJSON {
         switch self {
+        case .whole(let moment):
+            guard file.keeps(path) else { throw .notKept }
+            return try PastQuestion.value(moment).answer(at: path, by: file)
         case .value(let moment):
             return try file.value(at: path, after: try file.sequence(at: moment, of: path))
         case .commits(let before, let limit):

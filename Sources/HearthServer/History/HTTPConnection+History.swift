@@ -18,7 +18,8 @@ extension HTTPConnection {
                 (connection: HTTPConnection, result: Result<CanonicalJSON, HistoryRefusal>) in
                 connection.finishHistory(request, exchange, authentication, writer, result)
             }
-            context.services.askHistory(request, by: authentication.principal, of: database.index, then: goOn)
+            context.services.askHistory(
+                request, by: authentication.principal, from: client.number, of: database.index, then: goOn)
             context.release(database)
         } catch {
             respond(RESTError(error).response, with: writer)
@@ -50,11 +51,20 @@ extension HTTPConnection {
 extension HistoryRefusal {
     fileprivate var restError: RESTError {
         switch self {
-        case .denied: RESTError(.unauthorized, message)
-        case .history(.notKept): RESTError(.notFound, message)
-        case .history(.tooOld): RESTError(HTTPStatus(410), message)
-        case .history(.tooLarge): RESTError(.contentTooLarge, message)
+        case .notAdmitted(let failure): RESTError(failure)
         case .history(.storage(let error)): RESTError(error)
+        case .history(let error): RESTError(error.httpStatus, error.message)
+        }
+    }
+}
+
+extension HistoryError {
+    fileprivate var httpStatus: HTTPStatus {
+        switch self {
+        case .notKept: .notFound
+        case .tooOld: HTTPStatus(410)
+        case .tooLarge: .contentTooLarge
+        case .storage: .serviceUnavailable
         }
     }
 }

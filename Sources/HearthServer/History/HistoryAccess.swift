@@ -1,28 +1,23 @@
 import HearthDatabaseHost
 import HearthJSONTree
 import HearthRealtimeDatabase
-import HearthStorageErrors
 import HearthTreeStorage
 import HearthWireProtocol
 
 /// Why the past is not told.
 enum HistoryRefusal: Error {
-    case denied
+    /// The database does not let the client ask.
+    case notAdmitted(Failure)
     case history(HistoryError)
-
-    var message: String {
-        switch self {
-        case .denied: "Permission denied"
-        case .history(let error): error.message
-        }
-    }
 }
 
 extension Services {
     /// Answers on another thread. Whoever may read the present may not read the past for that: it takes an
     /// administrator, or a setting.
+    ///
+    /// - parameter client: that asks, for the rates of reads.
     func askHistory(
-        _ request: HistoryRequest, by principal: Principal, of index: UInt32,
+        _ request: HistoryRequest, by principal: Principal, from client: UInt64, of index: UInt32,
         then: @escaping @Sendable (Result<CanonicalJSON, HistoryRefusal>) -> Void
     ) {
         let (keeper, name) = (databases.keeper, directory.name(of: index))
@@ -31,10 +26,11 @@ extension Services {
         }
         if principal.isAdministrator { return ask() }
         databases.ask { databases in
-            switch databases.mayReadHistory(of: request.path, by: principal, in: index) {
-            case true?: ask()
-            case false?: then(.failure(.denied))
-            case nil: then(.failure(.history(.storage(.overloaded("the database is being opened: try again")))))
+            do throws(Failure) {
+                try databases.admitToHistory(of: request.path, by: principal, from: client, in: index)
+                ask()
+            } catch {
+                then(.failure(.notAdmitted(error)))
             }
         }
     }
@@ -48,7 +44,8 @@ extension HistoryRequest {
     /// What has to be found out.
     fileprivate var question: PastQuestion {
         switch command {
-        case .get(let moment), .restore(let moment): .value(moment.stored)
+        case .get(let moment): .value(moment.stored)
+        case .restore(let moment): .whole(moment.stored)
         case .log(let before, let limit): .commits(before: before, limit: limit ?? Self.limit)
         case .difference(let from, let to, let limit):
             .differences(from: from.stored, to: to?.stored, limit: limit ?? Self.differences)

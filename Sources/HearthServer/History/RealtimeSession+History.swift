@@ -8,9 +8,11 @@ import HearthWireProtocol
 /// Questions about the past over a realtime connection (additions.md 9).
 extension RealtimeSession {
     func askHistory(_ number: Int64, _ request: HistoryRequest) {
-        awaitAnswer()
+        awaitAnswer(reads: true)
         let (loop, context, token) = (context.loop, context, token)
-        context.services.askHistory(request, by: authentication.principal, of: database.index) { result in
+        context.services.askHistory(
+            request, by: authentication.principal, from: origin.client.number, of: database.index
+        ) { result in
             _ = loop.execute { context.session(token)?.finishHistory(number, request, result) }
         }
     }
@@ -27,22 +29,23 @@ extension RealtimeSession {
             return answered(1)
         case .success(let value):
             ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &message)
-        case .failure(let refusal):
-            ServerMessageWriter.appendFailure(
-                number: number, status: refusal.status, text: refusal.message, to: &message)
+        case .failure(.notAdmitted(let failure)):
+            submit(number, .relay(.failed(failure)))
+            return answered(1)
+        case .failure(.history(let error)):
+            ServerMessageWriter.appendFailure(number: number, status: error.status, text: error.message, to: &message)
         }
         answer(message)
     }
 }
 
-extension HistoryRefusal {
+extension HistoryError {
     fileprivate var status: StaticString {
         switch self {
-        case .denied: "permission_denied"
-        case .history(.notKept): "not_found"
-        case .history(.tooOld): "too_old"
-        case .history(.tooLarge): "too_big"
-        case .history(.storage): "unavailable"
+        case .notKept: "not_found"
+        case .tooOld: "too_old"
+        case .tooLarge: "too_big"
+        case .storage: "unavailable"
         }
     }
 }

@@ -207,8 +207,9 @@ final class RealtimeSession: GroupMember {
     /// A request has come that the database does not answer.
     ///
     /// - parameter bytes: what is kept for it until then, if that counts.
-    func awaitAnswer(bytes: Int = 0) {
-        stopReading(order.add(bytes: bytes, reads: false))
+    /// - parameter reads: the answer may be as large as that to a read.
+    func awaitAnswer(bytes: Int = 0, reads: Bool = false) {
+        stopReading(order.add(bytes: bytes, reads: reads))
     }
 
     /// Answers it.

@@ -16,6 +16,9 @@ extension HistoryFile {
     /// Bytes of changes that are taken together for one value.
     private static let changeBytesMax = 64 << 20
 
+    /// Whether the history of a place is kept as a whole, and not of places below it alone.
+    package func keeps(_ path: Path) -> Bool { places.contains { $0.kept.contains(path) } }
+
     /// The operation after which the state at a moment was; that of now for a later one.
     package func sequence(at moment: Moment, of path: Path) throws(HistoryError) -> UInt64 {
         let concerned = places.filter { $0.kept.concerns(path) }
