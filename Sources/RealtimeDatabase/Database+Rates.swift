@@ -17,7 +17,7 @@ extension Database {
 
     /// Counts a read that no turn makes.
     func countRead(at path: Path, by principal: Principal, from client: UInt64, now: Int64) throws(Failure) {
-        if settings.rateLimits.isEmpty { return }
+        if indexes.settings.rateLimits.isEmpty { return }
         try take(charges(.read, at: path, by: principal, client), now: now)
     }
 
