@@ -110,7 +110,7 @@ extension Database {
     /// Whether children of a place can come into the tree as text: nothing has to be kept up for each of them, and no
     /// query without a limit has to be told of each.
     private func mayAttach(childrenOf base: Path) -> Bool {
-        rows.canAttach && !indexTrie.hasCollections(atOrBelow: base)
+        rows.canAttach(childrenOf: base) && !indexTrie.hasCollections(atOrBelow: base)
             && !settings.childLimits.contains { $0.pattern.concerns(base) }
             && !catalog.expiries.contains { $0.definition.pattern.concerns(base) }
             && !catalog.queues.contains { $0.definition.pattern.concerns(base) }
