@@ -30,10 +30,10 @@ package import HearthStorageErrors
 /// The rows of a large value and its index entries are written in transactions of their own, before the one that takes
 /// the file to its sequence number (``writeSome(of:upTo:)``). Until then its range has a greater stamp than they, so
 /// they are dead; the last transaction gives the range their stamp, and they live. After a crash in between the file is
-/// at the operation before the large one, but has nothing at its place, and the log has the operation. Children of a place
-/// that are written in this way live at once: after a crash the file may have some of them. `writing` is the operation
-/// that the last transaction of the last large value takes the file to; while it is beyond `sequence`, the rows are
-/// those of an operation only together with the log's operations up to it.
+/// at the operation before the large one, but has nothing at its place, and the log has the operation. Children of a
+/// place that are written in this way live at once: after a crash the file may have some of them. `writing` is the
+/// operation that the last transaction of the last large value takes the file to; while it is beyond `sequence`, the
+/// rows are those of an operation only together with the log's operations up to it.
 ///
 /// This object writes, on the applier's thread. ``makeReader()`` and ``makeSnapshot()`` give objects that read.
 package final class TreeFile: @unchecked Sendable {
