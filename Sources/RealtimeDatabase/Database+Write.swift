@@ -110,7 +110,7 @@ extension Database {
     /// Whether children of a place can come into the tree as text: nothing has to be kept up for each of them, and no
     /// query without a limit has to be told of each.
     private func mayAttach(childrenOf base: Path) -> Bool {
-        rows.canAttach && !indexes.trie.hasCollections(atOrBelow: base)
+        rows.canAttach(childrenOf: base) && !indexes.trie.hasCollections(atOrBelow: base)
             && !indexes.settings.childLimits.contains { $0.pattern.concerns(base) }
             && !indexes.catalog.expiries.contains { $0.definition.pattern.concerns(base) }
             && !indexes.catalog.queues.contains { $0.definition.pattern.concerns(base) }

@@ -142,7 +142,7 @@ struct BackupTests {
         let bytes = TemporaryFolder.contents(of: file)
         var random = SeededRandom(seed: 8)
         var refused = 0
-        for _ in 0..<(40 * TestScale.factor) {
+        for _ in 0..<(80 * TestScale.factor) {
             var damaged = bytes
             let place = Int.random(in: 0..<bytes.count, using: &random)
             damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)

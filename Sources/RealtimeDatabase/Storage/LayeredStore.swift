@@ -7,22 +7,31 @@ final class LayeredStore: RowStore {
     let base: any RowStore
     /// The value, and the generation of changes that brings it to the store.
     private(set) var layer: (change: PreparedChange, generation: UInt64)?
-    /// The generation that clears what the store has at the place of the layer and below; 0 for none.
-    private var clearedIn: UInt64 = 0
+    /// Places at or above that of the layer, each with the generation that clears what the store has there.
+    private var cleared: [(key: [UInt8], generation: UInt64)] = []
     private var appliedGeneration: UInt64 = 0
+    /// That of the last layer, 0 before the first.
+    private(set) var lastLayerGeneration: UInt64 = 0
 
     init(_ base: any RowStore) { self.base = base }
 
-    /// - parameter clearedIn: for children of a place, of which the others stay: the generation that clears what the
-    ///   store has at the place. Until the store has that, the others are known elsewhere, and it cannot be asked about
-    ///   them. Afterwards the store may be the only one that has them.
-    func put(_ change: PreparedChange, generation: UInt64, clearedIn: UInt64 = 0) {
+    /// - parameter cleared: for children of a place, of which the others stay: places at or above it, each with the
+    ///   generation that clears what the store has there. Until the store has no such rows any more, the others are
+    ///   known elsewhere, and it cannot be asked about them.
+    func put(
+        _ change: PreparedChange, generation: UInt64, cleared: [(key: [UInt8], generation: UInt64)] = []
+    ) {
         layer = (change, generation)
-        self.clearedIn = clearedIn
+        lastLayerGeneration = generation
+        self.cleared = cleared
     }
 
     /// What the store has at the place of the layer and below is obsolete.
-    private var isObsolete: Bool { clearedIn > appliedGeneration }
+    private var isObsolete: Bool {
+        if cleared.isEmpty { return false }
+        let clearing = base.clearing
+        return cleared.contains { $0.generation > appliedGeneration || clearing.contains($0.key) }
+    }
 
     /// The store now has everything up to this generation.
     func applied(_ generation: UInt64) {

@@ -6,6 +6,21 @@ extension TreeRows {
     /// There is no large value that the store does not have yet.
     package var canAttach: Bool { store.layer == nil }
 
+    /// The same for children of a place. While old rows at or above the place are being removed, it hides all that the
+    /// store has there: so not if a large value has come to the store since, whose rows nothing else has. O(depth).
+    func canAttach(childrenOf path: Path) -> Bool {
+        guard canAttach else { return false }
+        let clearing = store.clearing
+        if clearing.isEmpty { return true }
+        var next: RowNode? = path.encoded.withUnsafeBytes { known($0) }.node
+        while let place = next {
+            let isCleared = place.clearedIn > 0 && place.clearedIn < store.lastLayerGeneration
+            if isCleared, clearing.contains(place.key) { return false }
+            next = place.parent
+        }
+        return true
+    }
+
     /// Makes a large inner node the whole subtree at `path`. Everything that changed before must be frozen, and
     /// ``canAttach`` be true. What has changed comes with the current generation, but for the rows of the value
     /// themselves; `entries` are for the store. O(depth), whatever its size and that of what was there.
@@ -43,7 +58,7 @@ extension TreeRows {
     }
 
     /// Makes children of the node at `path` what the rows say. As with ``attach(_:_:at:)``, everything that changed
-    /// before must be frozen. O(children of the node that are known).
+    /// before must be frozen, and ``canAttach(childrenOf:)`` be true. O(children of the node that are known).
     func attach(_ rows: PreparedRows, childrenOf path: Path) throws(StorageError) {
         let node = try spreadNode(at: path)
         if rows.hasNulls { noteShrunk(node) }
@@ -53,14 +68,13 @@ extension TreeRows {
             if child.segment.withUnsafeBytes(rows.holdsChild) { replaced.append(child) }
         }
         for child in replaced { cutOff(child) }
-        var clearedIn: UInt64 = 0
+        var cleared: [(key: [UInt8], generation: UInt64)] = []
         var next: RowNode? = node
         while let place = next {
-            clearedIn = max(clearedIn, place.clearedIn)
+            if place.clearedIn > 0 { cleared.append((place.key, place.clearedIn)) }
             next = place.parent
         }
-        let layer = PreparedChange(path: path.encoded, rows: rows)
-        store.put(layer, generation: generation, clearedIn: clearedIn)
+        store.put(PreparedChange(path: path.encoded, rows: rows), generation: generation, cleared: cleared)
     }
 
     /// The node at `path`, with nothing below it that is known; its ancestors are spread.

@@ -18,8 +18,8 @@ package import HearthStorageErrors
 /// meta(name, value)                                    sequence: the last operation that was read from the log;
 ///                                                      first, mark: the log's row that has it; fold: see below
 /// ```
-/// `NAME.past` is a tree file with the places as they were at their edges, those of each `.history` below its `id`, as
-/// a write above places is a change of each `.history` on its own. The value at a moment is what it has there, and the
+/// `NAME.past` is a tree file with the places as they were at their edges, those of each `.history` below its `id`: a
+/// write above places is a change of each `.history` on its own. The value at a moment is what it has there, and the
 /// changes since. Changes that are old enough are *folded*: made in the tree file, and deleted here. Each fold
 /// has a number, which is the tree file's sequence number afterwards; so after a crash between the two files it is
 /// known whether the tree file has the fold. Both files overwrite what they delete.

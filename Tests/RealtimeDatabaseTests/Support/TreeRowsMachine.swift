@@ -66,7 +66,7 @@ struct TreeRowsMachine {
                 model = model.setting(value, at: path)
             case .attachChildren(let path, let text):
                 let children = text.childAssignments(of: path)
-                if rows.canAttach, !packing.fits(text), text.hasAnyChild {
+                if rows.canAttach(childrenOf: path), !packing.fits(text), text.hasAnyChild {
                     try freeze()
                     try rows.attach(PreparedRows(childrenIn: text, packing), childrenOf: path)
                 } else {
