@@ -1,87 +1,105 @@
-/// A sum of numbers, added up in the decimal form in which they are written: 0.1 and 0.2 make 0.3.
+/// A sum of numbers, added up exactly in the decimal form in which they are written: 0.1 and 0.2 make 0.3, and what was
+/// added and subtracted again leaves nothing behind, however large it was.
 ///
-/// Exact as long as it and its parts need at most 38 digits between the first and the last. Otherwise it is added up as
-/// doubles.
+/// O(1) per number, and about 80 parts at most.
 package struct DecimalSum: Equatable, Sendable {
-    /// The sum is `digits` times ten to the power of `exponent`.
-    private var digits: Int128 = 0
-    private var exponent = 0
-    /// The sum if that cannot hold it.
-    private var rounded: Double?
+    /// Digits of a part, and what it counts in.
+    private static let partDigits = 8
+    private static let base: Int128 = 100_000_000
+
+    /// The sum is that of the parts, each times ``base`` to the power of its key. None is zero. A number is added to one
+    /// part alone, as fewer than 10^27 of its units; carries are left for later.
+    private var parts: [Int: Int128] = [:]
 
     package init() {}
 
     package init(_ number: JSONNumber) { add(number) }
 
-    package mutating func add(_ number: JSONNumber) { add(Decimal(number), number.double) }
+    package mutating func add(_ number: JSONNumber) { add(Decimal(number), isNegated: false) }
 
-    package mutating func subtract(_ number: JSONNumber) {
-        var decimal = Decimal(number)
-        decimal?.digits.negate()
-        add(decimal, -number.double)
-    }
+    package mutating func subtract(_ number: JSONNumber) { add(Decimal(number), isNegated: true) }
 
     package mutating func add(_ other: DecimalSum) {
-        let decimal = other.rounded == nil ? Decimal(digits: other.digits, exponent: other.exponent) : nil
-        add(decimal, other.double)
+        for (key, part) in other.parts { add(part, to: key) }
     }
 
-    package var isZero: Bool { double == 0 }
+    package static func == (a: DecimalSum, b: DecimalSum) -> Bool {
+        var difference = a
+        for (key, part) in b.parts { difference.add(-part, to: key) }
+        return difference.isZero
+    }
+
+    package var isZero: Bool { normalized.parts.isEmpty }
 
     /// Nil if no double is as large.
     package var number: JSONNumber? {
-        if rounded == nil, exponent == 0, let integer = Int64(exactly: digits) { return .integer(integer) }
-        return double.isFinite ? JSONNumber(double) : nil
-    }
-
-    private var double: Double { rounded ?? Double("\(digits)e\(exponent)") ?? 0 }
-
-    private mutating func add(_ decimal: Decimal?, _ double: Double) {
-        if rounded == nil, let decimal, add(decimal) { return }
-        rounded = self.double + double
-    }
-
-    /// False if it does not fit.
-    private mutating func add(_ other: Decimal) -> Bool {
-        let least = min(exponent, other.exponent)
-        guard let own = Self.scale(digits, by: exponent - least),
-            let others = Self.scale(other.digits, by: other.exponent - least)
-        else { return false }
-        let (sum, overflow) = own.addingReportingOverflow(others)
-        if overflow { return false }
-        (digits, exponent) = (sum, least)
-        while exponent < 0, digits.isMultiple(of: 10) { (digits, exponent) = (digits / 10, exponent + 1) }
-        return true
-    }
-
-    private static func scale(_ digits: Int128, by power: Int) -> Int128? {
-        if digits == 0 { return 0 }
-        guard power <= 38 else { return nil }
-        var scaled = digits
-        for _ in 0..<power {
-            let (product, overflow) = scaled.multipliedReportingOverflow(by: 10)
-            if overflow { return nil }
-            scaled = product
+        var sum = normalized
+        guard let top = sum.parts.keys.max(), let least = sum.parts.keys.min() else { return .integer(0) }
+        let isNegative = sum.parts[top, default: 0] < 0
+        if isNegative {
+            sum.parts = sum.parts.mapValues { -$0 }
+            sum = sum.normalized
         }
-        return scaled
+        var text = isNegative ? "-" : ""
+        for key in stride(from: max(top, 0), through: least, by: -1) {
+            let digits = "\(sum.parts[key, default: 0])"
+            text += String(repeating: "0", count: Self.partDigits - digits.utf8.count) + digits
+        }
+        if least >= 0, let integer = Int64(text + String(repeating: "0", count: least * Self.partDigits)) {
+            return .integer(integer)
+        }
+        guard let double = Double("\(text)e\(least * Self.partDigits)"), double.isFinite else { return nil }
+        return JSONNumber(double)
     }
 
-    /// A number as it is written. Its exponent is 0 or less.
+    /// The same with carries: the parts below the uppermost one are positive, and less than ``base``.
+    private var normalized: DecimalSum {
+        guard var key = parts.keys.min(), let top = parts.keys.max() else { return self }
+        var sum = DecimalSum()
+        var carry: Int128 = 0
+        while key <= top || carry != 0 {
+            let part = parts[key, default: 0] + carry
+            // Of a negative sum the uppermost part is.
+            if key >= top, part < 0, part > -Self.base {
+                sum.add(part, to: key)
+                break
+            }
+            let (quotient, remainder) = part.quotientAndRemainder(dividingBy: Self.base)
+            carry = remainder < 0 ? quotient - 1 : quotient
+            sum.add(remainder < 0 ? remainder + Self.base : remainder, to: key)
+            key += 1
+        }
+        return sum
+    }
+
+    private mutating func add(_ decimal: Decimal, isNegated: Bool) {
+        let key = Int((Double(decimal.exponent) / Double(Self.partDigits)).rounded(.down))
+        var part = decimal.digits
+        for _ in 0..<decimal.exponent - key * Self.partDigits { part *= 10 }
+        add(isNegated ? -part : part, to: key)
+    }
+
+    private mutating func add(_ part: Int128, to key: Int) {
+        var (sum, overflow) = parts[key, default: 0].addingReportingOverflow(part)
+        if overflow {
+            self = normalized
+            (sum, overflow) = parts[key, default: 0].addingReportingOverflow(part)
+            precondition(!overflow, "a part of a number is less than what its part of the sum can hold")
+        }
+        parts[key] = sum == 0 ? nil : sum
+    }
+
+    /// A number as it is written: `digits` times ten to the power of `exponent`.
     private struct Decimal {
+        /// Fewer than 10^19.
         var digits: Int128
         var exponent: Int
 
-        init(digits: Int128, exponent: Int) {
-            self.digits = digits
-            self.exponent = exponent
-        }
-
-        /// Nil if that takes too many digits.
-        init?(_ number: JSONNumber) {
+        init(_ number: JSONNumber) {
             switch number {
-            case .integer(let value): self.init(digits: Int128(value), exponent: 0)
+            case .integer(let value): (digits, exponent) = (Int128(value), 0)
             case .double(let value):
-                var (digits, exponent) = (Int128(0), 0)
+                (digits, exponent) = (0, 0)
                 var isFraction = false
                 var text = value.magnitude.description.utf8[...]
                 while let byte = text.popFirst() {
@@ -95,8 +113,7 @@ package struct DecimalSum: Equatable, Sendable {
                         if isFraction { exponent -= 1 }
                     }
                 }
-                guard let whole = DecimalSum.scale(digits, by: max(0, exponent)) else { return nil }
-                self.init(digits: value < 0 ? -whole : whole, exponent: min(0, exponent))
+                if value < 0 { digits.negate() }
             }
         }
     }

@@ -14,37 +14,34 @@ extension Database {
         return (places?.count ?? 0) > Self.countedAtOnceMax
     }
 
-    /// What a query tells now.
+    /// What a query tells now. `found` is what a scan has found.
     func aggregate(
         _ asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?
     ) throws(Failure) -> CanonicalJSON {
-        guard let aggregates = asked.aggregates else { return .null }
+        let live = LiveQuery(path: path, query: query)
+        live.spare = found
         do throws(StorageError) {
-            let places =
-                if let known = found?.next(count: nil) { known } else {
-                    try places(of: query, at: path, count: nil)
-                }
-            var totals = AggregateTotals()
-            var (least, greatest): (JSONNumber?, JSONNumber?)
-            for place in places {
-                let number = asked.number(in: place)
-                totals.add(number)
-                guard let number else { continue }
-                // They come in the order of the numbers.
-                least = least ?? number
-                greatest = number
-            }
-            return totals.value(aggregates, least: least, greatest: greatest)
+            try recount(live) { () throws(StorageError) in try places(of: query, at: path, count: nil)[...] }
         } catch {
             throw .unavailable(error)
         }
+        return live.told
     }
 
-    /// Counts what a live query selects anew; `places` are all of its places.
-    func recount(_ live: LiveQuery, _ places: some Sequence<IndexPlace>) {
+    /// Counts what a live query selects anew. `places` gives all of its places, if no scan has found them.
+    func recount(
+        _ live: LiveQuery, _ places: () throws(StorageError) -> ArraySlice<IndexPlace>
+    ) throws(StorageError) {
         guard let asked = live.query.conditions, let aggregates = live.aggregates else { return }
-        live.totals = AggregateTotals()
-        for place in places { live.totals.add(asked.number(in: place)) }
+        if let found = live.spare {
+            live.totals = found.totals
+            if aggregates.needsOrder { live.window.fill(found.next(count: nil) ?? []) }
+        } else {
+            let places = try places()
+            live.totals = AggregateTotals()
+            for place in places { live.totals.add(asked.number(in: place)) }
+            live.window.fill(places)
+        }
         live.told = value(of: live, asked, aggregates)
     }
 

@@ -121,11 +121,12 @@ extension Database {
 
     /// Makes the window what the tree says, for this query alone.
     func fill(_ live: LiveQuery) throws(StorageError) {
-        let isAggregate = live.aggregates != nil
-        guard live.window.keepsOrder || isAggregate else { return }
+        if live.aggregates != nil {
+            return try recount(live) { () throws(StorageError) in try places(of: live, count: nil)[...] }
+        }
+        guard live.window.keepsOrder else { return }
         let count = live.query.limit?.count
         let places = try places(of: live, count: count)
-        defer { if isAggregate { recount(live, places) } }
         if live.query.limit?.side == .last { live.window.fill(places.reversed()) } else { live.window.fill(places) }
     }
 }

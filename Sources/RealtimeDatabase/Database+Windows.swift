@@ -133,7 +133,7 @@ extension Database {
             do throws(Failure) {
                 let isPossible = !telling.isInterrupted || !query.live.needsEvents
                 if !isPossible { throw .tooLarge }
-                try tell(query, isSet: telling.isSet, in: &turn)
+                try tell(query, isSet: telling.isSet, isInterrupted: telling.isInterrupted, in: &turn)
             } catch .tooLarge {
                 ending.append(query.live)
             } catch {
@@ -151,9 +151,12 @@ extension Database {
     /// What it costs to tell the listeners of a query of a commit, whatever it is, in bytes (``SharedReads/cost``).
     private static let queryCost = 4096
 
-    private func tell(_ query: ConcernedQuery, isSet: Bool, in turn: inout Turn) throws(Failure) {
+    /// - parameter isInterrupted: memory was built anew meanwhile, and all windows with it.
+    private func tell(
+        _ query: ConcernedQuery, isSet: Bool, isInterrupted: Bool, in turn: inout Turn
+    ) throws(Failure) {
         let live = query.live
-        let (change, difference) = try takeIn(query)
+        let (change, difference) = try takeIn(query, isInterrupted: isInterrupted)
         guard let change else { return }
         var events: QueryEvents?
         if live.needsEvents {
@@ -182,7 +185,7 @@ extension Database {
 
     /// Answers what changed of what the query selects, if anything; the difference only if the write was below the
     /// query.
-    private func takeIn(_ query: ConcernedQuery) throws(Failure) -> (Change?, WindowDifference?) {
+    private func takeIn(_ query: ConcernedQuery, isInterrupted: Bool) throws(Failure) -> (Change?, WindowDifference?) {
         let (live, reads) = (query.live, query.place.reads)
         do throws(StorageError) {
             if query.place.isReplaced {
@@ -191,7 +194,9 @@ extension Database {
                 if live.isEmpty { return (nil, nil) }
                 let told = live.told
                 try fill(live, in: reads)
-                if live.aggregates != nil { return (live.told == told ? nil : live.toldChange, nil) }
+                if live.aggregates != nil {
+                    return (live.told == told && !isInterrupted ? nil : live.toldChange, nil)
+                }
             } else {
                 for change in query.changes {
                     live.scan?.take(change)
@@ -327,10 +332,11 @@ extension Database {
 
     /// Makes the window what the tree says.
     private func fill(_ live: LiveQuery, in reads: SharedReads) throws(StorageError) {
-        let isAggregate = live.aggregates != nil
-        guard live.window.keepsOrder || isAggregate else { return }
+        if live.aggregates != nil {
+            return try recount(live) { () throws(StorageError) in try places(of: live, count: nil, in: reads) }
+        }
+        guard live.window.keepsOrder else { return }
         let places = try places(of: live, count: live.query.limit?.count, in: reads)
-        defer { if isAggregate { recount(live, places) } }
         if live.query.limit?.side == .last {
             reads.fill(&live.window, with: places.reversed(), Self.selection(live.query, places.reversed()))
         } else {

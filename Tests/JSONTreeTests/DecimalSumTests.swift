@@ -26,6 +26,21 @@ struct DecimalSumTests {
         #expect(whole.number == .double(1.8446744073709552e19))
     }
 
+    @Test("forget what was added and subtracted again, however large or small it was")
+    func forgetting() {
+        var sum = DecimalSum(.integer(3))
+        for number in [1e300, 1e308, 1e308, -5e-324, 123456789.125] { sum.add(JSONNumber(number)) }
+        #expect(sum.number == nil)
+        for number in [1e300, 1e308, 1e308, -5e-324, 123456789.125] { sum.subtract(JSONNumber(number)) }
+        #expect(sum.number == .integer(3) && sum == DecimalSum(.integer(3)))
+        sum.subtract(.integer(3))
+        #expect(sum.isZero && sum == DecimalSum() && sum.number == .integer(0))
+        #expect(self.sum([1e296, -1e288 * 99_999_999, 3]) == 1e288)
+        #expect(self.sum([-1e296, 1e288, 3]) == -9.9999999e295)
+        #expect(self.sum([-0.1, 1e20]) == 1e20)
+        #expect(self.sum([.init(Int64.min), 0]) == -9_223_372_036_854_775_808)
+    }
+
     @Test("agree with whole numbers of hundredths", arguments: 0..<20)
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -3,8 +3,8 @@ import HearthWireProtocol
 
 /// Figures of all children that a query selects.
 ///
-/// Only numbers count for the sum, the average and the extremes. Sums are exact as long as they have less than about
-/// 38 decimal digits, and are rounded to a double here.
+/// Only numbers count for the sum, the average and the extremes. The server adds them up exactly in decimal, and rounds
+/// the sum to a double.
 public struct DatabaseAggregates: Hashable, Sendable {
     /// What can be asked for.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -26,7 +26,7 @@ public struct DatabaseAggregates: Hashable, Sendable {
         func number(_ kind: Kind) -> Double? {
             (try? Key(validating: kind.rawValue)).flatMap { Double(value.value(at: Path([$0])).description) }
         }
-        count = number(.count).map { Int($0) }
+        count = number(.count).flatMap { Int(exactly: $0) }
         (sum, average, min, max) = (number(.sum), number(.average), number(.min), number(.max))
     }
 }

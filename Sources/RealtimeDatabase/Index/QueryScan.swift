@@ -5,12 +5,16 @@ import HearthStorageErrors
 /// anywhere and go on later, while commits go on.
 ///
 /// Of a query with a limit those are kept that its limit keeps and some more beyond them, so that a window that loses
-/// members can be filled up from here for a while.
+/// members can be filled up from here for a while. Of a query that tells aggregates the totals are kept, and the places
+/// only if extremes are told.
 struct QueryScan {
     private static let spareMin = 1000
 
     private let query: Query
     private let countMax: Int?
+    private let keepsPlaces: Bool
+    /// Of a query that tells aggregates: what was found so far.
+    private(set) var totals = AggregateTotals()
     private var places = SortedChunks<IndexPlace>()
     /// There are places beyond the outermost that is kept, or were.
     private var isCut = false
@@ -21,6 +25,7 @@ struct QueryScan {
 
     init(_ query: Query) {
         self.query = query
+        keepsPlaces = query.conditions?.aggregates?.needsOrder ?? true
         countMax = query.limit.map { $0.count + max(Self.spareMin, $0.count) }
     }
 
@@ -57,13 +62,14 @@ struct QueryScan {
         guard let place = change.before ?? change.after else { return }
         // Others will be visited as they are then.
         if let done, !place.segment.precedesBytewise(done) { return }
-        if let before = change.before { places.remove(before.bytes) }
+        if let before = change.before { remove(before) }
         if let after = change.after, query.contains(after) { insert(after) }
     }
 
     /// Up to a number of places beyond one, or from the first one on, in the direction from the side that the limit
     /// keeps. Nil if it is not known what comes.
     func next(beyond: IndexPlace? = nil, count: Int?) -> [IndexPlace]? {
+        if !keepsPlaces { return nil }
         let interval = query.interval(beyond: beyond)
         let direction: ScanDirection = query.limit?.side == .last ? .descending : .ascending
         var walk = places.walk(from: interval.lower, below: interval.upper, direction)
@@ -72,7 +78,16 @@ struct QueryScan {
         return isCut && next.count != count ? nil : next
     }
 
+    private mutating func remove(_ place: IndexPlace) {
+        if let asked = query.conditions, asked.aggregates != nil, query.contains(place) {
+            totals.remove(asked.number(in: place))
+        }
+        if keepsPlaces { places.remove(place.bytes) }
+    }
+
     private mutating func insert(_ place: IndexPlace) {
+        if let asked = query.conditions, asked.aggregates != nil { totals.add(asked.number(in: place)) }
+        if !keepsPlaces { return }
         if isCut, outermost.map({ isBeyond($0, place) }) ?? true { return }
         places.insert(place)
         guard let countMax, places.count > countMax, let last = outermost else { return }

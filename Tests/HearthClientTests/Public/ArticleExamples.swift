@@ -139,6 +139,13 @@ private func querying(_ database: Database) async throws {
     }
 }
 
+private func queryingAggregates(_ database: Database) async throws {
+    let open = database.reference(withPath: "orders").where(.child("state").isEqual(to: "open"))
+    let figures = try await open.getAggregates(.count, .sum, of: "total")
+    for try await figures in open.aggregates(.count) { print(figures.count ?? 0) }
+    print(figures)
+}
+
 private func transactions(_ database: Database) async throws {
     let likes = try await database.reference(withPath: "posts/7/likes").transaction(of: Int.self) { value in
         value = (value ?? 0) + 1
