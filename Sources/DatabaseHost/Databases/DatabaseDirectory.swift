@@ -122,6 +122,12 @@ package final class DatabaseDirectory: Sendable {
     /// The default database and those that the configuration names.
     package var served: [UInt32] { ([defaultName] + limits.names.sorted()).map { keep($0).index } }
 
+    /// The number of a database that exists.
+    package func index(ofServed name: String) -> UInt32 { keep(name).index }
+
+    /// The same if its name is known by now.
+    package func index(ofKnown name: String) -> UInt32? { table.withLock { $0.entries[name]?.index } }
+
     /// See ``DatabaseNameLimits/writtenMax``.
     var writtenMax: Int { limits.writtenMax }
 
