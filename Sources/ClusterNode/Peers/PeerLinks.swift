@@ -37,6 +37,7 @@ final class PeerLinks: @unchecked Sendable {
     private let secret: ClusterSecret
     private let delegate: PeerDelegate
     private let copies: CopySender
+    private let tls: TLSContext?
     private var nodes: [String: NodeRecord] = [:]
     private var outgoing: [String: OutgoingLink] = [:]
     private var incoming: [[UInt8]: IncomingLink] = [:]
@@ -51,7 +52,7 @@ final class PeerLinks: @unchecked Sendable {
 
     init(
         _ loop: EventLoop, name: String, incarnation: UInt64, _ secret: ClusterSecret, _ delegate: PeerDelegate,
-        _ copies: CopySender
+        _ copies: CopySender, tls: TLSContext? = nil
     ) {
         self.loop = loop
         self.name = name
@@ -59,6 +60,7 @@ final class PeerLinks: @unchecked Sendable {
         self.secret = secret
         self.delegate = delegate
         self.copies = copies
+        self.tls = tls
     }
 
     static var limits: StreamLimits {
@@ -157,7 +159,8 @@ final class PeerLinks: @unchecked Sendable {
         let hello = PeerHandshake.Hello(name: name, incarnation: incarnation, session: link.id)
         let connection = PeerConnection(hello, secret, greeting: link.greeting, self)
         link.connection = connection
-        loop.connect(host: address.host, port: address.port, limits: Self.limits, handler: connection)
+        loop.connect(
+            host: address.host, port: address.port, tls: tls, limits: Self.limits, handler: connection)
     }
 
     func greeted(_ greeting: PeerConnection.Greeting, on connection: PeerConnection) {
