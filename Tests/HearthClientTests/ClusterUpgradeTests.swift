@@ -17,16 +17,16 @@ struct ClusterUpgradeTests {
     }
 
     /// Writes one key after the other, until it is told to end.
-    private static func write(_ database: Database, _ name: String, _ progress: Mutex<Progress>) async {
+    private static func write(_ database: Database, _ name: String, _ shared: Shared) async {
         var number = 0
-        while !progress.withLock({ $0.isOver }) {
+        while !shared.progress.withLock({ $0.isOver }) {
             number += 1
             let key = "k\(number)"
             do {
                 try await database.reference(withPath: "\(name)/\(key)").setValue(.int(Int64(number)))
-                progress.withLock { $0.written.append(key) }
+                shared.progress.withLock { $0.written.append(key) }
             } catch {
-                progress.withLock { $0.failures.append("\(key): \(error)") }
+                shared.progress.withLock { $0.failures.append("\(key): \(error)") }
             }
         }
     }
@@ -40,7 +40,7 @@ struct ClusterUpgradeTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, database) in databases.enumerated() {
                 let shared = all[index]
-                group.addTask { await Self.write(database, "c\(index)", shared.progress) }
+                group.addTask { await Self.write(database, "c\(index)", shared) }
                 group.addTask {
                     var wasConnected = false
                     for await state in database.connectionStates {

@@ -1,5 +1,5 @@
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthServer
 import HearthSystem
 import HearthTestSupport

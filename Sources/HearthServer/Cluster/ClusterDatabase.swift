@@ -1,7 +1,7 @@
 import HearthDatabaseHost
 import HearthEventLoop
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthStorageErrors
 import HearthSystem

@@ -1,6 +1,6 @@
 import HearthIdentity
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthStorageErrors
 

@@ -1,5 +1,5 @@
 import HearthBytes
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// A row of the accounts as the nodes of a cluster tell it to each other: all of it, or that it is gone. Whole rows,
 /// and not statements or changes: two users who exchange their addresses in one commit are two rows.
