@@ -35,3 +35,12 @@ func reporting<Value>(
 ) async throws(ShellError) -> Value {
     do throws(ConnectionError) { return try await body() } catch { throw ShellError(error) }
 }
+
+/// Runs a command that ends when it is interrupted. The interruption is no error, whatever the command waits for at that
+/// moment.
+func untilInterrupted(_ body: () async throws(ShellError) -> Void) async throws(ShellError) {
+    do throws(ShellError) { try await body() } catch {
+        if case .stopped = error, Task.isCancelled { return }
+        throw error
+    }
+}

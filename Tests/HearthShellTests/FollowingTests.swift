@@ -57,6 +57,18 @@ struct FollowingTests {
         #expect(try object(String(try #require(pages.last)))["rates"]?.object?["commits"] != nil)
     }
 
+    @Test(
+        "an interruption is no error, even while the server is asked",
+        arguments: ["top", "profile", "logs -f", "watch /"])
+    func interrupted(command: String) async throws {
+        let fixture = try ShellFixture()
+        let following = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await fixture.run(command)
+        }
+        #expect(await !following.value.contains("stopped"))
+    }
+
     @Test("top for people: figures, without rates on the first page")
     func page() async throws {
         let fixture = try ShellFixture()

@@ -13,19 +13,22 @@ extension ShellCommand {
             """, options: [.limit("end after N lines")], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
-        var left = try arguments.count("limit") ?? .max
-        let connection = try await session.administrator()
-        let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
-        let failure = await session.follow(texts, &left)
-        // An interrupted command still has to say so.
-        await Task { try? await connection.endProfile() }.value
-        if let failure { throw failure }
+        let limit = try arguments.count("limit") ?? .max
+        try await untilInterrupted { () throws(ShellError) in
+            let connection = try await session.administrator()
+            let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
+            let failure = await session.follow(texts, limit)
+            // An interrupted command still has to say so.
+            await Task { try? await connection.endProfile() }.value
+            if let failure { throw failure }
+        }
     }
 }
 
 extension ShellSession {
-    fileprivate func follow(_ texts: AsyncStream<[UInt8]>, _ left: inout Int) async -> ShellError? {
+    fileprivate func follow(_ texts: AsyncStream<[UInt8]>, _ limit: Int) async -> ShellError? {
         out.follow()
+        var left = limit
         do throws(ShellError) {
             if !isJSON { try out.line(styled(ProfileLine.head, .dim)) }
             for await text in texts {

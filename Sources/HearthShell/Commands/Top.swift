@@ -20,18 +20,20 @@ extension ShellCommand {
         try arguments.expect(0...0)
         let seconds = try arguments.count("seconds", in: 1...3600) ?? 2
         let pages = try arguments.count("limit") ?? .max
-        let connection = try await session.administrator()
-        let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
-        let requests = RequestCollector()
-        let collecting = Task { for await text in texts { requests.add(text) } }
-        var failure: ShellError?
-        do throws(ShellError) { try await session.showPages(pages, seconds: seconds, requests) } catch {
-            failure = error
+        try await untilInterrupted { () throws(ShellError) in
+            let connection = try await session.administrator()
+            let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
+            let requests = RequestCollector()
+            let collecting = Task { for await text in texts { requests.add(text) } }
+            var failure: ShellError?
+            do throws(ShellError) { try await session.showPages(pages, seconds: seconds, requests) } catch {
+                failure = error
+            }
+            collecting.cancel()
+            // The server has to be told even after ^C.
+            await Task { try? await connection.endProfile() }.value
+            if let failure { throw failure }
         }
-        collecting.cancel()
-        // The server has to be told even after ^C.
-        await Task { try? await connection.endProfile() }.value
-        if let failure { throw failure }
     }
 }
 
