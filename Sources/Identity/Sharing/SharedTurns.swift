@@ -336,8 +336,11 @@ final class SharedTurns {
     /// Other commits came before.
     private func again(_ proposal: Proposal) {
         state = .idle
-        if case .jobs(let jobs) = proposal.purpose {
-            queue.insert(contentsOf: jobs.map { ($0, proposal.deadline) }, at: 0)
+        switch proposal.purpose {
+        case .jobs(let jobs): queue.insert(contentsOf: jobs.map { ($0, proposal.deadline) }, at: 0)
+        // This node has come further, so it looks again at once: nothing else may happen that would wake the thread.
+        case .look: nextLook = .current
+        case .found: break
         }
     }
 
@@ -396,7 +399,10 @@ final class SharedTurns {
     private func wasRead(_ new: SharedCommit.Place?) {
         guard case .reading = state else { return }
         state = .idle
-        guard let new else { return }
+        guard let new else {
+            nextLook = .current + Self.lookInterval
+            return
+        }
         attempt { () throws(StorageError) in
             try file.setPlace(new)
             place = new

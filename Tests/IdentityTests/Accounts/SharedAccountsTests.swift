@@ -102,7 +102,7 @@ private final class SharedFixture {
     init(count: Int = 3, seed: UInt64 = 1) throws {
         log = SimulatedLog(seed: seed)
         for index in 0..<count { try add(AccountsFixture { $0.areShared = true }, index) }
-        for node in nodes { node.waitUntilComplete() }
+        for node in nodes { try node.waitUntilComplete() }
     }
 
     func add(_ node: AccountsFixture, _ index: Int) throws {
@@ -120,10 +120,10 @@ private final class SharedFixture {
 }
 
 extension AccountsFixture {
-    fileprivate func waitUntilComplete() {
+    fileprivate func waitUntilComplete(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let isHere = Semaphore()
         accounts.whenComplete { isHere.signal() }
-        isHere.wait()
+        try #require(isHere.wait(atMost: .seconds(60)), "the accounts are not here", sourceLocation: sourceLocation)
     }
 }
 
@@ -185,10 +185,10 @@ struct SharedAccountsTests {
         }
         let cluster = try SharedFixture(count: 0)
         try cluster.add(AccountsFixture(in: folder) { $0.areShared = true }, 0)
-        cluster.nodes[0].waitUntilComplete()
+        try cluster.nodes[0].waitUntilComplete()
         #expect(cluster.log.state.withLock { $0.commits.count } > 1)
         try cluster.add(AccountsFixture { $0.areShared = true }, 1)
-        cluster.nodes[1].waitUntilComplete()
+        try cluster.nodes[1].waitUntilComplete()
         #expect(try cluster.nodes[1].signIn("ada@example.com").user.id == id)
         #expect(try cluster.nodes[1].user("user39").displayName?.utf8.count == 500_000)
 
@@ -202,7 +202,7 @@ struct SharedAccountsTests {
             if case .damaged? = error { isTold.signal() }
         }
         try cluster.add(stranger, 2)
-        isTold.wait()
+        try #require(isTold.wait(atMost: .seconds(60)))
         #expect(problem.withLock { $0?.message.contains("not those of the cluster") } == true)
         #expect(throws: AccountFailure.self) { try stranger.signUp("eve@example.com") }
     }
@@ -216,7 +216,7 @@ struct SharedAccountsTests {
         do {
             let away = try AccountsFixture(in: folder) { $0.areShared = true }
             try cluster.add(away, 1)
-            away.waitUntilComplete()
+            try away.waitUntilComplete()
             #expect(try away.user(gone).email == "gone@example.com")
             away.accounts.endSharing()
             cluster.removeLast()
@@ -225,7 +225,7 @@ struct SharedAccountsTests {
         let stayed = try cluster.nodes[0].signUp("stayed@example.com").user.id
         cluster.log.trim()
         try cluster.add(AccountsFixture(in: folder) { $0.areShared = true }, 1)
-        cluster.nodes[1].waitUntilComplete()
+        try cluster.nodes[1].waitUntilComplete()
         #expect(try cluster.nodes[1].user(stayed).email == "stayed@example.com")
         #expect(try cluster.nodes[1].accounts.lookUp([.id(gone)], in: cluster.nodes[1].realm).isEmpty)
     }
@@ -237,7 +237,7 @@ struct SharedAccountsTests {
         do {
             let node = try AccountsFixture(in: folder) { $0.areShared = true }
             try cluster.add(node, 1)
-            node.waitUntilComplete()
+            try node.waitUntilComplete()
             _ = try node.signUp("ada@example.com")
             node.accounts.endSharing()
             cluster.removeLast()
@@ -247,7 +247,7 @@ struct SharedAccountsTests {
         let isTold = Semaphore()
         node.accounts.observeStorage { if case .damaged? = $0 { isTold.signal() } }
         try cluster.add(node, 1)
-        isTold.wait()
+        try #require(isTold.wait(atMost: .seconds(60)))
         #expect(throws: AccountFailure.self) { try node.signUp("eve@example.com") }
     }
 
@@ -258,16 +258,16 @@ struct SharedAccountsTests {
             let old = try SharedFixture(count: 1)
             let node = try AccountsFixture(in: folder) { $0.areShared = true }
             try old.add(node, 1)
-            node.waitUntilComplete()
+            try node.waitUntilComplete()
             _ = try node.signUp("ada@example.com")
             node.accounts.endSharing()
             old.removeLast()
         }
         let new = try SharedFixture(count: 0)
         try new.add(AccountsFixture(in: folder) { $0.areShared = true }, 0)
-        new.nodes[0].waitUntilComplete()
+        try new.nodes[0].waitUntilComplete()
         try new.add(AccountsFixture { $0.areShared = true }, 1)
-        new.nodes[1].waitUntilComplete()
+        try new.nodes[1].waitUntilComplete()
         #expect(try new.nodes[1].signIn("ada@example.com").user.email == "ada@example.com")
     }
 
