@@ -170,6 +170,7 @@ final class PeerLinks: @unchecked Sendable {
             guard greeting.flag else { return lose(link) }
             reported.remove(.peerRefused(node: link.node, reason: Self.wrongSecret))
             link.wasConnected = true
+            link.downSince = nil
             resume(greeting.received, connection, &link.session)
             pump(link)
         } else {
@@ -221,7 +222,7 @@ final class PeerLinks: @unchecked Sendable {
         copies.ended(connection)
         for link in outgoing.values where link.connection === connection {
             link.connection = nil
-            if link.wasConnected { link.downSince = .current }
+            link.downSince = link.downSince ?? .current
             if case .handshake(let failure) = end { report(failure, of: link.node) }
         }
         for link in incoming.values where link.connection === connection {
@@ -335,8 +336,7 @@ final class PeerLinks: @unchecked Sendable {
         for link in outgoing.values.sorted(by: { $0.node < $1.node }) {
             connect(link)
             keepAlive(link.connection, &link.session, now)
-            let isDown = link.connection?.isEstablished != true
-            if isDown, now - link.downSince >= Self.patience { lose(link) }
+            if let downSince = link.downSince, now - downSince >= Self.patience { lose(link) }
         }
         for link in incoming.values.sorted(by: { $0.node < $1.node }) {
             keepAlive(link.connection, &link.session, now)
