@@ -84,12 +84,12 @@ package final class Server: Sendable {
                 names.names.insert(DataFolder.clusterDatabase)
             }
             let directory = DatabaseDirectory(defaultName: configuration.defaultDatabase, limits: names) {
-                // The nodes of a cluster have the same databases: those that are named, and those that were given rules.
+                // The nodes of a cluster have the same databases: those that are named, and those that have rules.
                 [isFixed = names.areFixed] in
                 !isFixed && folder.hasDatabase($0) || rules.hasOwn($0)
             }
             let contexts = LoopContexts()
-            let readiness = Readiness()
+            let readiness = Readiness(lacksLease: configuration.cluster != nil)
             let metrics = ServerMetrics()
             let tls = try configuration.tls.map {
                 try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
@@ -106,7 +106,6 @@ package final class Server: Sendable {
                 }
             }
             self.cluster = cluster
-            if cluster != nil { readiness.lease(false) }
             let identity = try configuration.identity.map {
                 try IdentityService($0, configuration, folder, trust, log: log, trail: trail)
             }
