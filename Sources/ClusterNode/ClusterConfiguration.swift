@@ -11,10 +11,16 @@ package struct ClusterConfiguration: Sendable {
     /// How nodes reach each other; nil if they do not: then writes are refused where they are not made.
     package var peers: PeerConfiguration?
 
-    package init(members: [EtcdMember], node: String, peers: PeerConfiguration? = nil) {
+    /// Encrypts connections to etcd and to other nodes; nil for connections that are not encrypted.
+    package var security: ClusterSecurity?
+
+    package init(
+        members: [EtcdMember], node: String, peers: PeerConfiguration? = nil, security: ClusterSecurity? = nil
+    ) {
         self.members = members
         self.node = node
         self.peers = peers
+        self.security = security
     }
 
     /// Whether a string may name a node: letters, digits, `-`, `_` and `.`, at most 64 of them.
@@ -28,6 +34,32 @@ package struct ClusterConfiguration: Sendable {
                 default: false
                 }
             }
+    }
+}
+
+/// The certificates of a cluster's own authority: of this node, and of those that it talks to. All are both servers and
+/// clients.
+package struct ClusterSecurity: Sendable {
+    /// PEM: the authority, whose certificates alone count.
+    package var authorityFile: String
+    /// PEM: the certificate of this node and its key.
+    package var certificate: TLSContext.Certificate
+
+    package init(authorityFile: String, certificate: TLSContext.Certificate) {
+        self.authorityFile = authorityFile
+        self.certificate = certificate
+    }
+
+    /// For connections that this node makes.
+    package func client() throws(TLSError) -> TLSContext {
+        try .client(trusting: .file(authorityFile), certificate: certificate)
+    }
+
+    /// For those that it accepts.
+    package func server() throws(TLSError) -> TLSContext {
+        try .server(
+            certificateFile: certificate.certificateFile, keyFile: certificate.keyFile,
+            clientAuthorities: authorityFile)
     }
 }
 

@@ -19,17 +19,20 @@ package final class ClusterNode: Sendable {
         var nodes: [String] = []
         var records: [String: NodeRecord] = [:]
         var hub: PeerHub?
+        /// Up to which operation of the cluster's own database this node has put in force what it says.
+        var confirmed: UInt64 = 0
         var isStopping = false
     }
 
     package let name: String
-    private let cluster: EtcdCluster
+    let cluster: EtcdCluster
     private let incarnation: UInt64
     private let news: @Sendable (ClusterNews) -> Void
     private let shared = Shared()
     private let leaseThread: NamedThread
     private let tickThread: NamedThread
-    private let peers: PeerConfiguration?
+    let peers: PeerConfiguration?
+    private let tls: (client: TLSContext, server: TLSContext)?
 
     private final class Shared: Sendable {
         let state = Mutex(State())
@@ -47,9 +50,10 @@ package final class ClusterNode: Sendable {
     /// - parameter news: called on threads of the node.
     package init(
         _ configuration: ClusterConfiguration, address: String, news: @escaping @Sendable (ClusterNews) -> Void
-    ) throws(SystemError) {
+    ) throws {
         name = configuration.node
-        cluster = EtcdCluster(configuration.members)
+        tls = try configuration.security.map { (try $0.client(), try $0.server()) }
+        cluster = EtcdCluster(configuration.members, tls: tls?.client)
         incarnation = .random(in: 1 ... .max)
         self.news = news
         peers = configuration.peers
@@ -59,6 +63,7 @@ package final class ClusterNode: Sendable {
         leaseThread = try NamedThread(name: "lease") {
             var registration = NodeRegistration(name, record, cluster, news: news)
             while !shared.isStopping {
+                registration.confirmed = shared.state.withLock { $0.confirmed }
                 Self.take(registration.run(), name, shared)
                 _ = shared.wakeUp.wait(atMost: .milliseconds(100))
             }
@@ -98,6 +103,11 @@ package final class ClusterNode: Sendable {
         NodeRecord.candidates(for: database, of: nodes).firstIndex(of: name)
     }
 
+    func setConfirmed(_ sequence: UInt64) {
+        shared.state.withLock { $0.confirmed = max($0.confirmed, sequence) }
+        shared.wakeUp.signal()
+    }
+
     /// Whether the writes of clients are sent to the node that makes them.
     package var forwardsWrites: Bool { peers != nil }
 
@@ -115,7 +125,7 @@ package final class ClusterNode: Sendable {
         let delegate = PeerDelegate(requests: requests, news: forwarded, report: news) { request in
             OutgoingCopy.make(request, folder)
         }
-        let hub = try PeerHub(peers, name: name, incarnation: incarnation, delegate)
+        let hub = try PeerHub(peers, name: name, incarnation: incarnation, delegate, tls: tls)
         shared.state.withLock { state in
             state.hub = hub
             hub.set(state.records)
@@ -165,7 +175,7 @@ package final class ClusterNode: Sendable {
                 let hello = PeerHandshake.Hello(
                     name: name, incarnation: incarnation, session: Cryptography.randomBytes(PeerHandshake.sessionSize))
                 let request = CopyRequest(database: database, need: need)
-                let receiver = try CopyReceiver(hello, peers.secret, address, isWanted: isWanted)
+                let receiver = try CopyReceiver(hello, peers.secret, address, tls: tls?.client, isWanted: isWanted)
                 return (node, try receiver.receive(request, to: path))
             } catch {
                 failures.append("\(node): \(error)")

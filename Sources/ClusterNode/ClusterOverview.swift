@@ -1,9 +1,11 @@
 package import HearthEtcdGateway
 package import HearthEtcdMessages
+package import HearthEventLoop
 import HearthReplicatedLog
 
 /// The members, nodes and databases of a cluster as etcd has them, for operators. Asks no node.
 package struct ClusterOverview: Sendable {
+    private let tls: TLSContext?
     private var members: [(member: EtcdMember, state: Result<EtcdStatus.Reply, EtcdError>)] = []
     /// Nil for records of unknown versions.
     private var nodes: [(name: String, record: NodeRecord?)] = []
@@ -12,9 +14,12 @@ package struct ClusterOverview: Sendable {
     private static let callDuration = Duration.seconds(3)
 
     /// Asks all members, one after the other. Waits. ``read()`` comes next.
-    package init(_ members: [EtcdMember]) {
+    ///
+    /// - parameter tls: a client's; nil for connections that are not encrypted.
+    package init(_ members: [EtcdMember], tls: TLSContext? = nil) {
+        self.tls = tls
         for member in members {
-            let client = EtcdClient(EtcdCluster([member]))
+            let client = EtcdClient(EtcdCluster([member], tls: tls))
             self.members.append(
                 (member, Result { () throws(EtcdError) in try client.call(EtcdStatus(), within: Self.callDuration) }))
         }
@@ -22,7 +27,7 @@ package struct ClusterOverview: Sendable {
 
     /// Reads what etcd has of nodes and databases.
     package mutating func read() throws(EtcdError) {
-        let client = EtcdClient(EtcdCluster(members.map(\.member)))
+        let client = EtcdClient(EtcdCluster(members.map(\.member), tls: tls))
         nodes = try client.call(EtcdRange(NodeRecord.folder), within: Self.callDuration).values.map {
             (NodeRecord.name(of: $0.key), NodeRecord($0.value))
         }

@@ -20,6 +20,9 @@ struct NodeRegistration {
     private var nextAttempt = MonotonicTime(nanoseconds: .min)
     private var failures = 0
     private var isTold = false
+    /// See ``Confirmations``; 0 for nothing.
+    var confirmed: UInt64 = 0
+    private var toldConfirmed: UInt64 = 0
 
     private static let callDuration = Duration.seconds(1)
     private static let lookInterval = Duration.seconds(2)
@@ -44,6 +47,7 @@ struct NodeRegistration {
     mutating func run() -> (lease: Int64?, nodes: [String: NodeRecord?]) {
         handle(.tick)
         if let granted, !isRegistered, MonotonicTime.current >= nextAttempt { register(granted) }
+        if isRegistered, confirmed > toldConfirmed, let granted { confirm(granted) }
         if isRegistered, MonotonicTime.current >= nextLook { look() }
         if isTold != isRegistered {
             isTold = isRegistered
@@ -65,6 +69,7 @@ struct NodeRegistration {
             case .lease(let lease):
                 granted = lease
                 isRegistered = false
+                toldConfirmed = 0
                 nodes = [:]
             }
         }
@@ -89,6 +94,11 @@ struct NodeRegistration {
         if failures == Self.failuresUnremarked {
             news(.nameTaken(address: other.flatMap { NodeRecord($0.value) }?.address ?? "?"))
         }
+    }
+
+    private mutating func confirm(_ lease: Int64) {
+        let sequence = confirmed
+        if case .success = call(Confirmations.put(sequence, of: name, lease: lease)) { toldConfirmed = sequence }
     }
 
     private mutating func look() {

@@ -1,7 +1,9 @@
 package import HearthEtcdGateway
 import HearthEtcdMessages
+package import HearthEventLoop
 import HearthReplicatedLog
 import HearthSystem
+import HearthTreeStorage
 
 /// Has other nodes take the writes of databases, for operators. Asks the owners through etcd, and waits for them.
 package final class OwnerMoves {
@@ -31,7 +33,10 @@ package final class OwnerMoves {
     /// for the rest.
     private static let patience = Duration.seconds(30)
 
-    package init(_ members: [EtcdMember]) { client = EtcdClient(EtcdCluster(members)) }
+    /// - parameter tls: a client's; nil for connections that are not encrypted.
+    package init(_ members: [EtcdMember], tls: TLSContext? = nil) {
+        client = EtcdClient(EtcdCluster(members, tls: tls))
+    }
 
     private func call<Call: EtcdCall>(_ call: Call) throws(Failure) -> Call.Reply {
         do throws(EtcdError) { return try client.call(call, within: Self.callDuration) } catch {
@@ -87,7 +92,7 @@ package final class OwnerMoves {
 
     private func log(of database: String) throws(Failure) -> LogOverview {
         // Other names could not be keys.
-        guard ClusterConfiguration.isValidName(database) else {
+        guard DataFolder.isFileName(database) else {
             throw Failure(description: "the cluster has no database '\(database)'")
         }
         guard let log = LogOverview(database, try call(LogOverview.request(database))) else {

@@ -21,14 +21,15 @@ package final class Readiness: Sendable {
         var folder: StorageError?
         var accounts: StorageError?
         /// The server is a node of a cluster, and has no lease.
-        var lacksLease = false
+        var lacksLease: Bool
         /// Bytes that are free, if these are too few.
         var scarceBytes: Int64?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    package init() {}
+    /// - parameter lacksLease: the server is a node of a cluster, and will have its lease later.
+    package init(lacksLease: Bool = false) { state = Mutex(State(lacksLease: lacksLease)) }
 
     /// What is wrong with a database; nil when it takes all requests.
     func database(_ name: String, _ trouble: Trouble?) { state.withLock { $0.databases[name] = trouble } }

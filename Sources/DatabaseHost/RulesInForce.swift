@@ -65,6 +65,7 @@ package final class RulesInForce: Sendable {
 
     /// What decides about a database, with its settings; nil when everything is allowed and nothing is set.
     package func program(for database: String) -> RulesProgram? {
+        if database == DataFolder.clusterDatabase { return ClusterRules.program }
         let (rules, settings) = state.withLock {
             ($0.own[database] ?? $0.general.contents, $0.ownSettings[database] ?? $0.generalSettings.contents)
         }
@@ -80,6 +81,15 @@ package final class RulesInForce: Sendable {
 
     /// Names of the databases that have rules of their own.
     package var databasesWithOwn: [String] { state.withLock { $0.own.keys.sorted() } }
+
+    /// Names of the databases that have settings of their own.
+    package var databasesWithOwnSettings: [String] { state.withLock { $0.ownSettings.keys.sorted() } }
+
+    /// The rules that a database has of its own.
+    package func ownRules(of database: String) -> RulesProgram? { state.withLock { $0.own[database] } }
+
+    /// The settings that a database has of its own.
+    package func ownSettings(of database: String) -> DatabaseSettings? { state.withLock { $0.ownSettings[database] } }
 
     /// The files with rules that let everybody read or write everything.
     package var openRules: [String] {

@@ -50,6 +50,10 @@ package struct ConfigurationCheck: Sendable {
     }
 
     private mutating func checkCluster() {
+        if let security = configuration.cluster?.security {
+            do throws(TLSError) { _ = (try security.client(), try security.server()) } catch { self.error("\(error)") }
+            return
+        }
         for member in configuration.cluster?.members ?? []
         where !["127.0.0.1", "::1", "localhost"].contains(member.host) {
             warn("\(member): connections to etcd are not encrypted, and it has all data")

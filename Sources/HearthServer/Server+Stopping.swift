@@ -23,7 +23,9 @@ extension Server {
         for listener in listeners { listener.close() }
         // HTTP connections answer what they have. What comes later is refused there, so it keeps its order.
         contexts.beginStopping()
+        services.sharing?.beginToStop()
         services.databases.finish()
+        services.sharing?.stop()
         cluster?.stop()
         group.shutDown(grace: .seconds(5))
         group.join()
@@ -33,6 +35,7 @@ extension Server {
         services.parser.stop()
         services.identity?.stop()
         services.archiver?.stop()  // After everything that writes.
+        services.set(nil as Sharing?)
         // They hold the services, which hold the data folder and its lock.
         services.set([])
         services.log.info("server.stopped")

@@ -79,12 +79,17 @@ package final class Server: Sendable {
             if configuration.isDevelopment { names.allowsNew = true }
             // All nodes have the same databases.
             if configuration.cluster != nil { (names.allowsNew, names.areFixed) = (false, true) }
+            if configuration.cluster?.peers != nil {
+                names.names.formUnion(rules.databasesWithOwn)
+                names.names.insert(DataFolder.clusterDatabase)
+            }
             let directory = DatabaseDirectory(defaultName: configuration.defaultDatabase, limits: names) {
+                // The nodes of a cluster have the same databases: those that are named, and those that have rules.
                 [isFixed = names.areFixed] in
-                !isFixed && (folder.hasDatabase($0) || rules.hasOwn($0))
+                !isFixed && folder.hasDatabase($0) || rules.hasOwn($0)
             }
             let contexts = LoopContexts()
-            let readiness = Readiness()
+            let readiness = Readiness(lacksLease: configuration.cluster != nil)
             let metrics = ServerMetrics()
             let tls = try configuration.tls.map {
                 try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
@@ -101,16 +106,17 @@ package final class Server: Sendable {
                 }
             }
             self.cluster = cluster
-            if cluster != nil { readiness.lease(false) }
             let identity = try configuration.identity.map {
                 try IdentityService($0, configuration, folder, trust, log: log, trail: trail)
             }
             let sessions = identity.map { StoredSessions(accounts: $0.accounts, trust: trust) }
+            let sharing = SharingSlot()
             let databases = try DatabaseThread(
                 folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
                 readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,
                 isRevoked: { sessions?.isRevoked($0) ?? false }, cluster: cluster,
+                clusterCommitted: { sharing.value?.arrived() },
                 triggers: configuration.reachableByTriggers,
                 endConnection: { contexts.end($0, reason: "another node takes the writes now") },
                 abandon: { contexts.abandon($0, reason: "this node cannot say whether it was done") },
@@ -140,10 +146,24 @@ package final class Server: Sendable {
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
                 })
-            try cluster.map { try Self.beginPeering($0, folder, databases, directory) }
+            if let cluster {
+                try Self.beginPeering(cluster, folder, databases, directory)
+                if cluster.forwardsWrites {
+                    let database = ClusterDatabase(
+                        folder: folder, directory: directory, databases: databases, contexts: contexts)
+                    sharing.value = try Sharing(
+                        cluster, database, identity: identity, trust: trust, rules: rules, log: log
+                    ) { [weak databases] name in
+                        databases?.rulesChanged()
+                        if rules.hasOwn(name) { databases?.follow(directory.index(ofServed: name)) }
+                    }
+                    services.set(sharing.value)
+                }
+            }
             // Clients find the databases open, and the seed in its place.
             databases.openServed()
             if let reason = cluster?.awaitLogs(atMost: Self.clusterPatience) { throw StartError.configuration(reason) }
+            services.sharing?.begin()
             seeding = try configuration.seedFile.map { try Self.seed(from: $0, services, contexts) }
             var options = Listener.Options()
             options.connectionsMax = configuration.connectionsMax
@@ -273,14 +293,12 @@ package final class Server: Sendable {
     private static func beginPeering(
         _ cluster: ClusterNode, _ folder: DataFolder, _ databases: DatabaseThread, _ directory: DatabaseDirectory
     ) throws(SystemError) {
-        let indices = Dictionary(
-            directory.served.map { (directory.name(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
         try cluster.beginPeering(folder) { [unowned cluster] database, requests in
             // Another node may have databases that this one has not.
-            if let index = indices[database], databases.post(index, requests) { return }
+            if let index = directory.index(ofKnown: database), databases.post(index, requests) { return }
             cluster.turnAway(requests, because: .stopping)
         } forwarded: { database, news in
-            if let index = indices[database] { databases.post(index, news) }
+            if let index = directory.index(ofKnown: database) { databases.post(index, news) }
         }
     }
 
@@ -297,8 +315,8 @@ package final class Server: Sendable {
         guard configuration.durability == .full else {
             throw .configuration("a node of a cluster keeps what it says it has: --durability full")
         }
-        guard configuration.identity == nil else {
-            throw .configuration("the nodes of a cluster do not share accounts yet: add --no-auth")
+        guard configuration.identity == nil || cluster.peers != nil else {
+            throw .configuration("nodes share accounts if they reach each other: add --peer-listen, or --no-auth")
         }
         if configuration.seedFile != nil {
             throw .configuration("--seed is for a server that is alone: import the file with 'hearth import' instead")
@@ -444,6 +462,7 @@ package final class Server: Sendable {
             contexts.relieve()
             if ticks.isMultiple(of: 5) {
                 services.identity?.accounts.lookAtFile()
+                services.sharing?.look()
                 services.helper.post { services.lookAtDisk() }
             }
             if services.rules.hasFiles { services.helper.post { services.reloadRules() } }

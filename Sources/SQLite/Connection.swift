@@ -96,6 +96,16 @@ package final class Connection {
         }
     }
 
+    /// Runs `body` in one transaction, and undoes all that it did.
+    package func rehearsal<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
+        try execute("BEGIN IMMEDIATE")
+        let outcome = Swift.Result { () throws(StorageError) in try body() }
+        // A full disk ends the transaction by itself, and what came after that was not undone.
+        guard sqlite3_get_autocommit(handle) == 0 else { throw .inputOutput("a transaction has ended by itself") }
+        try execute("ROLLBACK")
+        return try outcome.get()
+    }
+
     /// Runs `body` inside a transaction so that all it did is undone when it throws, and nothing else.
     package func savepoint<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         // These fail only if the whole transaction has ended by itself, which its end then reports.

@@ -73,6 +73,8 @@ package final class Statement {
 
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
+    package func isInteger(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_INTEGER }
+
     package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
     /// Empty for NULL.

@@ -72,13 +72,13 @@ package final class DataFolder: Sendable {
 
     /// Where the settings of a database are kept, if it has its own.
     package func settingsPath(of name: String) -> String {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         return "\(path)/\(name).settings"
     }
 
     /// Where the rules of a database are kept, if it has its own.
     package func rulesPath(of name: String) -> String {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         return "\(path)/\(name).rules"
     }
 
@@ -96,16 +96,22 @@ package final class DataFolder: Sendable {
             }
     }
 
+    /// The database in which the nodes of a cluster keep what they share besides databases. No client can name it.
+    package static let clusterDatabase = "$cluster"
+
+    /// Whether a string may name a database's files.
+    package static func isFileName(_ name: String) -> Bool { isValidName(name) || name == clusterDatabase }
+
     /// Whether a database has files here, be they only those of a restore that was interrupted.
     package func hasDatabase(_ name: String) -> Bool {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         let files = DatabaseFiles(name: name, folder: path)
         return [files.tree, files.log, files.restoring].contains { (file: String) in access(file, F_OK) == 0 }
     }
 
     /// The files of a database as they are now; nil if one is missing.
     package func filesInPlace(of name: String) -> FilesInPlace? {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         let files = DatabaseFiles(name: name, folder: path)
         let identities = [files.log, files.tree].compactMap(FileIdentity.init)
         return identities.count == 2 ? FilesInPlace(identities: identities) : nil
@@ -113,7 +119,7 @@ package final class DataFolder: Sendable {
 
     /// Bytes that the files of a database take.
     package func byteCount(of name: String) -> Int64 {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         let files = DatabaseFiles(name: name, folder: path)
         let all = [files.tree, files.log] + HistoryFile.paths(of: name, in: path)
         return all.flatMap { [$0, $0 + "-wal"] }.reduce(0) { sum, file in
@@ -130,7 +136,7 @@ package final class DataFolder: Sendable {
 
     /// Where a copy of a database goes that the server makes: `backups/NAME-TIME.backup`.
     package func backupPath(of name: String, time: String) throws(BackupError) -> String {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         let folder = path + "/backups"
         let code = FolderSync.makeFolder(folder)
         guard code == 0 else { throw BackupError("cannot make \(folder)", code) }
@@ -147,7 +153,7 @@ package final class DataFolder: Sendable {
         _ name: String, newEpoch: UInt64, isShared: Bool = false, warn: (String) -> Void = { _ in },
         reportDamage: @escaping @Sendable (StorageError) -> Void = { _ in }
     ) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         let files = DatabaseFiles(name: name, folder: path)
         guard access(files.restoring, F_OK) != 0 else { throw .interruptedRestore(database: name) }
         try finishInstalling(name)

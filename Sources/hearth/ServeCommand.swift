@@ -92,6 +92,11 @@ extension Command {
             .init(
                 name: "cluster-secret", value: "FILE",
                 help: "what all nodes share, for --peer-listen: a line of at least 32 characters"),
+            .init(
+                name: "cluster-ca", value: "FILE",
+                help: "encrypt connections to etcd and between nodes: PEM, whose certificates alone count"),
+            .init(name: "cluster-cert", value: "FILE", help: "PEM, the certificate of this node, for --cluster-ca"),
+            .init(name: "cluster-key", value: "FILE", help: "PEM, its private key"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
             .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
             .init(
@@ -318,13 +323,16 @@ extension ServerConfiguration {
 
     private static func cluster(_ arguments: Arguments) throws(UsageError) -> ClusterConfiguration? {
         let peers = try peers(arguments)
+        let security = try ClusterSecurity(arguments)
         switch (arguments["cluster"], arguments["node"]) {
         case (nil, nil):
             if peers != nil { throw UsageError(message: "--peer-listen needs --cluster") }
+            if security != nil { throw UsageError(message: "--cluster-ca needs --cluster") }
             return nil
         case (let members?, let node?):
             do throws(EtcdAddressError) {
-                return ClusterConfiguration(members: try EtcdMember.list(members), node: node, peers: peers)
+                return ClusterConfiguration(
+                    members: try EtcdMember.list(members), node: node, peers: peers, security: security)
             } catch {
                 throw UsageError(message: "--cluster: \(error)")
             }

@@ -153,6 +153,18 @@ struct PeerHubTests {
         #expect(MonotonicTime.current - start < .seconds(2))
     }
 
+    @Test("a node that cannot be reached any more is given up, though attempts to reach it go on")
+    func unreachable() async throws {
+        let (caller, called) = (try Node("a"), try Node("b"))
+        var proxy: FaultyProxy? = try FaultyProxy(to: called.hub.address, seed: 1)
+        proxy?.faults.calm()
+        caller.knows("b", at: try #require(proxy).address)
+        caller.forward(1, to: "b")
+        try await caller.wait("the answer") { $0.answers == [1] }
+        proxy = nil
+        try await caller.wait("the end of the link") { $0.lost == ["b"] }
+    }
+
     @Test("a node that comes back as another process is told apart from the one that died")
     func restart() async throws {
         let called = try Node("b")

@@ -107,4 +107,60 @@ import Testing
             #expect(outcome.errors.contains(reason), "\(outcome)")
         }
     }
+
+    @Test(
+        "certificates secure etcd, nodes and commands; those of another authority are worth nothing",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func certificates() async throws {
+        let folder = TemporaryFolder()
+        let (own, other) = ("\(folder.path)/own", "\(folder.path)/other")
+        for certificates in [own, other] {
+            let made = try await HearthProcess.run(
+                "cluster", "certificates", certificates, "m1=127.0.0.1,m1.example.com")
+            #expect(made.code == 0 && made.output.contains("\(certificates)/ca-key.pem"), "\(made)")
+        }
+        // Machines that come later get certificates of the same authority.
+        let more = try await HearthProcess.run("cluster", "certificates", own, "m2=127.0.0.1")
+        #expect(more.output == "\(own)/m2-key.pem\n\(own)/m2.pem\n", "\(more)")
+        #expect(try await HearthProcess.run("cluster", "certificates", own, "m3").code == 1)
+        #expect(try await HearthProcess.run("cluster", "certificates", own, "m3=a b").code == 1)
+
+        func options(_ folder: String, _ name: String) -> [String] {
+            [
+                "--cluster-ca", "\(folder)/ca.pem", "--cluster-cert", "\(folder)/\(name).pem", "--cluster-key",
+                "\(folder)/\(name)-key.pem",
+            ]
+        }
+        let etcd = try await onThread {
+            try EtcdServers(count: 1, certificate: ("\(own)/m1.pem", "\(own)/m1-key.pem", "\(own)/ca.pem"))
+        }
+        let members = "etcd://127.0.0.1:\(etcd.ports[0])"
+        TemporaryFolder.write(Array("a-secret-of-at-least-32-characters".utf8), to: "\(folder.path)/secret")
+        let ports = try FreePort.several(4)
+        var nodes: [HearthProcess] = []
+        for (index, name) in ["m1", "m2"].enumerated() {
+            let node = try HearthProcess(
+                [
+                    "serve", "--dev", "--no-auth", "--cluster", members, "--node", name, "--listen",
+                    "127.0.0.1:\(ports[index])", "--data", "\(folder.path)/\(name)", "--log-level", "error",
+                    "--peer-listen", "127.0.0.1:\(ports[2 + index])", "--cluster-secret", "\(folder.path)/secret",
+                ] + options(own, name))
+            nodes.append(node)
+            while let line = await node.line(), !line.hasPrefix("hearth: ready") {}
+        }
+        // One of them takes the writes of the other's clients, over the link between them.
+        for (index, port) in ports[..<2].enumerated() {
+            let url = "http://127.0.0.1:\(port)"
+            let outcome = try await HearthProcess.run("set", "/m\(index)", "1", "--url", url)
+            #expect(outcome.code == 0, "\(outcome)")
+        }
+        let status = try await HearthProcess(["cluster", "status", "--cluster", members] + options(own, "m2")).outcome()
+        #expect(status.output.contains("m2  clients at 127.0.0.1:"), "\(status)")
+        let stranger = try await HearthProcess(
+            ["cluster", "status", "--cluster", members] + options(other, "m1")
+        ).outcome()
+        #expect(stranger.code == 1)
+        #expect(try await HearthProcess.run("cluster", "status", "--cluster", members).code == 1)
+        withExtendedLifetime(nodes) {}
+    }
 }

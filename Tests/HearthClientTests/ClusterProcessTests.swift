@@ -9,56 +9,15 @@ import Testing
 @Suite(
     "A cluster of processes", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
 struct ClusterProcessTests {
-    private struct Cluster {
-        let etcd: EtcdServers
-        let folder = TemporaryFolder()
-        let ports: [UInt16]
-        /// Where nodes reach each other; empty if they do not.
-        let peerPorts: [UInt16]
-        var nodes: [HearthProcess?] = [nil, nil, nil]
-
-        init(forwardsWrites: Bool) throws {
-            etcd = try EtcdServers(count: 3)
-            let free = try FreePort.several(6)
-            ports = Array(free[..<3])
-            peerPorts = forwardsWrites ? Array(free[3...]) : []
-            TemporaryFolder.write(Array("a-secret-of-at-least-32-characters".utf8), to: secret)
-        }
-
-        func command(_ words: String...) async throws -> HearthProcess.Outcome {
-            let members = etcd.ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
-            return try await HearthProcess(["cluster"] + words + ["--cluster", "etcd://\(members)"]).outcome()
-        }
-
-        private var secret: String { "\(folder.path)/secret" }
-
-        /// Returns once the node is ready.
-        mutating func start(_ index: Int) async throws {
-            let members = etcd.ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
-            let peers =
-                peerPorts.isEmpty
-                ? [] : ["--peer-listen", "127.0.0.1:\(peerPorts[index])", "--cluster-secret", secret]
-            let node = try HearthProcess(
-                [
-                    "serve", "--dev", "--no-auth", "--cluster", "etcd://\(members)", "--node", "n\(index + 1)",
-                    "--listen", "127.0.0.1:\(ports[index])", "--data", "\(folder.path)/n\(index + 1)", "--log-level",
-                    "error",
-                ] + peers)
-            nodes[index] = node
-            while true {
-                let line = try #require(await node.line(), "node \(index + 1) has ended")
-                if line.hasPrefix("hearth: ready") { return }
-            }
-        }
-    }
-
     /// Asks a node once, on a connection of its own. Nil if no answer came.
     private static func askBlocking(
-        _ method: String, _ path: String, _ body: String = "", port: UInt16, within time: Duration = .seconds(6)
+        _ method: String, _ path: String, _ body: String = "", fields: String = "", port: UInt16,
+        within time: Duration = .seconds(6)
     ) -> (status: Int, body: String)? {
+        let target = path.contains(":") ? path : "\(path).json"
         let request =
-            "\(method) \(path).json HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
-            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
+            + "\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         do throws(WaitingConnection.Failure) {
             let connection = try WaitingConnection(
                 host: "127.0.0.1", port: port, timeout: time, deadline: .current + time)
@@ -142,7 +101,7 @@ struct ClusterProcessTests {
 
     @Test("a planned move under load refuses no write, loses none and makes none twice")
     func moves() async throws {
-        var cluster = try Cluster(forwardsWrites: true)
+        var cluster = try ProcessCluster(forwardsWrites: true)
         for index in 0..<3 { try await cluster.start(index) }
         let ports = cluster.ports
         var owner = try await Self.owner(ports)
@@ -197,7 +156,7 @@ struct ClusterProcessTests {
         "loses no acknowledged write, makes none twice, and has none that was refused, whoever is killed or paused",
         arguments: [false, true])
     func faults(forwardsWrites: Bool) async throws {
-        var cluster = try Cluster(forwardsWrites: forwardsWrites)
+        var cluster = try ProcessCluster(forwardsWrites: forwardsWrites)
         for index in 0..<3 { try await cluster.start(index) }
         let ports = cluster.ports
         _ = try await Self.owner(ports)
@@ -256,5 +215,100 @@ struct ClusterProcessTests {
         #expect(found.isSubset(of: known), "\(found.subtracting(known).sorted()) were refused, and are there")
         #expect(!tree.contains(/"k[0-9]+":[^1]/), "a write was made twice")
         #expect(history.acknowledged.count >= 150)
+    }
+
+    /// Makes accounts at all nodes in turn, and looks each up at the next one.
+    private final class Registrar: Sendable {
+        struct History: Sendable {
+            /// The users that were acknowledged.
+            var users: [String] = []
+            var foundCount = 0
+            /// A node did not know a user that another one had acknowledged.
+            var strangers: [String] = []
+            var isOver = false
+        }
+
+        let history = Mutex(History())
+
+        func run(_ ports: [UInt16]) {
+            var node = 0
+            while !history.withLock({ $0.isOver }) {
+                node = (node + 1) % ports.count
+                guard let answer = ClusterProcessTests.account("signUp", "{}", port: ports[node]), answer.status == 200,
+                    let token = answer.body.firstMatch(of: /"idToken":"([^"]+)"/)?.1,
+                    let user = answer.body.firstMatch(of: /"localId":"([^"]+)"/)?.1
+                else {
+                    poll(nil, 0, 20)
+                    continue
+                }
+                history.withLock { $0.users.append(String(user)) }
+                let body = #"{"idToken":"\#(token)"}"#
+                let found = ClusterProcessTests.account("lookup", body, port: ports[(node + 1) % ports.count])
+                history.withLock { history in
+                    if found?.status == 200 { history.foundCount += 1 }
+                    if found?.status == 400 { history.strangers.append(found?.body ?? "") }
+                }
+            }
+        }
+    }
+
+    private static func account(_ operation: String, _ body: String, port: UInt16) -> (status: Int, body: String)? {
+        askBlocking(
+            "POST", "/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=app", body, port: port,
+            within: .seconds(4))
+    }
+
+    /// All users that a node knows; nil if it does not say so.
+    private static func users(port: UInt16) -> Set<String>? {
+        var users: Set<String> = []
+        var page = ""
+        while true {
+            let path = "/identitytoolkit.googleapis.com/v1/projects/-/accounts:batchGet?maxResults=1000\(page)"
+            let fields = "Authorization: Bearer owner\r\n"
+            guard let answer = askBlocking("GET", path, fields: fields, port: port), answer.status == 200 else {
+                return nil
+            }
+            users.formUnion(answer.body.matches(of: /"localId":"([^"]+)"/).map { String($0.1) })
+            guard let next = answer.body.firstMatch(of: /"nextPageToken":"([^"]+)"/)?.1 else { return users }
+            page = "&nextPageToken=\(next)"
+        }
+    }
+
+    @Test("accounts that were acknowledged are known at every node at once, whichever nodes are killed and paused")
+    func accounts() async throws {
+        var cluster = try ProcessCluster(forwardsWrites: true, hasAccounts: true)
+        for index in 0..<3 { try await cluster.start(index) }
+        let ports = cluster.ports
+        let registrar = Registrar()
+        let thread = try NamedThread(name: "registrar") { registrar.run(ports) }
+        func goOn(_ what: String, count: Int = 10) async throws {
+            let before = registrar.history.withLock { $0.users.count }
+            try await eventually("accounts after \(what)") {
+                registrar.history.withLock { $0.users.count } >= before + count
+            }
+        }
+        try await goOn("the start")
+        for victim in 0..<3 {
+            cluster.nodes[victim] = nil
+            try await goOn("the death of node \(victim + 1)")
+            try await cluster.start(victim)
+        }
+        cluster.nodes[0]?.signal(SIGSTOP)
+        try await goOn("a pause", count: 3)
+        cluster.nodes[0]?.signal(SIGCONT)
+        try await goOn("the end of the pause")
+        registrar.history.withLock { $0.isOver = true }
+        try await onThread { thread.join() }
+        let history = registrar.history.withLock { $0 }
+        #expect(history.strangers.isEmpty)
+        #expect(history.foundCount > 0)
+        for port in ports {
+            var known: Set<String>?
+            try await eventually("an answer about accounts") {
+                known = try await onThread { Self.users(port: port) }
+                return known != nil
+            }
+            #expect(known?.isSuperset(of: history.users) == true, "accounts are lost")
+        }
     }
 }

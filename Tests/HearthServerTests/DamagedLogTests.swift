@@ -20,10 +20,23 @@ extension ClusterTests {
                 let answer = try cluster[name].connectAdminREST().ask("GET", "/readyz")
                 return (answer.status, answer.text)
             }
+            func waitUntilReady(_ name: String) throws {
+                var text = ""
+                do {
+                    try cluster.wait("a node that is ready") {
+                        let readiness = try readiness(of: name)
+                        text = readiness.text
+                        return readiness.status == 200
+                    }
+                } catch {
+                    Issue.record("\(name) is not ready: \(text)")
+                    throw error
+                }
+            }
             try cluster.wait("the first write") { try put(1) == 200 }
             for name in names {
                 try cluster.wait("the value") { try cluster.get("/n", at: name) == "1" }
-                try cluster.wait("a node that is ready") { try readiness(of: name).status == 200 }
+                try waitUntilReady(name)
             }
 
             let client = EtcdClient(EtcdCluster(cluster.etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }))
@@ -48,7 +61,7 @@ extension ClusterTests {
 
             try write(last.value)
             for name in names {
-                try cluster.wait("a node that is ready again") { try readiness(of: name).status == 200 }
+                try waitUntilReady(name)
                 try cluster.wait("what was written meanwhile") { try cluster.get("/n", at: name) == "2" }
             }
         }

@@ -17,6 +17,7 @@ final class TestCluster {
     /// Where nodes reach each other; empty if they do not.
     private var peerPorts: [String: UInt16] = [:]
     private var settingsFile: String?
+    private let configure: (inout ServerConfiguration) -> Void
 
     static let names = ["n1", "n2", "n3"]
     /// For what takes a few seconds: an election, the end of a lease.
@@ -24,7 +25,11 @@ final class TestCluster {
 
     /// - parameter forwardsWrites: the nodes reach each other, and send writes to the one that makes them.
     /// - parameter settings: those of all databases; nil for none.
-    init(etcdMembers: Int = 1, forwardsWrites: Bool = false, settings: String? = nil) throws {
+    init(
+        etcdMembers: Int = 1, forwardsWrites: Bool = false, settings: String? = nil,
+        configure: @escaping (inout ServerConfiguration) -> Void = { _ in }
+    ) throws {
+        self.configure = configure
         etcd = try EtcdServers(count: etcdMembers)
         if let settings {
             settingsFile = "\(folder.path)/settings.json"
@@ -51,8 +56,11 @@ final class TestCluster {
                     address: .loopback(port: port), secret: ClusterSecret("a secret of at least 32 characters"))
             }
             $0.cluster = ClusterConfiguration(members: members, node: name, peers: peers)
+            configure(&$0)
         }
     }
+
+    func dataFolder(of name: String) -> String { "\(folder.path)/\(name)" }
 
     /// The node that takes the writes of the default database, once etcd says so.
     func recordedOwner(except other: String? = nil) throws -> String {

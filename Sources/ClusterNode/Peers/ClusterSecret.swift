@@ -32,6 +32,9 @@ package struct ClusterSecret: Sendable {
     /// - parameter text: at least ``byteCountMin`` bytes.
     package init(_ text: String) { bytes = Array(text.utf8) }
 
+    /// The key of texts that only nodes may read.
+    var sealingKey: [UInt8] { code(of: "sealing", []) }
+
     /// A code that only those who have the secret can make.
     func code(of purpose: StaticString, _ text: [UInt8]) -> [UInt8] {
         Cryptography.hmacSHA256(Array("hearth \(purpose)\n".utf8) + text, key: bytes)

@@ -17,11 +17,13 @@ final class CopyReceiver {
 
     /// Connects, and proves that this is a node of the cluster.
     init(
-        _ own: PeerHandshake.Hello, _ secret: ClusterSecret, _ address: SocketAddress, isWanted: @escaping () -> Bool
+        _ own: PeerHandshake.Hello, _ secret: ClusterSecret, _ address: SocketAddress, tls: TLSContext? = nil,
+        isWanted: @escaping () -> Bool
     ) throws(CopyFailure) {
         self.isWanted = isWanted
         do throws(WaitingConnection.Failure) {
             connection = try WaitingConnection(host: address.host, port: address.port, timeout: Self.timeout)
+            if let tls { try connection.startTLS(tls, serverName: address.host) }
         } catch {
             throw CopyFailure(description: error.description)
         }

@@ -28,7 +28,7 @@ final class OutgoingCopy: Sendable {
     /// Makes a copy, unless it would be of no use. Waits for the disk.
     static func make(_ request: CopyRequest, _ folder: DataFolder) -> Result<OutgoingCopy, CopyFailure> {
         let (name, need) = (request.database, request.need)
-        guard DataFolder.isValidName(name), folder.hasDatabase(name) else { return refusal("it has no such database") }
+        guard DataFolder.isFileName(name), folder.hasDatabase(name) else { return refusal("it has no such database") }
         do throws(StorageError) {
             guard let end = try folder.logEnd(of: name), end.epoch == need.epoch else {
                 return refusal("its files are of another history")

@@ -19,8 +19,8 @@ final class OutgoingLink {
     var connection: PeerConnection?
     /// It was connected at some time, so that the other node may have requests.
     var wasConnected = false
-    /// Since when there is no connection.
-    var downSince = MonotonicTime.current
+    /// Since when there is no connection, however many attempts have failed since; nil while there is one.
+    var downSince: MonotonicTime? = .current
     var nextAttempt = MonotonicTime(nanoseconds: .min)
     /// Those whose requests went over it.
     var databases: Set<String> = []

@@ -14,7 +14,8 @@ final class PeerHub: Sendable {
     private static let connectionsMax = 256
 
     init(
-        _ configuration: PeerConfiguration, name: String, incarnation: UInt64, _ delegate: PeerDelegate
+        _ configuration: PeerConfiguration, name: String, incarnation: UInt64, _ delegate: PeerDelegate,
+        tls: (client: TLSContext, server: TLSContext)? = nil
     ) throws(SystemError) {
         group = try EventLoopGroup(count: 1, name: "peers")
         do throws(SystemError) {
@@ -24,11 +25,13 @@ final class PeerHub: Sendable {
             throw error
         }
         let links = PeerLinks(
-            group.loops[0], name: name, incarnation: incarnation, configuration.secret, delegate, copies)
+            group.loops[0], name: name, incarnation: incarnation, configuration.secret, delegate, copies,
+            tls: tls?.client)
         self.links = links
         var options = Listener.Options()
         options.connectionsMax = Self.connectionsMax
         options.limits = PeerLinks.limits
+        options.tls = tls?.server
         do throws(SystemError) {
             listener = try Listener(at: configuration.address, on: group, options: options) { _ in links.accept() }
         } catch {

@@ -37,6 +37,7 @@ final class PeerLinks: @unchecked Sendable {
     private let secret: ClusterSecret
     private let delegate: PeerDelegate
     private let copies: CopySender
+    private let tls: TLSContext?
     private var nodes: [String: NodeRecord] = [:]
     private var outgoing: [String: OutgoingLink] = [:]
     private var incoming: [[UInt8]: IncomingLink] = [:]
@@ -51,7 +52,7 @@ final class PeerLinks: @unchecked Sendable {
 
     init(
         _ loop: EventLoop, name: String, incarnation: UInt64, _ secret: ClusterSecret, _ delegate: PeerDelegate,
-        _ copies: CopySender
+        _ copies: CopySender, tls: TLSContext? = nil
     ) {
         self.loop = loop
         self.name = name
@@ -59,6 +60,7 @@ final class PeerLinks: @unchecked Sendable {
         self.secret = secret
         self.delegate = delegate
         self.copies = copies
+        self.tls = tls
     }
 
     static var limits: StreamLimits {
@@ -157,7 +159,8 @@ final class PeerLinks: @unchecked Sendable {
         let hello = PeerHandshake.Hello(name: name, incarnation: incarnation, session: link.id)
         let connection = PeerConnection(hello, secret, greeting: link.greeting, self)
         link.connection = connection
-        loop.connect(host: address.host, port: address.port, limits: Self.limits, handler: connection)
+        loop.connect(
+            host: address.host, port: address.port, tls: tls, limits: Self.limits, handler: connection)
     }
 
     func greeted(_ greeting: PeerConnection.Greeting, on connection: PeerConnection) {
@@ -167,6 +170,7 @@ final class PeerLinks: @unchecked Sendable {
             guard greeting.flag else { return lose(link) }
             reported.remove(.peerRefused(node: link.node, reason: Self.wrongSecret))
             link.wasConnected = true
+            link.downSince = nil
             resume(greeting.received, connection, &link.session)
             pump(link)
         } else {
@@ -218,7 +222,7 @@ final class PeerLinks: @unchecked Sendable {
         copies.ended(connection)
         for link in outgoing.values where link.connection === connection {
             link.connection = nil
-            if link.wasConnected { link.downSince = .current }
+            link.downSince = link.downSince ?? .current
             if case .handshake(let failure) = end { report(failure, of: link.node) }
         }
         for link in incoming.values where link.connection === connection {
@@ -332,8 +336,7 @@ final class PeerLinks: @unchecked Sendable {
         for link in outgoing.values.sorted(by: { $0.node < $1.node }) {
             connect(link)
             keepAlive(link.connection, &link.session, now)
-            let isDown = link.connection?.isEstablished != true
-            if isDown, now - link.downSince >= Self.patience { lose(link) }
+            if let downSince = link.downSince, now - downSince >= Self.patience { lose(link) }
         }
         for link in incoming.values.sorted(by: { $0.node < $1.node }) {
             keepAlive(link.connection, &link.session, now)

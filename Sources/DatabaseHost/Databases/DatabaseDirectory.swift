@@ -128,6 +128,12 @@ package final class DatabaseDirectory: Sendable {
         return ([defaultName] + names.sorted()).map { keep($0).index }
     }
 
+    /// The number of a database that exists.
+    package func index(ofServed name: String) -> UInt32 { keep(name).index }
+
+    /// The same if its name is known by now.
+    package func index(ofKnown name: String) -> UInt32? { table.withLock { $0.entries[name]?.index } }
+
     /// See ``DatabaseNameLimits/writtenMax``.
     var writtenMax: Int { limits.writtenMax }
 

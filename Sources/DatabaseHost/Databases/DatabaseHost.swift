@@ -38,6 +38,8 @@ struct DatabaseHost: Sendable {
     let outbound: OutboundMemory
     /// Whether a user has lost the account, or its tokens. Waits for the thread of the accounts.
     let isRevoked: @Sendable (Principal) -> Bool
+    /// The cluster's own database has more commits.
+    let clusterCommitted: @Sendable () -> Void
     /// Puts news into the mailbox of the database thread.
     let report: @Sendable (DatabaseThread.Message) -> Void
     /// Has a database woken after so many milliseconds.

@@ -2,6 +2,7 @@ import HearthDatabaseScheduler
 import HearthRealtimeDatabase
 import HearthServerLog
 import HearthStorageErrors
+import HearthTreeStorage
 
 extension DatabaseHost {
     /// Tells operators, and `/readyz`, of a database.
@@ -33,6 +34,7 @@ extension DatabaseHost {
         case .ownership(.owner): log.info("database.owned", [("database", name)])
         case .ownership(.elsewhere(let node)):
             log.info("database.followed", [("database", name), ("owner", node ?? "none")])
+        case .denials where name == DataFolder.clusterDatabase: break
         case .denials(let requests): denials.add(requests, in: name)
         }
     }

@@ -43,6 +43,8 @@ package final class DatabaseThread: Sendable {
         case ask(@Sendable (HostedDatabases) -> Void)
         /// Time has passed: freeze, probe, prune.
         case tick
+        /// A node of a cluster follows a database from now on.
+        case follow(UInt32)
         /// Open what is to be served from the start, then call back.
         case openServed(@Sendable () -> Void)
         /// Finish what is under way, write everything to the tree files, then call back.
@@ -68,7 +70,8 @@ package final class DatabaseThread: Sendable {
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
-        cluster: ClusterNode?, triggers configuration: TriggerConfiguration = .init(),
+        cluster: ClusterNode?, clusterCommitted: @escaping @Sendable () -> Void = {},
+        triggers configuration: TriggerConfiguration = .init(),
         endConnection: @escaping @Sendable (ConnectionID) -> Void,
         abandon: @escaping @Sendable (ConnectionID) -> Void, abandonAll: @escaping @Sendable (UInt32) -> Void,
         after: @escaping @Sendable (_ milliseconds: Int, @escaping @Sendable () -> Void) -> Void,
@@ -100,8 +103,8 @@ package final class DatabaseThread: Sendable {
             stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
             committer: committer, cluster: cluster, applier: applier, copier: copier, history: history, keeper: keeper,
             preparer: preparer, opener: opener, triggers: triggers, readers: readers, readiness: readiness,
-            metrics: metrics,
-            backlog: backlog, outbound: outbound, isRevoked: isRevoked, report: report,
+            metrics: metrics, backlog: backlog, outbound: outbound, isRevoked: isRevoked,
+            clusterCommitted: clusterCommitted, report: report,
             wake: { milliseconds, database in after(milliseconds) { report(.event(database, .woken)) } },
             deliver: { loop, delivery in
                 backlog.add(delivery.backlogBytes)
@@ -142,6 +145,9 @@ package final class DatabaseThread: Sendable {
 
     /// Databases decide by the rules that are in force now: whatever is posted from here on is decided by them.
     package func rulesChanged() { worker.post(.rulesChanged) }
+
+    /// Follows the log of a database of the cluster from now on, whether or not there are files of it.
+    package func follow(_ database: UInt32) { worker.post(.follow(database)) }
 
     /// Whether a connection is told of something in a database.
     package func watch(_ database: UInt32, _ watched: Watched, _ isOn: Bool, by connection: ConnectionID) {
@@ -194,6 +200,7 @@ extension DatabaseThread.Message {
         case .watch: "watch"
         case .ask: "ask"
         case .tick: "tick"
+        case .follow: "follow"
         case .openServed: "openServed"
         case .finish: "finish"
         }

@@ -69,7 +69,8 @@ final class HostedDatabase {
             residentBytesMax: limits.residentBytesMax, listenersMax: limits.listenersMax,
             queriesOfPlaceMax: limits.queriesOfPlaceMax, keptPlacesMax: limits.keptPlacesMax,
             tellingStepCostMax: limits.tellingStepCostMax, tellingCostMax: limits.tellingCostMax)
-        database.tally = host.metrics.requests
+        // Nobody has asked for what nodes tell each other.
+        if name != DataFolder.clusterDatabase { database.tally = host.metrics.requests }
         database.largeReadEnded = { [report = host.report] in report(.event(index, .largeReadEnded($0))) }
         try database.load()
         scheduler = DatabaseScheduler(
@@ -99,7 +100,7 @@ final class HostedDatabase {
     /// What connections of an earlier process were owed is written now, but for users who have lost their accounts or
     /// tokens: that process may have ended before it could drop their writes.
     func begin() {
-        database.forfeitOwed(where: host.isRevoked)
+        if host.cluster == nil { database.forfeitOwed(where: host.isRevoked) }
         handle(.opened)
         hasBegun = true
         setTriggers()
@@ -131,6 +132,10 @@ final class HostedDatabase {
 
     func handle(_ event: Event) {
         var time = MonotonicTime.current
+        // As the next owner, this node makes the writes of others' connections.
+        if case .arrived(let arrivals) = event, arrivals.contains(where: \.makesOwner) {
+            database.forfeitOwed(where: host.isRevoked)
+        }
         scheduler.handle(event, at: host.conditions, into: &actions)
         let isStep = if case .step = event { true } else { false }
         time = host.partTimes.ended(isStep ? scheduler.longestPart : event.name, since: time)
@@ -141,6 +146,7 @@ final class HostedDatabase {
         }
         actions.removeAll(keepingCapacity: true)
         if let tail { tell(tail, of: event) }
+        if case .committed = event, name == DataFolder.clusterDatabase { host.clusterCommitted() }
         for event in next { handle(event) }
     }
 
@@ -350,4 +356,8 @@ final class HostedDatabase {
         figures.counters = database.counterStatus()
         return figures
     }
+}
+
+extension Arrival {
+    fileprivate var makesOwner: Bool { if case .ownership(.owner) = self { true } else { false } }
 }

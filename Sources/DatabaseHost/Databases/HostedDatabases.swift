@@ -113,6 +113,9 @@ package final class HostedDatabases {
             for index in unwritten.keys.sorted() { unwritten[index]?.answerClaims(now: WallClock.milliseconds) }
             for index in profilers.keys.sorted() { profilers[index]?.flush(host) }
             for index in tails.keys.sorted() { tails[index]?.flush(host) }
+        case .follow(let index):
+            guard finished == nil, open[index] == nil, copied[index] == nil, !opening.has(index) else { return }
+            open(index)
         case .openServed(let done):
             openServed()
             whenOpened.append { [unowned self] in
@@ -406,6 +409,9 @@ package final class HostedDatabases {
     package func listens(of connection: ConnectionID, in index: UInt32) -> [Database.Listen] {
         open[index]?.listens(of: connection) ?? unwritten[index]?.database.listens(of: connection) ?? []
     }
+
+    /// The last operation of a database that is durable at this node; nil if it is not open.
+    package func durableSequence(of index: UInt32) -> UInt64? { open[index]?.figures.durableSequence }
 
     /// Of each database that is open.
     package var figures: [DatabaseFigures] { opened.map(\.figures) }

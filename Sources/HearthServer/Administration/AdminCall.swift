@@ -27,7 +27,7 @@ struct AdminCall: Sendable {
         case .settings:
             let endpoint = SettingsEndpoint(
                 database: database, services: services, administrator: administrator)
-            services.helper.post { finish(endpoint.response(to: head, body)) }
+            services.helper.post { endpoint.change(head, body).finish(endpoint, finish) }
         case .databases: finish(HTTPResponse.databases(services.databaseNames))
         case .identity(let route) where route.isAdministrative:
             guard body.count <= route.bodyBytesMax else {

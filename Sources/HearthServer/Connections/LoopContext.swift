@@ -41,7 +41,7 @@ final class LoopContext: @unchecked Sendable {
     /// What is collected is handed over at the end of the turn.
     private var isHandingOver = false
     /// Questions of the server itself to databases, by the connection that stands for each of them.
-    private var questions: [UInt64: (Reply) -> Void] = [:]
+    private var questions: [UInt64: (database: UInt32, answer: (Reply) -> Void)] = [:]
     /// The server takes no more requests.
     private(set) var isStopping = false
     private weak var contexts: LoopContexts?
@@ -167,15 +167,23 @@ final class LoopContext: @unchecked Sendable {
     func abandon(_ id: ConnectionID, reason: String) {
         switch id.kind {
         case .realtime: sessions[id.raw]?.close(.policyViolation, reason: reason)
-        case .http: exchanges[id.raw]?.stream.abort()
+        case .http:
+            exchanges[id.raw]?.stream.abort()
+            answer(id, .failed(.unavailable(.noQuorum)))
         }
     }
+
+    /// Answers a question of the server itself.
+    private func answer(_ id: ConnectionID, _ reply: Reply) { questions.removeValue(forKey: id.raw)?.answer(reply) }
 
     func abandonAll(using database: UInt32, reason: String) {
         for session in Array(sessions.values) where session.database.index == database {
             session.close(.policyViolation, reason: reason)
         }
         for connection in Array(exchanges.values) where connection.uses(database) { connection.stream.abort() }
+        for (id, question) in questions where question.database == database {
+            answer(ConnectionID(raw: id), .failed(.unavailable(.noQuorum)))
+        }
     }
 
     // MARK: Requests
@@ -207,7 +215,10 @@ final class LoopContext: @unchecked Sendable {
         let batches = requests
         requests.removeAll(keepingCapacity: true)
         for (database, batch) in batches where !services.databases.post(database, batch) {
-            for request in batch { exchanges[request.connection.raw]?.answer(.failed(.unavailable(.stopping))) }
+            for request in batch {
+                exchanges[request.connection.raw]?.answer(.failed(.unavailable(.stopping)))
+                answer(request.connection, .failed(.unavailable(.stopping)))
+            }
         }
         for database in released { services.databases.release(database) }
         released.removeAll()
@@ -217,10 +228,13 @@ final class LoopContext: @unchecked Sendable {
     }
 
     /// Asks a database something in the name of the server itself.
-    func ask(_ operation: Operation, of database: UInt32, then: @escaping (Reply) -> Void) {
+    func ask(
+        _ operation: Operation, of database: UInt32, as principal: Principal = .administrator,
+        then: @escaping (Reply) -> Void
+    ) {
         let id = makeID(.http)
-        questions[id.raw] = then
-        submit(Request(connection: id, number: 0, principal: .administrator, operation: operation), to: database)
+        questions[id.raw] = (database, then)
+        submit(Request(connection: id, number: 0, principal: principal, operation: operation), to: database)
     }
 
     /// The server takes no more requests: connections answer what they have and end.
@@ -298,7 +312,7 @@ final class LoopContext: @unchecked Sendable {
                 if let exchange = exchanges[connection.raw] {
                     exchange.answer(reply)
                 } else {
-                    questions.removeValue(forKey: connection.raw)?(reply)
+                    answer(connection, reply)
                 }
             case .stream(let stream): begin(stream)
             }
@@ -313,6 +327,7 @@ final class LoopContext: @unchecked Sendable {
             connection.begin(stream)
         } else {
             stream.cancel()
+            answer(id, .failed(.tooLarge))
         }
     }
 

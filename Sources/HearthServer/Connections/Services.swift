@@ -21,6 +21,7 @@ final class Services: Sendable {
     /// Nil without TLS.
     let tls: TLSContext?
     private let openListeners = Mutex<[Listener]>([])
+    private let sharingSlot = SharingSlot()
     /// Does what would keep an event loop too long, but for parsing.
     let helper: Worker<@Sendable () -> Void>
     /// Parses large messages and bodies.
@@ -100,6 +101,11 @@ final class Services: Sendable {
         }
     }
 
+    /// Nil for a server that is alone, and for nodes that do not reach each other.
+    var sharing: Sharing? { sharingSlot.value }
+
+    func set(_ sharing: Sharing?) { sharingSlot.value = sharing }
+
     var listeners: [Listener] { openListeners.withLock { $0 } }
 
     func set(_ listeners: [Listener]) { openListeners.withLock { $0 = listeners } }
@@ -156,7 +162,9 @@ final class Services: Sendable {
     }
 
     /// All databases that have files or are in use, and the default one, sorted.
-    var databaseNames: [String] { Set(folder.databases).union(directory.names).sorted() }
+    var databaseNames: [String] {
+        Set(folder.databases).union(directory.names).filter(DataFolder.isValidName).sorted()
+    }
 
     // MARK: For administrators
 

@@ -35,11 +35,14 @@ extension HTTPConnection {
         }
         work = .beside
         context.besideLoop(self) {
-            endpoint.response(to: head, body)
-        } then: { connection, response in
-            connection.work = .none
-            connection.respond(response, with: writer)
-            connection.readOn()
+            endpoint.change(head, body)
+        } then: { connection, change in
+            let end = connection.context.continuation(of: connection) { (connection, response: HTTPResponse) in
+                connection.work = .none
+                connection.respond(response, with: writer)
+                connection.readOn()
+            }
+            change.finish(endpoint, end)
         }
     }
 }
@@ -50,6 +53,61 @@ struct SettingsEndpoint: Sendable {
     let services: Services
     /// The name of the administrator.
     let administrator: String
+
+    /// What a PUT or POST leads to.
+    enum Change {
+        case made(HTTPResponse)
+        /// All nodes of the cluster are to take over a text (SharedDocuments.swift).
+        case shared(name: String, [UInt8], AuditEvent)
+
+        /// Does what is still to be done, and calls back with the answer, perhaps later on another thread.
+        func finish(_ endpoint: SettingsEndpoint, _ then: @escaping @Sendable (HTTPResponse) -> Void) {
+            switch self {
+            case .made(let response): then(response)
+            case .shared(let name, let text, let event):
+                endpoint.share(name, text) { failure in then(endpoint.response(to: event, failure)) }
+            }
+        }
+    }
+
+    /// May take long.
+    func change(_ head: RequestHead, _ body: [UInt8]) -> Change {
+        let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
+        if services.sharing != nil, head.method == .put, !isDryRun {
+            do throws(RulesError) {
+                switch String(decoding: head.path, as: UTF8.self) {
+                case "/.settings/rules.json":
+                    let program = try RulesProgram(parsing: body)
+                    services.warnOfOpenRules(program, in: database)
+                    return .shared(name: SharedDocument.rulesName(database), body, event(.rules))
+                case "/.settings/settings.json":
+                    _ = try DatabaseSettings(parsing: body)
+                    return .shared(name: SharedDocument.settingsName(database), body, event(.settings))
+                default: break
+                }
+            } catch {
+                return .made(HTTPResponse(.badRequest, error: "\(error)\n"))
+            }
+        }
+        return .made(response(to: head, body))
+    }
+
+    fileprivate func share(
+        _ name: String, _ text: [UInt8], _ then: @escaping @Sendable (SharedDocuments.Failure?) -> Void
+    ) {
+        guard let sharing = services.sharing else { return then(.init(description: "the server is shutting down")) }
+        sharing.documents.put(name, text, then: then)
+    }
+
+    fileprivate func response(to event: AuditEvent, _ failure: SharedDocuments.Failure?) -> HTTPResponse {
+        if let failure { return HTTPResponse(.serviceUnavailable, error: failure.description) }
+        services.trail.note(event)
+        return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))
+    }
+
+    private func event(_ kind: AuditEvent.Kind) -> AuditEvent {
+        AuditEvent(kind, [("by", administrator), ("database", database)])
+    }
 
     /// A PUT or POST may take long.
     func response(to head: RequestHead, _ body: [UInt8]) -> HTTPResponse {
@@ -88,7 +146,7 @@ struct SettingsEndpoint: Sendable {
                 services.log.error("settings.write-failed", [("database", database), ("error", error.description)])
                 return HTTPResponse(.internalServerError, error: "the settings could not be kept: the log says why")
             }
-            services.trail.note(AuditEvent(.settings, [("by", administrator), ("database", database)]))
+            services.trail.note(event(.settings))
             services.databases.rulesChanged()
             return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))
         } catch {
@@ -112,7 +170,7 @@ struct SettingsEndpoint: Sendable {
                 services.log.error("rules.write-failed", [("database", database), ("error", error.description)])
                 return HTTPResponse(.internalServerError, error: "the rules could not be kept: the log says why")
             }
-            services.trail.note(AuditEvent(.rules, [("by", administrator), ("database", database)]))
+            services.trail.note(event(.rules))
             services.warnOfOpenRules(program, in: database)
             services.databases.rulesChanged()
             return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))

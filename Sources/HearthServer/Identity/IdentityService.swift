@@ -36,6 +36,7 @@ final class IdentityService: Sendable {
         options.project = server.project
         if server.learnsProjects { options.projectsFile = folder.path + "/client-projects.json" }
         options.isDevelopment = server.isDevelopment
+        options.areShared = server.cluster != nil
         accounts = try Accounts(
             file: Accounts.file(in: folder.path), survivesPowerLoss: server.durability == .full, options: options,
             mode: trust.mode)

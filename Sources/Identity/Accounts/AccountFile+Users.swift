@@ -21,6 +21,8 @@ extension AccountFile {
         }
     }
 
+    static func isDisabled(flags: Int64) -> Bool { Flags(rawValue: flags).contains(.disabled) }
+
     /// Without the realm.
     private static let columns = AccountTable.users.columns.dropFirst().joined(separator: ", ")
 

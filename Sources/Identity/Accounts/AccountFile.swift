@@ -15,7 +15,7 @@ import HearthSQLite
 final class AccountFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it. The thread that opens it hands it to its own thread.
 
-    private let connection: Connection
+    let connection: Connection
     private var statements: [String: Statement] = [:]
     /// The files, as they were opened.
     private let identities: [FileIdentity]
@@ -25,12 +25,14 @@ final class AccountFile: @unchecked Sendable {
     private(set) var revocations: [Revocation] = []
 
     /// - parameter survivesPowerLoss: a commit waits for the disk.
-    init(path: String, survivesPowerLoss: Bool) throws(StorageError) {
+    /// - parameter isShared: several nodes have the same accounts (AccountFile+Sharing.swift).
+    init(path: String, survivesPowerLoss: Bool, isShared: Bool = false) throws(StorageError) {
         connection = try Connection(path: path, mode: .readWrite)
         try connection.execute(
             "PRAGMA journal_mode = wal; PRAGMA synchronous = \(survivesPowerLoss ? "full" : "normal")")
         try connection.addRowChecksum()
         try Self.prepare(connection)
+        if isShared { try Self.prepareSharing(connection) } else { try Self.endSharing(connection) }
         identities = [path, path + "-wal"].compactMap(FileIdentity.init)
     }
 
@@ -92,7 +94,7 @@ final class AccountFile: @unchecked Sendable {
     func transaction(_ body: () -> Void) throws(StorageError) -> [Revocation] {
         revocations = []
         do throws(StorageError) {
-            for identity in identities { try identity.verify() }
+            try verify()
             try connection.transaction { () throws(StorageError) in body() }
         } catch {
             failure = error
@@ -100,6 +102,14 @@ final class AccountFile: @unchecked Sendable {
         }
         return revocations
     }
+
+    /// Forgets what the last transaction took away.
+    func forgetRevocations() { revocations = [] }
+
+    /// Throws if the file is not the one that was opened.
+    func verify() throws(StorageError) { for identity in identities { try identity.verify() } }
+
+    func note(_ error: StorageError) { failure = error }
 
     /// Runs a part of a transaction, which is undone alone when it throws.
     func part<Outcome>(_ body: () throws(AccountFailure) -> Outcome) throws(AccountFailure) -> Outcome {
@@ -119,15 +129,17 @@ final class AccountFile: @unchecked Sendable {
 
     func note(_ revocation: Revocation) { revocations.append(revocation) }
 
+    /// A statement that is prepared once.
+    func preparedOnce(_ sql: String) throws(StorageError) -> Statement {
+        if let known = statements[sql] { return known }
+        let statement = try connection.prepare(sql)
+        statements[sql] = statement
+        return statement
+    }
+
     /// A statement that is prepared once, with its parameters.
     private func statement(_ sql: String, _ parameters: [Parameter]) throws(StorageError) -> Statement {
-        let statement: Statement
-        if let known = statements[sql] {
-            statement = known
-        } else {
-            statement = try connection.prepare(sql)
-            statements[sql] = statement
-        }
+        let statement = try preparedOnce(sql)
         for (index, parameter) in parameters.enumerated() {
             let index = Int32(index) + 1
             switch parameter {

@@ -5,26 +5,30 @@ import HearthSystem
 /// The thread that owns the file of the accounts. What waits when it has time becomes one commit; answers are given
 /// when it is durable.
 final class AccountThread: Sendable {
-    private struct Job: Sendable {
-        /// Does the work, and undoes it if it fails.
-        let work: @Sendable (AccountFile) -> Void
-        /// Tells the waiting caller: nil, or why the commit failed.
-        let finish: @Sendable (StorageError?) -> Void
-        var isProbe = false
+    private enum Message: Sendable {
+        case job(AccountJob)
+        case news(SharedTurns.News)
     }
 
-    private let worker: Worker<Job>
+    private let worker: Worker<Message>
 
     /// - parameter capacity: how many pieces of work may wait.
+    /// - parameter isShared: several nodes have the same accounts: ``begin(_:)`` follows.
     /// - parameter observe: is told, on the thread, what was taken away from users, after the answers to what was
     ///   asked before.
     /// - parameter observeStorage: is told, on the thread, of each error of storage, and nil when a probe found none.
     init(
-        _ file: AccountFile, capacity: Int = 4096, observe: @escaping @Sendable ([Revocation]) -> Void,
+        _ file: AccountFile, capacity: Int = 4096, isShared: Bool = false,
+        observe: @escaping @Sendable ([Revocation]) -> Void,
         observeStorage: @escaping @Sendable (StorageError?) -> Void = { _ in }
     ) throws(SystemError) {
+        let address = Address()
         worker = try Worker(name: "accounts", capacity: capacity) {
-            { jobs in
+            if isShared {
+                return Self.sharedBody(file, address, observe: observe, observeStorage: observeStorage)
+            }
+            return { messages in
+                let jobs = messages.compactMap { if case .job(let job) = $0 { job } else { nil } }
                 var failure: StorageError?
                 defer {
                     let error = file.takeFailure()
@@ -43,25 +47,63 @@ final class AccountThread: Sendable {
                 if !revocations.isEmpty { observe(revocations) }
             }
         }
+        address.post.withLock { $0 = { [weak worker] news in worker?.post(.news(news)) } }
     }
+
+    private final class Address: Sendable {
+        let post = Mutex<@Sendable (SharedTurns.News) -> Void>({ _ in })
+    }
+
+    private static func sharedBody(
+        _ file: AccountFile, _ address: Address, observe: @escaping @Sendable ([Revocation]) -> Void,
+        observeStorage: @escaping @Sendable (StorageError?) -> Void
+    ) -> Worker<Message>.Body {
+        let turns = SharedTurns(
+            file, post: { news in address.post.withLock { $0 }(news) }, observe: observe,
+            observeStorage: observeStorage)
+        return { messages in
+            for message in messages {
+                switch message {
+                case .job(let job): turns.run([job])
+                case .news(let news): turns.take(news)
+                }
+            }
+            turns.goOn()
+        }
+    }
+
+    /// Shares the accounts with other nodes from now on.
+    func begin(_ sharing: any AccountSharing) { worker.post(.news(.begin(sharing))) }
+
+    /// Calls `body`, on the thread, once the accounts of the cluster are here.
+    func whenComplete(_ body: @escaping @Sendable () -> Void) { worker.post(.news(.tellCompletion(body))) }
+
+    /// The log of the shared accounts may have more.
+    func arrived() { worker.post(.news(.arrived)) }
+
+    /// Refuses what needs other nodes from now on.
+    func endSharing() { worker.post(.news(.end)) }
 
     /// Does what waits, and ends.
     func stop() { worker.stop() }
 
     /// Finds out whether accounts can be written, which `observeStorage` is told.
-    func probe() { worker.post(Job(work: { $0.probe() }, finish: { _ in }, isProbe: true)) }
+    func probe() {
+        worker.post(.job(AccountJob(need: .nothing, isProbe: true, work: { $0.probe() }, finish: { _ in })))
+    }
 
     /// Finds out whether the file is still there; `observeStorage` is told if it is not.
-    func look() { worker.post(Job(work: { _ in }, finish: { _ in })) }
+    func look() { worker.post(.job(AccountJob(need: .nothing, work: { _ in }, finish: { _ in }))) }
 
     /// Runs `body` on the thread, as a part of a transaction: when it throws, all it did is undone. `then` is called on
     /// the thread when the outcome is durable.
     func post<Outcome: Sendable>(
+        needing need: AccountJob.Need = .newest,
         _ body: @escaping @Sendable (AccountFile) throws(AccountFailure) -> Outcome,
         then: @escaping @Sendable (Result<Outcome, AccountFailure>) -> Void
     ) {
         let outcome = Slot<Result<Outcome, AccountFailure>>()
-        let job = Job { file in
+        let job = AccountJob(need: need) { file in
             let result = Result { () throws(AccountFailure) in
                 try file.part { () throws(AccountFailure) in try body(file) }
             }
@@ -70,7 +112,7 @@ final class AccountThread: Sendable {
             let result = outcome.value.withLock { $0 }
             then(failure.map { .failure(.storage($0)) } ?? result ?? .failure(.busy))
         }
-        if !worker.post(job) { then(.failure(.busy)) }
+        if !worker.post(.job(job)) { then(.failure(.busy)) }
     }
 
     /// As `post`, and waits. Not from an event loop.

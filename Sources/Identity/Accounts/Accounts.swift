@@ -29,6 +29,8 @@ package struct AccountOptions: Sendable {
     /// Mails to one account in ``attemptWindow``.
     package var mailsPerAccountMax = 5
     package var attemptWindow = Duration.seconds(15 * 60)
+    /// The nodes of a cluster have the same accounts: ``Accounts/begin(_:)`` follows.
+    package var areShared = false
     /// A change of the ways to sign in, and the end of an account, need a sign-in within this time.
     package var recentSignInSeconds: Int64 = 300
 
@@ -78,12 +80,13 @@ package final class Accounts: Sendable {
         self.observers = observers
         let file: AccountFile
         do throws(StorageError) {
-            file = try AccountFile(path: path, survivesPowerLoss: survivesPowerLoss)
+            file = try AccountFile(
+                path: path, survivesPowerLoss: survivesPowerLoss, isShared: options.areShared)
         } catch { throw .storage(error) }
         projects = ClientProjects(
             options.project, learningIn: options.isDevelopment ? options.projectsFile : nil, known: try file.projects())
         do throws(SystemError) {
-            thread = try AccountThread(file) { revocations in
+            thread = try AccountThread(file, isShared: options.areShared) { revocations in
                 for observe in observers.all.withLock({ $0 }) { observe(revocations) }
             } observeStorage: { error in
                 let observer = observers.storage.withLock { state in
@@ -125,6 +128,20 @@ package final class Accounts: Sendable {
         return Realm(project: project, tenant: tenant)
     }
 
+    // MARK: Other nodes
+
+    /// Shares the accounts with other nodes from now on. Until the cluster's accounts are here, requests are refused.
+    package func begin(_ sharing: any AccountSharing) { thread.begin(sharing) }
+
+    /// Calls `body`, on the thread of the accounts, once those of the cluster are here.
+    package func whenComplete(_ body: @escaping @Sendable () -> Void) { thread.whenComplete(body) }
+
+    /// To be called when this node has more of the shared commits.
+    package func arrived() { thread.arrived() }
+
+    /// Refuses from now on what other nodes would have to hear of. Before the server stops.
+    package func endSharing() { thread.endSharing() }
+
     // MARK: Storage
 
     /// Calls `observer` when accounts cannot be read or written, and with nil once they can.
@@ -154,7 +171,7 @@ package final class Accounts: Sendable {
     package func checkSession(
         _ realm: Realm, user id: String, issuedAt: Int64, then: @escaping @Sendable (SessionState) -> Void
     ) {
-        thread.post { (file) throws(AccountFailure) in
+        thread.post(needing: .own) { (file) throws(AccountFailure) in
             try file.user(realm, id: id)
         } then: { result in
             switch result {

@@ -135,6 +135,30 @@ package final class ServiceAccounts: Sendable {
         return true
     }
 
+    // MARK: Other nodes
+
+    /// The file as it is now; nil if there is none.
+    package var fileText: [UInt8]? { (try? PrivateFile.read(path)) ?? nil }
+
+    /// Takes over the keys that another node has, instead of its own.
+    package func adopt(_ text: [UInt8]) throws(KeyStoreError) {
+        do throws(PrivateFile.Failure) { try PrivateFile.replace(path, with: text) } catch { throw .file(error) }
+        try reloadIfChanged()
+    }
+
+    /// The keys of a file that another node has changed, with what was added to and removed from this node's own.
+    package static func merge(base: [UInt8], own: [UInt8], shared: [UInt8]) -> [UInt8] {
+        func entries(_ text: [UInt8]) -> [(id: [UInt8], entry: JSONValue)] {
+            let keys = (try? JSONValue(parsing: text))?.object?["keys"]?.array ?? []
+            return keys.compactMap { entry in entry.object?["id"]?.utf8.map { ($0, entry) } }
+        }
+        let (before, now, others) = (entries(base), entries(own), entries(shared))
+        let removed = Set(before.map(\.id)).subtracting(now.map(\.id))
+        let known = Set(before.map(\.id)).union(others.map(\.id))
+        let kept = others.filter { !removed.contains($0.id) } + now.filter { !known.contains($0.id) }
+        return JSONObject(["keys": .array(kept.map(\.entry))]).bytes
+    }
+
     private func currentKeys() throws(KeyStoreError) -> [ServiceAccountPublicKey] {
         try reloadIfChanged()
         return state.withLock { $0.keys }

@@ -48,21 +48,40 @@ package final class ProviderDirectory: Sendable {
         let text: [UInt8]?
         do throws(PrivateFile.Failure) { text = try PrivateFile.read(path) } catch { throw .file(error) }
         var realms: [String: [String: Entry]] = [:]
-        if let text {
-            guard let kept = (try? JSONValue(parsing: text))?.object else { throw .damaged(path: path) }
-            for realm in kept.members {
-                for member in realm.value.object?.members ?? [] {
-                    let id = String(decoding: member.name, as: UTF8.self)
-                    guard let members = member.value.object,
-                        let configuration = OpenIDConfiguration(id: id, members: members)
-                    else { throw .damaged(path: path) }
-                    let entry = Entry(
-                        configuration: configuration, provider: Self.provider(configuration, fetcher))
-                    realms[String(decoding: realm.name, as: UTF8.self), default: [:]][id] = entry
-                }
+        if let text { realms = try Self.entries(text, path, fetcher) }
+        self.realms = Mutex(realms)
+    }
+
+    private static func entries(
+        _ text: [UInt8], _ path: String, _ fetcher: any DocumentFetcher
+    ) throws(KeyStoreError) -> [String: [String: Entry]] {
+        guard let kept = (try? JSONValue(parsing: text))?.object else { throw .damaged(path: path) }
+        var realms: [String: [String: Entry]] = [:]
+        for realm in kept.members {
+            for member in realm.value.object?.members ?? [] {
+                let id = String(decoding: member.name, as: UTF8.self)
+                guard let members = member.value.object,
+                    let configuration = OpenIDConfiguration(id: id, members: members)
+                else { throw .damaged(path: path) }
+                let entry = Entry(configuration: configuration, provider: provider(configuration, fetcher))
+                realms[String(decoding: realm.name, as: UTF8.self), default: [:]][id] = entry
             }
         }
-        self.realms = Mutex(realms)
+        return realms
+    }
+
+    // MARK: Other nodes
+
+    /// The file as it is now; nil if there is none.
+    package var fileText: [UInt8]? { (try? PrivateFile.read(path)) ?? nil }
+
+    /// Takes over the providers that another node has, instead of its own.
+    package func adopt(_ text: [UInt8]) throws(KeyStoreError) {
+        let read = try Self.entries(text, path, fetcher)
+        try realms.withLock { (realms) throws(KeyStoreError) in
+            do throws(PrivateFile.Failure) { try PrivateFile.replace(path, with: text) } catch { throw .file(error) }
+            realms = read
+        }
     }
 
     private static func provider(

@@ -128,6 +128,20 @@ package final class KeyStore: Sendable {
         return true
     }
 
+    // MARK: Other nodes
+
+    /// The file as it is now; nil if it cannot be read.
+    package var fileText: [UInt8]? { (try? PrivateFile.read(path)) ?? nil }
+
+    /// Takes over the keys that another node has, instead of its own.
+    package func adopt(_ text: [UInt8]) throws(KeyStoreError) {
+        guard let entries = KeyStore.entries(text), !entries.isEmpty else { throw .damaged(path: path) }
+        let next: State
+        do throws(CryptographyError) { next = try State(entries) } catch { throw .key(error) }
+        do throws(PrivateFile.Failure) { try PrivateFile.replace(path, with: text) } catch { throw .file(error) }
+        state.withLock { $0 = next }
+    }
+
     private static func makeEntry(signsFrom: Int64) throws(KeyStoreError) -> Entry {
         do throws(CryptographyError) {
             let key = try SigningKey.make()

@@ -104,10 +104,10 @@ extension Backup {
         of name: String, in folder: String, to path: String, _ extent: Extent = .data, clock: () -> Int64
     ) throws(BackupError) -> Summary {
         let files = DatabaseFiles(name: name, folder: folder)
-        guard !DataFolder.isValidName(name) || access(files.restoring, F_OK) != 0 else {
+        guard !DataFolder.isFileName(name) || access(files.restoring, F_OK) != 0 else {
             throw BackupError(.interruptedRestore(database: name))
         }
-        guard DataFolder.isValidName(name), access(files.tree, F_OK) == 0, access(files.log, F_OK) == 0 else {
+        guard DataFolder.isFileName(name), access(files.tree, F_OK) == 0, access(files.log, F_OK) == 0 else {
             throw BackupError(message: "there is no database \(name) in \(folder)")
         }
         let output = PartialFile(path)

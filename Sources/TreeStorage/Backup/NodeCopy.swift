@@ -8,20 +8,20 @@ package import HearthStorageErrors
 extension DataFolder {
     /// Where a copy of a database is made that is sent to another node.
     package func outgoingCopyPath(of name: String) -> String {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         return "\(path)/\(name).sent"
     }
 
     /// Where a copy of a database goes that another node sends.
     package func incomingCopyPath(of name: String) -> String {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         return "\(path)/\(name).received"
     }
 
     /// The last operation in the log of a database, and the epoch that it belongs to; nil for an empty log. Any thread,
     /// also while the database is open.
     package func logEnd(of name: String) throws(StorageError) -> (epoch: UInt64, sequence: UInt64)? {
-        precondition(Self.isValidName(name))
+        precondition(Self.isFileName(name))
         return try Self.logEnd(of: try Connection(path: DatabaseFiles(name: name, folder: path).log, mode: .readOnly))
     }
 

@@ -25,6 +25,8 @@ enum SampleConfiguration {
         "settings": "/etc/hearth/settings.json", "archive": "/var/lib/hearth-archive", "archive-seconds": "10",
         "archive-days": "7", "cluster": "etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379", "node": "a",
         "peer-listen": "10.0.0.1:9003", "cluster-secret": "/etc/hearth/cluster-secret",
+        "cluster-ca": "/etc/hearth/cluster/ca.pem", "cluster-cert": "/etc/hearth/cluster/m1.pem",
+        "cluster-key": "/etc/hearth/cluster/m1-key.pem",
         "audit-log": "/var/log/hearth/audit.log", "slow-ms": "1000", "trigger-networks": "10.0.0.0/8",
         "trigger-commands": "/etc/hearth/triggers", "trigger-ca": "/etc/hearth/ca.pem",
     ]

@@ -1,0 +1,216 @@
+import HearthBytes
+import HearthClusterNode
+import HearthDatabaseHost
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthStorageErrors
+import HearthSystem
+
+/// The documents of the cluster as a node knows them. Used by one thread, which waits for the database.
+final class DocumentTable {
+    private let database: ClusterDatabase
+    private let cluster: ClusterNode
+    private let fixed: [SharedDocument]
+    private let rules: RulesInForce
+    private let rulesChanged: @Sendable (String) -> Void
+    private let log: Log
+    private let isStopping: SharedDocuments.Flag
+
+    /// Up to which operation the documents are known; nil before they were read.
+    private var position: UInt64?
+    private var texts: [String: [UInt8]] = [:]
+    /// The operations that wrote them, where these are known.
+    private var sequences: [String: UInt64] = [:]
+    private var whenLoaded: (@Sendable () -> Void)?
+    /// Those that this node could not take over. It confirms nothing meanwhile.
+    private var refused: Set<String> = []
+
+    private static let patience = Duration.seconds(10)
+    private static let pause = Duration.milliseconds(20)
+    private static let root = ClusterDatabase.path("documents")
+
+    /// - parameter fixed: the documents that there are besides rules and settings.
+    init(
+        _ database: ClusterDatabase, _ cluster: ClusterNode, _ fixed: [SharedDocument], _ rules: RulesInForce,
+        _ log: Log,
+        isStopping: SharedDocuments.Flag, rulesChanged: @escaping @Sendable (_ database: String) -> Void
+    ) {
+        self.database = database
+        self.cluster = cluster
+        self.fixed = fixed
+        self.rules = rules
+        self.log = log
+        self.isStopping = isStopping
+        self.rulesChanged = rulesChanged
+    }
+
+    private func document(_ name: String) -> SharedDocument? {
+        fixed.first { $0.name == name } ?? SharedDocument.rulesOrSettings(name, rules, changed: rulesChanged)
+    }
+
+    // MARK: Reading
+
+    func begin(_ whenLoaded: @escaping @Sendable () -> Void) {
+        self.whenLoaded = whenLoaded
+        load()
+    }
+
+    /// Reads all documents. Without a node that takes writes nothing comes of it; it is tried again then.
+    private func load() {
+        guard case .failed(.denied) = database.ask(ClusterDatabase.question, as: .nobody),
+            let sequence = database.sequence(), let all = readAll()
+        else { return }
+        for (name, text) in all { take(name, text, sequence) }
+        position = sequence
+        let own =
+            rules.databasesWithOwn.map(SharedDocument.rulesName)
+            + rules.databasesWithOwnSettings.map(SharedDocument.settingsName)
+        for document in fixed + own.compactMap(document) where texts[document.name] == nil {
+            // The one that comes first counts.
+            if let text = document.read() { _ = set(document, text, expecting: []) }
+        }
+        guard catchUp() else { return }
+        confirm(position ?? sequence)
+        whenLoaded?()
+        whenLoaded = nil
+    }
+
+    /// One after the other, as each may be as long as an answer can be. Nil if they could not be read.
+    private func readAll() -> [(name: String, text: [UInt8])]? {
+        var documents: [(name: String, text: [UInt8])] = []
+        var last: [UInt8]?
+        while true {
+            let start = last.map { QueryBound(CanonicalJSON(string: $0), isInclusive: false) }
+            guard let query = try? Query(index: .key, start: start, limit: QueryLimit(.first, 1)),
+                case .value(let page) = database.ask(.get(Self.root, query: query))
+            else { return nil }
+            guard let child = page.children.first(where: { _ in true }) else { return documents }
+            last = child.key.utf8
+            if let text = page.part(child.value).string {
+                documents.append((String(decoding: child.key.utf8, as: UTF8.self), text))
+            }
+        }
+    }
+
+    private func confirm(_ sequence: UInt64) { if refused.isEmpty { cluster.confirm(sequence) } }
+
+    /// Takes over what the log of this node has. False if it cannot be read.
+    @discardableResult
+    func catchUp() -> Bool {
+        guard let position else { return false }
+        do throws(StorageError) {
+            var confirmed: UInt64?
+            let end = try database.forEachOperation(after: position) { (operation) throws(StorageError) in
+                for assignment in operation.assignments {
+                    guard let key = assignment.target.path.suffix(after: Self.root)?.firstKey,
+                        let text = assignment.value.string
+                    else { continue }
+                    take(String(decoding: key.utf8, as: UTF8.self), text, operation.sequence)
+                    confirmed = operation.sequence
+                }
+            }
+            self.position = end
+            if let confirmed { confirm(confirmed) }
+            // A copy of another node's files has later commits alone.
+            if end == nil { load() }
+            return self.position != nil
+        } catch {
+            log.error("cluster.documents-unread", [("error", error.message)])
+            return false
+        }
+    }
+
+    private func take(_ name: String, _ text: [UInt8], _ sequence: UInt64) {
+        sequences[name] = sequence
+        guard texts[name] != text else { return }
+        let before = texts.updateValue(text, forKey: name)
+        guard let document = document(name) else {
+            return log.warning("cluster.document-unknown", [("name", name)])
+        }
+        do throws(SharedDocument.Failure) {
+            var plain = try open(text, document)
+            let own = document.read()
+            if let own, let before, let base = try? open(before, document), own != base {
+                // It was changed here meanwhile; ``look()`` tells the others.
+                plain = document.merge(base, own, plain)
+            }
+            if own != plain { try document.adopt(plain) }
+            refused.remove(name)
+            log.info("cluster.document-taken", [("name", name)])
+        } catch {
+            refused.insert(name)
+            log.error("cluster.document-refused", [("name", name), ("error", error.description)])
+        }
+    }
+
+    private func open(_ text: [UInt8], _ document: SharedDocument) throws(SharedDocument.Failure) -> [UInt8] {
+        guard document.isSecret else { return text }
+        guard let sealed = Base64.standard.decode(text), let plain = cluster.open(sealed: sealed) else {
+            throw SharedDocument.Failure(description: "it was sealed with another --cluster-secret")
+        }
+        return plain
+    }
+
+    // MARK: Writing
+
+    /// Looks whether a document was changed at this node.
+    func look() {
+        guard position != nil else { return load() }
+        for document in fixed {
+            guard let own = document.read() else { continue }
+            guard let shared = texts[document.name] else {
+                _ = set(document, own, expecting: [])
+                continue
+            }
+            guard let base = try? open(shared, document), base != own else { continue }
+            _ = set(document, own, expecting: NodeHash.hash(CanonicalJSON(string: shared)))
+        }
+        catchUp()
+    }
+
+    private func set(_ document: SharedDocument, _ text: [UInt8], expecting hash: [UInt8]?) -> Reply {
+        var text = text
+        if document.isSecret {
+            guard let sealed = cluster.seal(text) else {
+                return .failed(.unavailable(.inputOutput("a document cannot be sealed")))
+            }
+            text = Base64.standard.encode(sealed)
+        }
+        let target = WriteTarget(path: ClusterDatabase.path("documents/\(document.name)"))
+        let value = IncomingValue(json: CanonicalJSON(string: text))
+        return database.ask(.set(target, value, expecting: hash))
+    }
+
+    /// Puts a text in force at all nodes that run, and waits until they have confirmed that.
+    func put(_ name: String, _ text: [UInt8]) -> SharedDocuments.Failure? {
+        let deadline = MonotonicTime.current + Self.patience
+        guard let document = document(name) else { return .init(description: "there is no document '\(name)'") }
+        while true {
+            switch set(document, text, expecting: nil) {
+            case .failed(.unavailable(let error)):
+                // It may be written or not; the same again does no harm.
+                if isOver(deadline) { return .init(description: error.message) }
+                continue
+            case .failed(let failure): return .init(description: failure.message)
+            default: break
+            }
+            break
+        }
+        // Nobody has, as far as is known.
+        var missing = [cluster.name]
+        repeat {
+            guard catchUp(), let sequence = sequences[name] else { continue }
+            missing = cluster.unconfirmed(sequence) ?? missing
+            if missing.isEmpty { return nil }
+        } while !isOver(deadline)
+        let names = missing.map { "'\($0)'" }.joined(separator: ", ")
+        return .init(description: "it is written, but nodes have not confirmed that it is in force: \(names)")
+    }
+
+    private func isOver(_ deadline: MonotonicTime) -> Bool {
+        _ = Semaphore().wait(atMost: Self.pause)
+        return isStopping.isSet || MonotonicTime.current >= deadline
+    }
+}

@@ -1,0 +1,130 @@
+import HearthIdentity
+import HearthJSONValues
+import HearthServer
+import HearthSystem
+import HearthTestSupport
+import Testing
+
+@Suite(
+    "What the nodes of a cluster share", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized,
+    .timeLimit(.minutes(5)))
+struct SharingTests {
+    private static let rules = #"{"rules":{".read":"auth != null",".write":"auth != null"}}"#
+
+    /// Three nodes as in production.
+    private final class Fixture {
+        let folder = TemporaryFolder()
+        let cluster: TestCluster
+
+        init() throws {
+            let rules = "\(folder.path)/rules.json"
+            TemporaryFolder.write(Array(SharingTests.rules.utf8), to: rules)
+            cluster = try TestCluster(forwardsWrites: true) { configuration in
+                configuration.isDevelopment = false
+                configuration.rulesFile = rules
+                var identity = IdentityConfiguration()
+                identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
+                configuration.identity = identity
+            }
+        }
+
+        func ask(
+            _ method: String, _ path: String, _ body: String = "", _ fields: [String] = [], at node: String
+        ) throws -> (status: Int, members: JSONObject) {
+            let answer = try cluster[node].connectREST().ask(method, path, fields, body: Array(body.utf8))
+            return (answer.status, (try? JSONValue(parsing: answer.body))?.object ?? JSONObject())
+        }
+
+        func account(_ operation: String, _ body: String, at node: String) throws -> JSONObject {
+            let answer = try ask(
+                "POST", "/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=app", body, at: node)
+            #expect(answer.status == 200, "\(answer)")
+            return answer.members
+        }
+
+        /// An access token of an administrator's key, or nil if a node does not believe it.
+        func accessToken(_ key: AdministratorKey, at node: String) throws -> String? {
+            let type = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
+            let answer = try ask(
+                "POST", "/token", "\(type)&assertion=\(try key.assertion())",
+                ["Content-Type: application/x-www-form-urlencoded"], at: node)
+            return answer.members["access_token"]?.text
+        }
+    }
+
+    @Test("accounts, sessions and keys are the same at all nodes; a session ends everywhere within a second")
+    func accounts() throws {
+        let fixture = try Fixture()
+        let body = #"{"email":"ada@example.com","password":"secret1","returnSecureToken":true}"#
+        let first = try fixture.account("signUp", body, at: "n1")
+        let second = try fixture.account("signInWithPassword", body, at: "n2")
+        #expect(first["localId"] == second["localId"])
+        let refreshed = try fixture.ask(
+            "POST", "/securetoken.googleapis.com/v1/token?key=app",
+            "grant_type=refresh_token&refresh_token=\(try #require(second["refreshToken"]?.text))",
+            ["Content-Type: application/x-www-form-urlencoded"], at: "n3")
+        #expect(refreshed.status == 200)
+        let documents = try TestCluster.names.map { name in
+            try fixture.ask("GET", "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com", at: name).members
+        }
+        #expect(!documents[0].isEmpty && documents[0] == documents[1] && documents[1] == documents[2])
+
+        let token = try #require(refreshed.members["id_token"]?.text)
+        let peer = try fixture.cluster["n1"].connect("/.ws?v=5&ns=default")
+        _ = try peer.receive()
+        try peer.send(1, "auth", #"{"cred":"\#(token)"}"#)
+        #expect(try peer.receiveMessage()?.contains(#""s":"ok""#) == true)
+        // A change of the password voids all tokens.
+        let start = MonotonicTime.current
+        _ = try fixture.account("update", #"{"idToken":"\#(token)","password":"secret2"}"#, at: "n3")
+        let told = try #require(try peer.receiveMessage())
+        #expect(told.contains(#""a":"ac""#), "\(told)")
+        #expect(MonotonicTime.current - start < .seconds(1))
+    }
+
+    @Test(
+        "rules are in force at all nodes when any of them has answered; so are an administrator's keys after a moment")
+    func rules() throws {
+        let fixture = try Fixture()
+        let cluster = fixture.cluster
+        _ = try cluster.recordedOwner()
+        let key = try AdministratorKey(folder: cluster.dataFolder(of: "n1"))
+        var token: String?
+        try cluster.wait("the key at another node") {
+            token = try fixture.accessToken(key, at: "n3")
+            return token != nil
+        }
+        let header = "authorization: Bearer \(try #require(token))"
+        for (number, name) in TestCluster.names.enumerated() {
+            #expect(try fixture.ask("GET", "/open\(number).json", at: "n1").status == 401)
+            let rules = #"{"rules":{"open\#(number)":{".read":true}}}"#
+            let answer = try fixture.ask("PUT", "/.settings/rules.json", rules, [header], at: name)
+            #expect(answer.status == 200, "\(answer)")
+            for other in TestCluster.names {
+                #expect(try fixture.ask("GET", "/open\(number).json", at: other).status == 200, "\(name) \(other)")
+            }
+        }
+        #expect(try fixture.ask("PUT", "/.settings/rules.json", #"{"rules":7}"#, [header], at: "n2").status == 400)
+        // With rules, a database is there at all nodes.
+        let open = #"{"rules":{".read":true,".write":true}}"#
+        #expect(try fixture.ask("GET", "/.json?ns=new", at: "n3").status == 404)
+        #expect(try fixture.ask("PUT", "/.settings/rules.json?ns=new", open, [header], at: "n2").status == 200)
+        for name in TestCluster.names {
+            #expect(try fixture.ask("PUT", "/\(name).json?ns=new", "1", at: name).status == 200)
+            let found = try fixture.ask("GET", "/.json?ns=new", at: name).members
+            #expect(found[name]?.integer == 1, "\(name): \(found)")
+        }
+        // Taken away at one node, no node believes it.
+        let accounts = try ServiceAccounts(folder: cluster.dataFolder(of: "n2"))
+        let id = try #require(accounts.keys.first).id
+        #expect(try accounts.removeKey(id))
+        try cluster.wait("the end of the key") {
+            try TestCluster.names.allSatisfy { try fixture.accessToken(key, at: $0) == nil }
+        }
+        // A node that comes back has what the others have.
+        try cluster.stop("n1")
+        try cluster.start("n1")
+        #expect(try fixture.ask("GET", "/open2.json", at: "n1").status == 200)
+        #expect(try fixture.ask("GET", "/.json?ns=new", at: "n1").members["n3"]?.integer == 1)
+    }
+}

@@ -1,0 +1,315 @@
+import HearthIdentity
+import HearthStorageErrors
+import HearthSystem
+import HearthTestSupport
+import Synchronization
+import Testing
+
+/// The log that nodes share: it takes a commit if it is made on top of the newest one. Answers come late, and some never.
+private final class SimulatedLog: Sendable {
+    struct State {
+        var commits: [SharedCommit] = []
+        /// The first that the log still has.
+        var first = 0
+        var rows: [SharedRow.Name: SharedRow] = [:]
+        var random: SeededRandom
+        var isFaulty = false
+    }
+
+    let state: Mutex<State>
+    /// Those of the nodes.
+    let accounts = Mutex<[Accounts]>([])
+    let revoked = Mutex<[Int: [Revocation]]>([:])
+
+    /// Everything is told to all.
+    func arrived() { for accounts in accounts.withLock({ $0 }) { accounts.arrived() } }
+
+    init(seed: UInt64) { state = Mutex(State(random: SeededRandom(seed: seed))) }
+
+    func trim() { state.withLock { $0.first = $0.commits.count } }
+}
+
+extension SharedRow {
+    fileprivate struct Name: Hashable {
+        let table: String
+        let key: [UInt8]
+    }
+}
+
+/// A node's end of the log.
+private final class SimulatedNode: AccountSharing {
+    let node: String
+    private let log: SimulatedLog
+    private let worker: Worker<@Sendable () -> Void>
+
+    init(_ node: String, _ log: SimulatedLog) throws {
+        self.node = node
+        self.log = log
+        worker = try Worker(name: "simulated") { { batch in for work in batch { work() } } }
+    }
+
+    func forEachCommit(
+        after sequence: UInt64, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
+    ) throws(StorageError) -> UInt64? {
+        let (commits, first) = log.state.withLock { ($0.commits, $0.first) }
+        guard Int(sequence) >= first else { return nil }
+        for (index, commit) in commits.enumerated().dropFirst(Int(sequence)) { try body(commit, UInt64(index + 1)) }
+        return UInt64(commits.count)
+    }
+
+    func propose(_ commit: SharedCommit?, isRepeated: Bool, then: @escaping @Sendable (ProposalOutcome) -> Void) {
+        let outcome = log.state.withLock { state -> ProposalOutcome in
+            let isLost = state.isFaulty && Bool.random(using: &state.random)
+            if isLost, Bool.random(using: &state.random) { return .unknown(.noQuorum) }
+            let newest = state.commits.last?.version ?? 0
+            guard let commit, commit.version == newest + 1 else {
+                return isLost ? .unknown(.noQuorum) : .refused(newest: newest)
+            }
+            state.commits.append(commit)
+            for row in commit.rows {
+                state.rows[.init(table: row.table, key: row.key)] = row.columns == nil ? nil : row
+            }
+            return isLost ? .unknown(.noQuorum) : .taken
+        }
+        worker.post { [log] in
+            then(outcome)
+            log.arrived()
+        }
+    }
+
+    func readAll(
+        _ piece: @escaping @Sendable ([SharedRow]) -> Void, then: @escaping @Sendable (SharedCommit.Place?) -> Void
+    ) {
+        let (rows, place) = log.state.withLock { state in
+            var place = SharedCommit.Place()
+            place.sequence = UInt64(state.commits.count)
+            place.version = state.commits.last?.version ?? 0
+            place.author = state.commits.last?.author ?? ""
+            return (Array(state.rows.values), place)
+        }
+        worker.post {
+            for row in rows { piece([row]) }
+            then(place)
+        }
+    }
+}
+
+/// Accounts that several nodes share.
+private final class SharedFixture {
+    let log: SimulatedLog
+    private(set) var nodes: [AccountsFixture] = []
+
+    init(count: Int = 3, seed: UInt64 = 1) throws {
+        log = SimulatedLog(seed: seed)
+        for index in 0..<count { try add(AccountsFixture { $0.areShared = true }, index) }
+        for node in nodes { try node.waitUntilComplete() }
+    }
+
+    func add(_ node: AccountsFixture, _ index: Int) throws {
+        let end = try SimulatedNode("n\(index)", log)
+        nodes.append(node)
+        log.accounts.withLock { $0.append(node.accounts) }
+        node.accounts.observe { [log] all in log.revoked.withLock { $0[index, default: []] += all } }
+        node.accounts.begin(end)
+    }
+
+    func removeLast() {
+        nodes.removeLast()
+        log.accounts.withLock { _ = $0.removeLast() }
+    }
+}
+
+extension AccountsFixture {
+    fileprivate func waitUntilComplete(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let isHere = Semaphore()
+        accounts.whenComplete { isHere.signal() }
+        try #require(isHere.wait(atMost: .seconds(60)), "the accounts are not here", sourceLocation: sourceLocation)
+    }
+}
+
+@Suite("Accounts that nodes share")
+struct SharedAccountsTests {
+    @Test("what is done at one node is there at the others, which may go on with it")
+    func sharing() throws {
+        let cluster = try SharedFixture()
+        let (first, second, third) = (cluster.nodes[0], cluster.nodes[1], cluster.nodes[2])
+        let signUp = try first.signUp("ada@example.com")
+        let id = signUp.user.id
+        #expect(try second.signIn("ada@example.com").user.id == id)
+        _ = try third.accounts.refresh(signUp.refreshToken)
+        expectRefusal(.emailExists) { try third.signUp("ada@example.com") }
+        var change = UserChange()
+        change.displayName = "Ada"
+        _ = try second.accounts.update(.user(id), change, in: second.realm)
+        #expect(try first.user(id).displayName == "Ada")
+        try third.accounts.delete(user: id, in: third.realm)
+        expectRefusal(.userNotFound) { try first.accounts.refresh(signUp.refreshToken) }
+    }
+
+    @Test("every node hears what users lose, wherever that was done")
+    func revocations() throws {
+        let cluster = try SharedFixture()
+        let user = try cluster.nodes[0].signUp("ada@example.com").user
+        var change = UserChange()
+        change.isDisabled = true
+        _ = try cluster.nodes[1].accounts.update(.user(user.id), change, in: cluster.nodes[1].realm)
+        try cluster.nodes[2].accounts.delete(user: user.id, in: cluster.nodes[2].realm)
+        let losses: [Revocation.Loss] = [.disabled, .account]
+        for index in cluster.nodes.indices {
+            // The answer to a question comes after what happened before.
+            _ = try cluster.nodes[index].accounts.lookUp([.id(user.id)], in: cluster.nodes[index].realm)
+            let deadline = MonotonicTime.current + .seconds(10)
+            var told: [Revocation.Loss] = []
+            while told.count < losses.count, MonotonicTime.current < deadline {
+                told = cluster.log.revoked.withLock { $0[index] ?? [] }.map(\.loss)
+            }
+            #expect(told == losses, "node \(index)")
+        }
+    }
+
+    @Test(
+        "the first node gives the cluster its accounts, in as many commits as need be; others with accounts are refused"
+    )
+    func founding() throws {
+        let folder = TemporaryFolder()
+        var id = ""
+        do {
+            let alone = try AccountsFixture(in: folder)
+            id = try alone.signUp("ada@example.com").user.id
+            for number in 0..<40 {
+                var new = NewUser()
+                new.displayName = String(repeating: "x", count: 500_000)
+                new.id = "user\(number)"
+                _ = try alone.accounts.create(new, in: alone.realm)
+            }
+        }
+        let cluster = try SharedFixture(count: 0)
+        try cluster.add(AccountsFixture(in: folder) { $0.areShared = true }, 0)
+        try cluster.nodes[0].waitUntilComplete()
+        #expect(cluster.log.state.withLock { $0.commits.count } > 1)
+        try cluster.add(AccountsFixture { $0.areShared = true }, 1)
+        try cluster.nodes[1].waitUntilComplete()
+        #expect(try cluster.nodes[1].signIn("ada@example.com").user.id == id)
+        #expect(try cluster.nodes[1].user("user39").displayName?.utf8.count == 500_000)
+
+        let other = TemporaryFolder()
+        do { _ = try AccountsFixture(in: other).signUp("bob@example.com") }
+        let stranger = try AccountsFixture(in: other) { $0.areShared = true }
+        let problem = Mutex<StorageError?>(nil)
+        let isTold = Semaphore()
+        stranger.accounts.observeStorage { error in
+            problem.withLock { $0 = error }
+            if case .damaged? = error { isTold.signal() }
+        }
+        try cluster.add(stranger, 2)
+        try #require(isTold.wait(atMost: .seconds(60)))
+        #expect(problem.withLock { $0?.message.contains("not those of the cluster") } == true)
+        #expect(throws: AccountFailure.self) { try stranger.signUp("eve@example.com") }
+    }
+
+    @Test(
+        "a node that was away for longer than the log reaches back reads all accounts, and forgets those that are gone")
+    func returning() throws {
+        let cluster = try SharedFixture(count: 1)
+        let folder = TemporaryFolder()
+        let gone = try cluster.nodes[0].signUp("gone@example.com").user.id
+        do {
+            let away = try AccountsFixture(in: folder) { $0.areShared = true }
+            try cluster.add(away, 1)
+            try away.waitUntilComplete()
+            #expect(try away.user(gone).email == "gone@example.com")
+            away.accounts.endSharing()
+            cluster.removeLast()
+        }
+        try cluster.nodes[0].accounts.delete(user: gone, in: cluster.nodes[0].realm)
+        let stayed = try cluster.nodes[0].signUp("stayed@example.com").user.id
+        cluster.log.trim()
+        try cluster.add(AccountsFixture(in: folder) { $0.areShared = true }, 1)
+        try cluster.nodes[1].waitUntilComplete()
+        #expect(try cluster.nodes[1].user(stayed).email == "stayed@example.com")
+        #expect(try cluster.nodes[1].accounts.lookUp([.id(gone)], in: cluster.nodes[1].realm).isEmpty)
+    }
+
+    @Test("accounts of a server that was a node, and is alone, are not taken for those of the cluster")
+    func leaving() throws {
+        let cluster = try SharedFixture(count: 1)
+        let folder = TemporaryFolder()
+        do {
+            let node = try AccountsFixture(in: folder) { $0.areShared = true }
+            try cluster.add(node, 1)
+            try node.waitUntilComplete()
+            _ = try node.signUp("ada@example.com")
+            node.accounts.endSharing()
+            cluster.removeLast()
+        }
+        do { _ = try AccountsFixture(in: folder).signUp("alone@example.com") }
+        let node = try AccountsFixture(in: folder) { $0.areShared = true }
+        let isTold = Semaphore()
+        node.accounts.observeStorage { if case .damaged? = $0 { isTold.signal() } }
+        try cluster.add(node, 1)
+        try #require(isTold.wait(atMost: .seconds(60)))
+        #expect(throws: AccountFailure.self) { try node.signUp("eve@example.com") }
+    }
+
+    @Test("accounts that were restored from a node's backup become those of a new cluster")
+    func restoring() throws {
+        let folder = TemporaryFolder()
+        do {
+            let old = try SharedFixture(count: 1)
+            let node = try AccountsFixture(in: folder) { $0.areShared = true }
+            try old.add(node, 1)
+            try node.waitUntilComplete()
+            _ = try node.signUp("ada@example.com")
+            node.accounts.endSharing()
+            old.removeLast()
+        }
+        let new = try SharedFixture(count: 0)
+        try new.add(AccountsFixture(in: folder) { $0.areShared = true }, 0)
+        try new.nodes[0].waitUntilComplete()
+        try new.add(AccountsFixture { $0.areShared = true }, 1)
+        try new.nodes[1].waitUntilComplete()
+        #expect(try new.nodes[1].signIn("ada@example.com").user.email == "ada@example.com")
+    }
+
+    @Test("no address is given twice and no account is lost while several nodes write and answers of the log are lost")
+    func faults() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
+        let cluster = try SharedFixture(seed: seed)
+        cluster.log.state.withLock { $0.isFaulty = true }
+        // Each node adds users of its own, and all try to be the one that has an address.
+        let acknowledged = Mutex<[[String]]>([[], [], []])
+        let winners = Mutex<[String]>([])
+        var threads: [NamedThread] = []
+        for (index, node) in cluster.nodes.enumerated() {
+            let (accounts, realm) = (node.accounts, node.realm)
+            threads.append(
+                try NamedThread(name: "writer") {
+                    for number in 0..<20 * TestScale.factor {
+                        var new = NewUser()
+                        new.password = "secret1"
+                        new.email = "n\(index)-\(number)@example.com"
+                        if let user = try? accounts.signUp(new, in: realm).user {
+                            acknowledged.withLock { $0[index].append(user.email ?? "") }
+                        }
+                        new.email = "common\(number)@example.com"
+                        if let user = try? accounts.signUp(new, in: realm).user {
+                            winners.withLock { $0.append(user.email ?? "") }
+                        }
+                    }
+                })
+        }
+        for thread in threads { thread.join() }
+        cluster.log.state.withLock { $0.isFaulty = false }
+        let twice = Dictionary(grouping: winners.withLock { $0 }, by: \.self).filter { $0.value.count > 1 }
+        #expect(twice.isEmpty, "several have the address")
+        for node in cluster.nodes {
+            for name in acknowledged.withLock({ $0 }).joined() {
+                #expect(try node.accounts.lookUp([.email(name)], in: node.realm).count == 1, "\(name) is lost")
+            }
+        }
+        let pages = try cluster.nodes.map { try $0.accounts.users(in: $0.realm, after: "", limit: 100_000) }
+        #expect(pages[0] == pages[1] && pages[1] == pages[2])
+        #expect(pages[0].count >= 60 * TestScale.factor)
+    }
+}
