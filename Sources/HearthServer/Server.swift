@@ -136,10 +136,11 @@ package final class Server: Sendable {
             identity?.accounts.observe { [weak contexts] in contexts?.revoke($0) }
             identity?.accounts.observeStorage { error in
                 readiness.accounts(error)
-                if let error {
-                    log.error("accounts.unavailable", [("error", error.message)])
-                } else {
-                    log.info("accounts.available")
+                switch error {
+                case nil: log.info("accounts.available")
+                // Each node of a cluster begins like this.
+                case .overloaded(let reason): log.info("accounts.awaited", [("reason", reason)])
+                case let error?: log.error("accounts.unavailable", [("error", error.message)])
                 }
             }
             contexts.set(

@@ -11,8 +11,10 @@ import Testing
 struct EtcdTests {
     private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    private func cluster(_ servers: EtcdServers, tls: TLSContext? = nil) -> EtcdCluster {
-        EtcdCluster(servers.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }, tls: tls)
+    private func cluster(
+        _ servers: EtcdServers, tls: TLSContext? = nil, timeouts: EtcdCluster.Timeouts = .init()
+    ) -> EtcdCluster {
+        EtcdCluster(servers.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }, tls: tls, timeouts: timeouts)
     }
 
     private func error(_ body: () throws(EtcdError) -> Void) -> EtcdError? {
@@ -28,7 +30,10 @@ struct EtcdTests {
 
     @Test("takes every kind of call") func calls() throws {
         let servers = try EtcdServers(count: 1)
-        let cluster = cluster(servers)
+        var timeouts = EtcdCluster.Timeouts()
+        // There is no other member to try, and large values take longer than a second on a busy machine.
+        timeouts.attempt = patience
+        let cluster = cluster(servers, timeouts: timeouts)
         let client = EtcdClient(cluster)
         // Reading and writing, with bytes of all kinds.
         let every = Array(UInt8.min...UInt8.max)
