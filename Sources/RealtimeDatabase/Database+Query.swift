@@ -122,7 +122,7 @@ extension Database {
     /// Makes the window what the tree says, for this query alone.
     func fill(_ live: LiveQuery) throws(StorageError) {
         if live.aggregates != nil {
-            return try recount(live) { () throws(StorageError) in try places(of: live, count: nil)[...] }
+            return try recount(live) { () throws(StorageError) in try self.places(of: live, count: nil)[...] }
         }
         guard live.window.keepsOrder else { return }
         let count = live.query.limit?.count

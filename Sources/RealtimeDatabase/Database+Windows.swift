@@ -333,7 +333,7 @@ extension Database {
     /// Makes the window what the tree says.
     private func fill(_ live: LiveQuery, in reads: SharedReads) throws(StorageError) {
         if live.aggregates != nil {
-            return try recount(live) { () throws(StorageError) in try places(of: live, count: nil, in: reads) }
+            return try recount(live) { () throws(StorageError) in try self.places(of: live, count: nil, in: reads) }
         }
         guard live.window.keepsOrder else { return }
         let places = try places(of: live, count: live.query.limit?.count, in: reads)
