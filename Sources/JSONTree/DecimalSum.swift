@@ -7,8 +7,8 @@ package struct DecimalSum: Equatable, Sendable {
     private static let partDigits = 8
     private static let base: Int128 = 100_000_000
 
-    /// The sum is that of the parts, each times ``base`` to the power of its key. None is zero. A number is added to one
-    /// part alone, as fewer than 10^27 of its units; carries are left for later.
+    /// The sum is that of the parts, each times ``base`` to the power of its key. None is zero. A number is added to
+    /// one part alone, as fewer than 10^27 of its units; carries are left for later.
     private var parts: [Int: Int128] = [:]
 
     package init() {}
