@@ -134,7 +134,7 @@ struct TriggerTests {
               {"name": "s", "on": "deleted", "url": "https://a.example/"},
               {"name": "t", "on": "written", "url": "https://a.example/"}]}}}}
             """)
-        let many = (0...Database.triggeredPlacesMax).map { ("k\($0)", "1" as CanonicalJSON) }
+        let many = (0...Database.triggeredPlacesMax).map { ("a/k\($0)", "1" as CanonicalJSON) }
         bench.process(try .update("a", many))
         var events = try Self.events(bench)
         #expect(events.map(\.trigger) == ["s", "t"] && events.allSatisfy { $0.path == "a" && !$0.isWhole })
@@ -143,7 +143,7 @@ struct TriggerTests {
         #expect(try Self.events(bench).isEmpty, "nothing has changed")
         // All events of a commit that has too large ones are left out.
         let text = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: Database.eventValueBytesMax - 2))
-        let large = (0...Database.eventBytesMax / Database.eventValueBytesMax).map { ("l\($0)", text) }
+        let large = (0...Database.eventBytesMax / Database.eventValueBytesMax).map { ("a/l\($0)", text) }
         bench.process(try .update("a", large))
         events = try Self.events(bench)
         #expect(events.map(\.failure) == ["one commit has changed too much"] && events[0].path == "a")
