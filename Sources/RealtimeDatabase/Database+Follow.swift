@@ -14,7 +14,8 @@ extension Database {
         for operation in try record.operations() where operation.sequence > sequence {
             precondition(operation.sequence == sequence + 1, "a record that does not follow those before it")
             indexes.willReplay(operation.content, in: rows)
-            if case .change(let change) = operation.content {
+            switch operation.content {
+            case .change(let change):
                 do throws(Failure) {
                     try perform(change, in: &turn)
                 } catch {
@@ -22,8 +23,9 @@ extension Database {
                     tree.tear(by: error)
                     throw error
                 }
-            } else {
-                onDisconnect.take(operation.content)
+            // Its sender begins with what the outbox has when this node takes the writes.
+            case .outbox(let change): outbox.take(change, as: operation.sequence)
+            case .owe, .cancelOwed: onDisconnect.take(operation.content)
             }
             log.advance(to: operation.sequence)
         }

@@ -1,3 +1,4 @@
+import HearthBytes
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSecurityRules
@@ -14,8 +15,11 @@ struct DatabaseTriggers {
         var queue: TriggerQueue
         /// The last event that is in memory, or was.
         var last: [UInt8]
+        /// Until the tree file has the operation of this number, it may still have events that were delivered before
+        /// the feed began.
+        let floor: UInt64
         /// Until the tree file has the operation of this number, it may lack events after `last`; nil if all events
-        /// are in memory.
+        /// are in memory. Not before ``floor``.
         var goal: UInt64?
         var figures: TriggerFigures
 
@@ -24,6 +28,7 @@ struct DatabaseTriggers {
             queue = TriggerQueue(
                 concurrency: definition.concurrency, retryTime: definition.retryTime, pauses: pauses)
             last = OutboxKey.prefix(of: definition.name, isAside: false)
+            floor = goal
             self.goal = goal
             figures = TriggerFigures(database: database, trigger: definition.name)
         }
@@ -40,6 +45,8 @@ struct DatabaseTriggers {
     var feeds: [String: Feed] = [:]
     /// Events that were set aside.
     var asideCount = 0
+    /// Those of them that the database was asked to drop or to send again, and that the tree file may still have.
+    private var told: Set<OutboxKey> = []
 
     init(name: String, reader: TreeReader) {
         self.name = name
@@ -71,7 +78,9 @@ struct DatabaseTriggers {
                 continue
             }
             guard var feed = feeds.removeValue(forKey: row.key.trigger) else { continue }
-            if feed.goal != nil || feed.isFull {
+            if !feed.last.precedesBytewise(row.key.bytes) {
+                // It was read from the tree file.
+            } else if feed.goal != nil || feed.isFull {
                 feed.goal = max(feed.goal ?? 0, row.key.sequence)
             } else {
                 Self.add(row, to: &feed)
@@ -80,22 +89,22 @@ struct DatabaseTriggers {
         }
     }
 
-    /// Reads events from the tree file, as far as there is room. Answers whether the file has yet to get some.
+    /// Reads events from the tree file, as far as there is room. Answers whether the file has yet to get some. What it
+    /// has is taken at once, however far the goal moves on meanwhile.
     mutating func load() throws(StorageError) -> Bool {
         var isWaiting = false
         for name in feeds.keys {
             guard var feed = feeds[name], let goal = feed.goal else { continue }
+            if try reader.sequence() < feed.floor {
+                isWaiting = true
+                continue
+            }
             while !feed.isFull {
                 let prefix = OutboxKey.prefix(of: name, isAside: false)
                 let page = try reader.outbox(after: feed.last, below: prefix + [0xFF])
-                // It may still have events that were delivered.
-                if page.sequence < goal {
-                    isWaiting = true
-                    break
-                }
                 for row in page.rows { Self.add(row, to: &feed) }
                 if page.isLast {
-                    feed.goal = nil
+                    if page.sequence >= goal { feed.goal = nil } else { isWaiting = true }
                     break
                 }
             }
@@ -104,9 +113,69 @@ struct DatabaseTriggers {
         return isWaiting
     }
 
+    // MARK: Events that were set aside
+
+    /// Events that are kept after they have failed for too long. With ``asideSlack`` more, the oldest are dropped.
+    static let asideMax = 10_000
+    static let asideSlack = 500
+
+    /// Visits events that were set aside, of a trigger or of all, until `body` answers false. Those that the database
+    /// was told to drop or to send again are gone.
+    mutating func forEachAside(of trigger: String?, _ body: (OutboxRow) -> Bool) throws(StorageError) {
+        let prefix = trigger.map { OutboxKey.prefix(of: $0, isAside: true) } ?? [1]
+        var seen: Set<OutboxKey> = []
+        var isWhole = true
+        try reader.forEachEvent(withPrefix: prefix) { row in
+            if told.contains(row.key) {
+                seen.insert(row.key)
+            } else {
+                isWhole = body(row)
+            }
+            return isWhole
+        }
+        if isWhole { told = told.filter { !$0.bytes.starts(with: prefix) || seen.contains($0) } }
+    }
+
+    /// How many events of a trigger were set aside, of those that the tree file has.
+    func countAside(of trigger: String) throws(StorageError) -> Int {
+        let prefix = OutboxKey.prefix(of: trigger, isAside: true)
+        return try reader.eventKeys(from: prefix, below: prefix + [0xFF]).count { !told.contains($0) }
+    }
+
+    /// The database is being told to drop these events, or to send them again.
+    mutating func leaveAside(_ keys: [OutboxKey]) {
+        told.formUnion(keys)
+        asideCount = max(0, asideCount - keys.count)
+    }
+
+    /// The oldest events that were set aside, if there are too many: they are to be dropped.
+    mutating func takeOldest() throws(StorageError) -> [OutboxKey] {
+        guard asideCount > Self.asideMax + Self.asideSlack else { return [] }
+        let keys = try reader.eventKeys(from: [1], below: [2])
+        told.formIntersection(keys)
+        let kept = keys.filter { !told.contains($0) }.sorted { ($0.sequence, $0) < ($1.sequence, $1) }
+        let oldest = Array(kept.prefix(asideCount - Self.asideMax))
+        leaveAside(oldest)
+        return oldest
+    }
+
     private static func add(_ row: OutboxRow, to feed: inout Feed) {
         feed.last = row.key.bytes
         guard let event = try? TriggerEvent(stored: row.event) else { return }
         feed.queue.add(.init(key: row.key, place: event.path, event: row.event, since: event.since))
+    }
+}
+
+extension TreeReader {
+    /// Visits the events whose keys begin with a prefix, in their order, until `body` answers false.
+    func forEachEvent(withPrefix prefix: [UInt8], _ body: (OutboxRow) -> Bool) throws(StorageError) {
+        var last = prefix
+        let end = prefix.count == 1 ? [prefix[0] + 1] : prefix + [0xFF]
+        while true {
+            let page = try outbox(after: last, below: end)
+            for row in page.rows where !body(row) { return }
+            guard !page.isLast, let next = page.rows.last else { return }
+            last = next.key.bytes
+        }
     }
 }

@@ -94,7 +94,7 @@ package struct TriggerQueue {
         if isNew { ready.append(entry.place) }
     }
 
-    /// The next event to be sent; nil if none may be sent now. ``finished(_:_:now:jitter:)`` follows.
+    /// The next event to be sent; nil if none may be sent now. ``finished(_:at:_:now:jitter:)`` follows.
     package mutating func next(now: Int64) -> Entry? {
         while let first = delayed.last, first.due <= now {
             delayed.removeLast()
@@ -130,11 +130,16 @@ package struct TriggerQueue {
         return delayed.last?.due
     }
 
-    /// Notes what became of the event of a place that was under way.
+    /// Notes what became of the event of a place that was under way. An attempt that another queue has begun may be
+    /// for an event that has gone since.
     ///
     /// - parameter jitter: from -1 to 1, so that events which failed together are not tried together.
-    package mutating func finished(_ place: Path, _ outcome: Outcome, now: Int64, jitter: Double) -> Decision {
-        guard var lane = lanes[place], lane.isUnderWay, let entry = lane.entries.first else { return .retry }
+    package mutating func finished(
+        _ key: OutboxKey, at place: Path, _ outcome: Outcome, now: Int64, jitter: Double
+    ) -> Decision {
+        guard var lane = lanes[place], lane.isUnderWay, let entry = lane.entries.first, entry.key == key else {
+            return .retry
+        }
         underWay -= 1
         lane.isUnderWay = false
         let decision: Decision

@@ -18,6 +18,8 @@ extension TriggerSender {
 
     /// Events in one answer, or that one request sends again or drops.
     private static let pageMax = 1000
+    /// The same in bytes, about: events that are sent again become part of one record of the log.
+    private static let pageBytesMax = 16 << 20
 
     /// - parameter trigger: nil for all triggers, where they are listed.
     /// - parameter id: of one event.
@@ -31,7 +33,7 @@ extension TriggerSender {
                 Result { () throws(Refusal) in
                     do throws(StorageError) {
                         switch wish {
-                        case .list: return try Self.list(triggers, trigger, limit: min(max(limit, 0), Self.pageMax))
+                        case .list: return try Self.list(&triggers, trigger, limit: min(max(limit, 0), Self.pageMax))
                         case .replay, .drop:
                             let (news, answer) = try Self.changes(&triggers, wish, trigger, id)
                             sender.tell(database, news)
@@ -50,29 +52,27 @@ extension TriggerSender {
     }
 
     private static func list(
-        _ triggers: DatabaseTriggers, _ name: String?, limit: Int
+        _ triggers: inout DatabaseTriggers, _ name: String?, limit: Int
     ) throws(StorageError) -> JSONObject {
         var list: [JSONValue] = []
         for (trigger, feed) in triggers.feeds.sorted(by: { $0.key < $1.key }) where name == nil || name == trigger {
-            func count(isAside: Bool) throws(StorageError) -> Int {
-                let prefix = OutboxKey.prefix(of: trigger, isAside: isAside)
-                return try triggers.reader.eventCount(from: prefix, below: prefix + [0xFF])
-            }
-            let waiting = max(feed.queue.count, feed.goal == nil ? 0 : try count(isAside: false))
+            let prefix = OutboxKey.prefix(of: trigger, isAside: false)
+            let stored =
+                feed.goal == nil ? 0 : try triggers.reader.eventCount(from: prefix, below: prefix + [0xFF])
+            let waiting = max(feed.queue.count, stored)
             list.append(
                 .object(
                     JSONObject([
                         "name": .text(trigger), "on": .text(feed.definition.kind.rawValue),
                         "path": .text("/\(feed.definition.pattern.text)"), "target": .text(feed.definition.targetText),
                         "waiting": .integer(Int64(waiting)), "underWay": .integer(Int64(feed.queue.underWay)),
-                        "aside": .integer(Int64(try count(isAside: true))),
+                        "aside": .integer(Int64(try triggers.countAside(of: trigger))),
                         "delivered": .integer(feed.figures.delivered), "failures": .integer(feed.figures.failures),
                         "isDown": .bool(feed.queue.isOut), "lastFailure": feed.figures.lastFailure.map { .text($0) },
                     ])))
         }
         var events: [JSONValue] = []
-        let prefix = name.map { OutboxKey.prefix(of: $0, isAside: true) } ?? [1]
-        try forEachEvent(of: triggers, from: prefix) { row in
+        try triggers.forEachAside(of: name) { row in
             guard events.count < limit else { return false }
             if let event = try? TriggerEvent(stored: row.event) { events.append(.object(event.summary)) }
             return true
@@ -80,40 +80,27 @@ extension TriggerSender {
         return JSONObject(["triggers": .array(list), "events": .array(events)])
     }
 
-    /// Visits events, those of a trigger or of all, until `body` answers false.
-    private static func forEachEvent(
-        of triggers: DatabaseTriggers, from prefix: [UInt8], _ body: (OutboxRow) -> Bool
-    ) throws(StorageError) {
-        var last = prefix
-        let end = prefix.count == 1 ? [prefix[0] + 1] : prefix + [0xFF]
-        while true {
-            let page = try triggers.reader.outbox(after: last, below: end)
-            for row in page.rows where !body(row) { return }
-            guard !page.isLast, let next = page.rows.last else { return }
-            last = next.key.bytes
-        }
-    }
-
     private static func changes(
         _ triggers: inout DatabaseTriggers, _ wish: Wish, _ name: String?, _ id: String?
     ) throws(StorageError) -> (OutboxReport, JSONObject) {
         var news = OutboxReport()
-        var isMore = false
+        var (isMore, bytes) = (false, 0)
         let now = WallClock.milliseconds
-        try forEachEvent(of: triggers, from: name.map { OutboxKey.prefix(of: $0, isAside: true) } ?? [1]) { row in
+        try triggers.forEachAside(of: name) { row in
             guard var event = try? TriggerEvent(stored: row.event), id == nil || event.id == id else { return true }
-            isMore = news.count == pageMax
+            isMore = news.count == pageMax || bytes >= pageBytesMax
             if isMore { return false }
             if wish == .drop {
                 news.done.append(row.key)
             } else if event.isWhole {
                 event.failure = nil
                 event.since = now
+                bytes += row.event.count
                 news.again.append((row.key, event))
             }
             return true
         }
-        triggers.asideCount -= news.count
+        triggers.leaveAside(news.done + news.again.map(\.key))
         if wish == .drop, news.isEmpty, let id { news.done += try dropWaiting(&triggers, name, id) }
         return (news, JSONObject(["count": .integer(Int64(news.count)), "more": .bool(isMore)]))
     }
@@ -123,7 +110,8 @@ extension TriggerSender {
         _ triggers: inout DatabaseTriggers, _ name: String?, _ id: String
     ) throws(StorageError) -> [OutboxKey] {
         var found: (key: OutboxKey, event: TriggerEvent)?
-        try forEachEvent(of: triggers, from: name.map { OutboxKey.prefix(of: $0, isAside: false) } ?? [0]) { row in
+        let prefix = name.map { OutboxKey.prefix(of: $0, isAside: false) } ?? [0]
+        try triggers.reader.forEachEvent(withPrefix: prefix) { row in
             if let event = try? TriggerEvent(stored: row.event), event.id == id { found = (row.key, event) }
             return found == nil
         }

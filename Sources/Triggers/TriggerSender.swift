@@ -26,13 +26,12 @@ package final class TriggerSender: @unchecked Sendable {
     private var timer: Timer?
     /// Attempts that are under way.
     private var underWay = 0
+    private var turns = TriggerTurns()
     /// Warnings that were given, so that each is given once while its cause lasts.
     private var warned: Set<String> = []
 
     /// Attempts of all databases together: each has a descriptor.
     private static let underWayMax = 512
-    /// Events of a database that are kept after they have failed for too long; with more, the oldest are dropped.
-    private static let asideMax = 10_000
     /// How long to wait for the tree file.
     private static let patience: Int64 = 200
 
@@ -73,7 +72,10 @@ package final class TriggerSender: @unchecked Sendable {
 
     /// Sends no more events of a database. What is under way is sent again by whoever owns the database next.
     package func end(_ database: UInt32) {
-        execute(starting: false) { $0.databases[database] = nil }
+        execute(starting: false) { sender in
+            sender.databases[database] = nil
+            sender.publish()
+        }
     }
 
     /// Sends events that have become durable.
@@ -139,20 +141,33 @@ package final class TriggerSender: @unchecked Sendable {
                 warn("triggers.unreadable", database, error.message)
                 next = min(next ?? .max, now + 5000)
             }
-            for trigger in databases[database]?.feeds.keys.sorted() ?? [] {
-                while underWay < Self.underWayMax,
-                    let entry = databases[database]?.feeds[trigger]?.queue.next(now: now)
-                {
-                    attempt(entry, of: trigger, in: database)
-                }
-                if let time = databases[database]?.feeds[trigger]?.queue.nextTime { next = min(next ?? .max, time) }
-            }
+        }
+        beginAttempts(now: now)
+        for feed in databases.values.flatMap(\.feeds.values) {
+            if let time = feed.queue.nextTime { next = min(next ?? .max, time) }
         }
         publish()
         timer?.cancel()
         timer = nil
         guard let next, let loop = loop.withLock({ $0 }) else { return }
         timer = loop.schedule(after: .milliseconds(max(10, next - now))) { self.goOn() }
+    }
+
+    private func beginAttempts(now: Int64) {
+        let places = databases.flatMap { database, triggers in
+            triggers.feeds.keys.map { TriggerTurns.Place(database: database, trigger: $0) }
+        }
+        var turns = turns
+        turns.deal(places) {
+            underWay < Self.underWayMax
+        } to: { place in
+            guard let entry = databases[place.database]?.feeds[place.trigger]?.queue.next(now: now) else {
+                return false
+            }
+            attempt(entry, of: place.trigger, in: place.database)
+            return true
+        }
+        self.turns = turns
     }
 
     private func publish() {
@@ -196,7 +211,7 @@ package final class TriggerSender: @unchecked Sendable {
         _ finish: @escaping (TriggerQueue.Outcome) -> Void
     ) {
         guard let address = FetchAddress(url, allowsPlain: true), let loop = loop.withLock({ $0 }) else {
-            return later { finish(.failed("'\(url)' is no address")) }
+            return later { finish(.failed("the url is no address")) }
         }
         do throws(TLSError) {
             let tls = try makeTLS()
@@ -263,7 +278,8 @@ package final class TriggerSender: @unchecked Sendable {
                 feed.figures.failures += 1
                 feed.figures.lastFailure = reason
             }
-            return feed.queue.finished(entry.place, outcome, now: now, jitter: .random(in: -1...1))
+            return feed.queue.finished(
+                entry.key, at: entry.place, outcome, now: now, jitter: .random(in: -1...1))
         }
         var news = OutboxReport()
         switch decision {
@@ -300,13 +316,11 @@ package final class TriggerSender: @unchecked Sendable {
 
     /// Drops the oldest events that were set aside, if there are too many.
     private func dropOldest(of database: UInt32) {
-        guard let triggers = databases[database], triggers.asideCount > Self.asideMax else { return }
-        let excess = triggers.asideCount - Self.asideMax
-        guard let page = try? triggers.reader.outbox(after: [1], below: [2]), !page.rows.isEmpty else { return }
         var news = OutboxReport()
-        news.done = page.rows.prefix(excess).map(\.key)
-        log.warning("trigger.dropped", [("database", triggers.name), ("events", "\(news.done.count)")])
-        _ = with(database) { $0.asideCount -= news.done.count }
+        news.done = with(database) { (try? $0.takeOldest()) ?? [] } ?? []
+        if news.isEmpty { return }
+        let name = databases[database]?.name ?? ""
+        log.warning("trigger.dropped", [("database", name), ("events", "\(news.done.count)")])
         tell(database, news)
     }
 }

@@ -4,6 +4,7 @@ import HearthHTTPCodec
 import HearthServer
 import HearthSystem
 import HearthTestSupport
+import Synchronization
 import Testing
 
 @Suite(
@@ -51,6 +52,27 @@ struct ClusterTests {
         // One that comes back reads what it has missed.
         try cluster.start(first)
         try cluster.wait("the first node") { try cluster.get("/n", at: first) == "60" }
+    }
+
+    @Test("events of triggers that the owner could not send are sent by the next one")
+    func triggers() throws {
+        let isBroken = Mutex(true)
+        let receiver = try EventReceiver { _ in isBroken.withLock { $0 } ? 500 : 200 }
+        let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
+        let cluster = try TestCluster(settings: #"{"settings":{"rooms":{"$room":{".trigger":\#(trigger)}}}}"#)
+        let first = try cluster.owner()
+        do {
+            let writer = try cluster[first].connectREST()
+            for number in 1...3 { #expect(try writer.ask("PUT", "/rooms/r\(number).json", [], "1").status == 200) }
+        }
+        for name in TestCluster.names {
+            try cluster.wait("the followers") { try cluster.get("/rooms/r3", at: name) == "1" }
+        }
+        try cluster.wait("attempts") { receiver.posts.count >= 3 }
+        try cluster.stop(first)
+        isBroken.withLock { $0 = false }
+        let attempts = receiver.posts.count
+        try cluster.wait("the events") { Set(receiver.posts.dropFirst(attempts).map(\.id)).count == 3 }
     }
 
     @Test("a node that does not take the writes refuses them, and says which node does")

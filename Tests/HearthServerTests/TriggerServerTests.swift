@@ -1,4 +1,5 @@
 import HearthBytes
+import HearthDatabaseScheduler
 import HearthEventLoop
 import Glibc
 import HearthServer
@@ -196,6 +197,13 @@ import Testing
         #expect(figures["aside"]?.integer == 3 && figures["failures"]?.integer == 3)
         let metrics = try rest.ask("GET", "/metrics", RESTClient.owner).text
         #expect(metrics.contains(#"hearth_trigger_events_set_aside_total{database="example",trigger="t"} 3"#))
+        for wish in ["list", "replay", "drop"] {
+            for name in ["", "a/b", String(repeating: "n", count: 300)] {
+                number += 1
+                try peer.send(number, "admin", #"{"c":"triggers","do":"\#(wish)","name":"\#(name)"}"#)
+                #expect(try peer.receiveMessage()?.contains(#""s":"invalid_argument""#) == true)
+            }
+        }
         let id = try #require(aside.first { $0["path"]?.text == "/rooms/b" }?["id"]?.text)
         #expect(try ask(#"{"c":"triggers","do":"drop","name":"t","id":"\#(id)"}"#)["count"]?.integer == 1)
         try await eventually("two that are left") { try list().aside.count == 2 }
@@ -205,6 +213,35 @@ import Testing
         try await eventually("both events") { receiver.posts.count == before + 2 }
         try await eventually("nothing that is left") { try list().aside.isEmpty }
         #expect(Set(receiver.posts.suffix(2).map(\.id)).isDisjoint(with: [id]))
+    }
+
+    @Test("events of a trigger that was removed are sent once it is back, also if their database was closed meanwhile")
+    func comeback() async throws {
+        let isBroken = Mutex(true)
+        let receiver = try EventReceiver { _ in isBroken.withLock { $0 } ? 500 : 200 }
+        let server = try RealtimeTestServer {
+            Self.configure(&$0)
+            $0.databaseLimits.idleMillisecondsMax = 0
+            $0.databaseLimits.applyIntervalTicks = 1
+        }
+        let client = try server.connectREST()
+        let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
+        func set(_ settings: String) throws {
+            #expect(try client.ask("PUT", Self.target + "?ns=example", RESTClient.owner, settings).status == 200)
+        }
+        try set(Self.settings(trigger))
+        #expect(try client.ask("PUT", "/rooms/a.json?ns=example", [], "1").status == 200)
+        try await eventually("an attempt") { !receiver.posts.isEmpty }
+        try set(#"{"settings":{}}"#)
+        try await eventually("the end of the database") {
+            let metrics = try client.ask("GET", "/metrics", RESTClient.owner).text
+            return !metrics.contains(#"database="example""#)
+        }
+        isBroken.withLock { $0 = false }
+        let attempts = receiver.posts.count
+        try set(Self.settings(trigger))
+        try await eventually("the event") { receiver.posts.count > attempts }
+        #expect(Set(receiver.posts.map(\.id)).count == 1)
     }
 
     @Test("start programs of the folder that is named, which find the event at their input")

@@ -1,5 +1,6 @@
 import HearthDatabaseScheduler
 import HearthJSONTree
+import HearthSecurityRules
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
@@ -63,6 +64,29 @@ struct DatabaseFollowTests {
         #expect(follower.takeReady().isEmpty)
         follower.log.append(owner.log[0])
         #expect(follower.commit() == ["push a 1 to 1", "push a 2 to 1"])
+    }
+
+    @Test("keeps the events of triggers that the owner has not delivered, for when it takes the writes")
+    func outbox() throws {
+        let settings = #"{"settings":{"a":{"$k":{".trigger":{"name":"t","on":"written","command":"c"}}}}}"#
+        let rules = RulesProgram.open.with(try DatabaseSettings(parsing: Array(settings.utf8)))
+        var (owner, follower) = (DatabaseBench(), Self.follower())
+        for bench in [owner, follower] { bench.database.setRules(rules, now: 0) }
+        owner.process(.set("a", #"{"x":1,"y":2,"z":3}"#))
+        _ = owner.commit()
+        let rows = owner.database.takeFreshEvents()
+        #expect(rows.count == 3)
+        var report = OutboxReport()
+        report.done = [rows[0].key]
+        report.aside = [(rows[1].key, try TriggerEvent(stored: rows[1].event))]
+        owner.log.append(try #require(owner.database.note(report, now: 2000)))
+        _ = owner.commit()
+        try owner.applyAll()
+        _ = try Self.follow(owner, from: 0, &follower)
+        try follower.applyAll()
+        #expect(follower.store.outbox.count == 2 && follower.store.outbox == owner.store.outbox)
+        #expect(follower.database.outboxSequence == owner.database.outboxSequence)
+        #expect(follower.database.takeFreshEvents().isEmpty, "another node sends them")
     }
 
     @Test("refuses writes, and leaves alone what is owed to connections of the owner that have the same numbers")

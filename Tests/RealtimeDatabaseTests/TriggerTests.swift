@@ -126,6 +126,65 @@ struct TriggerTests {
         #expect(fresh.filter { !$0.key.isAside }.isEmpty)
     }
 
+    @Test("are bounded in what one commit makes, also of places that it writes itself")
+    func commitBounds() throws {
+        var bench = try Self.bench(
+            """
+            {"settings": {"a": {"$k": {".trigger": [
+              {"name": "s", "on": "deleted", "url": "https://a.example/"},
+              {"name": "t", "on": "written", "url": "https://a.example/"}]}}}}
+            """)
+        let many = (0...Database.triggeredPlacesMax).map { ("a/k\($0)", "1" as CanonicalJSON) }
+        bench.process(try .update("a", many))
+        var events = try Self.events(bench)
+        #expect(events.map(\.trigger) == ["s", "t"] && events.allSatisfy { $0.path == "a" && !$0.isWhole })
+        #expect(events.allSatisfy { $0.failure?.contains("places may have changed") == true })
+        bench.process(try .update("a", Array(many.dropLast())))
+        #expect(try Self.events(bench).isEmpty, "nothing has changed")
+        // All events of a commit that has too large ones are left out.
+        let text = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: Database.eventValueBytesMax - 2))
+        let large = (0...Database.eventBytesMax / Database.eventValueBytesMax).map { ("a/l\($0)", text) }
+        bench.process(try .update("a", large))
+        events = try Self.events(bench)
+        #expect(events.map(\.failure) == ["one commit has changed too much"] && events[0].path == "a")
+        bench.process(.set("a/l0", "1"))
+        #expect(try Self.events(bench).map(\.failure) == [nil])
+    }
+
+    @Test("of a large value are made only if it appears or goes, for triggers that want to know of that")
+    func largeValues() throws {
+        var bench = try Self.bench(
+            """
+            {"settings": {"a": {"$k": {".trigger": [
+              {"name": "new", "on": "created", "url": "https://a.example/"},
+              {"name": "gone", "on": "deleted", "url": "https://a.example/"}]}}}}
+            """)
+        bench.process(.set("a/x/n", "1"))
+        #expect(try Self.events(bench).map(\.trigger) == ["new"])
+        let half = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: Database.eventValueBytesMax / 2))
+        for key in ["l", "m", "n"] {
+            bench.process(.set(Path(stringLiteral: "a/x/\(key)"), half))
+            #expect(try Self.events(bench).isEmpty)
+        }
+        bench.process(.set("a/x", "null"))
+        let events = try Self.events(bench)
+        #expect(events.map(\.trigger) == ["gone"] && events[0].failure?.contains("a value of more than") == true)
+    }
+
+    @Test("that are lost leave nothing to wait for")
+    func loss() throws {
+        var bench = try Self.bench(Self.text)
+        bench.process(.set("rooms/a", "1"))
+        _ = bench.commit()
+        let sequence = bench.database.outboxSequence
+        #expect(sequence == bench.database.sequence)
+        bench.process(.set("rooms/b", "1"))
+        #expect(bench.database.outboxSequence > sequence)
+        try bench.database.refuse(
+            because: .full, storeSequence: 0, replaying: try bench.log[0].operations())
+        #expect(bench.database.outboxSequence == sequence)
+    }
+
     @Test("leave the outbox when they are delivered, and come back when they are to be sent again")
     func reports() throws {
         var bench = try Self.bench(Self.text)

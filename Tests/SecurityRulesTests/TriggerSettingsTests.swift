@@ -45,6 +45,30 @@ struct TriggerSettingsTests {
     }
 
     @Test(
+        "refuse addresses that nothing can be posted to",
+        arguments: [
+            "https://", "https:///a", "https://?a", "https://user:token@host/", "https://user@host", "https://:443/",
+            "https://:0", "https://host:", "https://host:0/", "https://host:65536/", "https://host:+80/",
+            "https://host:x", "https://[::1", "https://[::1]x", "ftp://host/",
+        ])
+    func addresses(url: String) {
+        let error = #expect(throws: RulesError.self) {
+            try Self.read("{\"name\":\"t\",\"on\":\"created\",\"url\":\"\(url)\"}")
+        }
+        #expect(error?.description.contains("'url' of '.trigger' is an address") == true)
+    }
+
+    @Test(
+        "take addresses with a host",
+        arguments: [
+            "https://host", "http://host:8080", "https://host:443/a@b:c?d", "https://[::1]/", "http://[::1]:80?a",
+        ])
+    func hosts(url: String) throws {
+        let read = try Self.read("{\"name\":\"t\",\"on\":\"created\",\"url\":\"\(url)\"}")
+        #expect(read.map(\.target) == [.url(url)])
+    }
+
+    @Test(
         "tell the first mistake",
         arguments: [
             ("1", "'.trigger' is an object such as"), ("{}", "'.trigger' is an object such as"),

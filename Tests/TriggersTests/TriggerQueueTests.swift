@@ -9,8 +9,11 @@ struct TriggerQueueTests {
     private static let day: Int64 = 86_400_000
 
     private static func entry(_ place: Path, _ number: Int, since: Int64 = 0) -> TriggerQueue.Entry {
-        let key = OutboxKey(trigger: "t", isAside: false, sequence: UInt64(number), index: 0)
-        return TriggerQueue.Entry(key: key, place: place, event: [0, 1], since: since)
+        TriggerQueue.Entry(key: key(number), place: place, event: [0, 1], since: since)
+    }
+
+    private static func key(_ number: Int) -> OutboxKey {
+        OutboxKey(trigger: "t", isAside: false, sequence: UInt64(number), index: 0)
     }
 
     @Test("sends the events of a place one after the other, those of several places side by side")
@@ -20,10 +23,10 @@ struct TriggerQueueTests {
         let (first, second) = (queue.next(now: 0), queue.next(now: 0))
         #expect(first?.place == "a" && second?.place == "b")
         #expect(queue.next(now: 0) == nil && queue.underWay == 2)
-        #expect(queue.finished("a", .delivered, now: 1, jitter: 0) == .done)
+        #expect(queue.finished(Self.key(0), at: "a", .delivered, now: 1, jitter: 0) == .done)
         #expect(queue.next(now: 1)?.place == "c")
         #expect(queue.next(now: 1) == nil)
-        #expect(queue.finished("b", .delivered, now: 1, jitter: 0) == .done)
+        #expect(queue.finished(Self.key(0), at: "b", .delivered, now: 1, jitter: 0) == .done)
         #expect(queue.next(now: 1)?.key == Self.entry("a", 1).key)
         #expect(queue.count == 4 && queue.byteCount == 8)
     }
@@ -39,7 +42,7 @@ struct TriggerQueueTests {
             queue.add(Self.entry("good", 1, since: now))
             while let entry = queue.next(now: now) {
                 if entry.place == "good" {
-                    #expect(queue.finished("good", .delivered, now: now, jitter: 0) == .done)
+                    #expect(queue.finished(entry.key, at: "good", .delivered, now: now, jitter: 0) == .done)
                 } else if entry.key == Self.entry("bad", 2).key {
                     // The first was set aside.
                     #expect(now >= Self.day && attempts > 24)
@@ -48,7 +51,7 @@ struct TriggerQueueTests {
                     attempts += 1
                     #expect(now > last)
                     last = now
-                    _ = queue.finished("bad", .failed("no"), now: now, jitter: 0)
+                    _ = queue.finished(entry.key, at: "bad", .failed("no"), now: now, jitter: 0)
                 }
             }
             now = queue.nextTime ?? now
@@ -62,9 +65,9 @@ struct TriggerQueueTests {
         queue.add(Self.entry("a", 1))
         queue.add(Self.entry("a", 2))
         _ = queue.next(now: 0)
-        #expect(queue.finished("a", .refused("gone"), now: 0, jitter: 0) == .setAside("gone"))
+        #expect(queue.finished(Self.key(1), at: "a", .refused("gone"), now: 0, jitter: 0) == .setAside("gone"))
         _ = queue.next(now: 0)
-        #expect(queue.finished("a", .failed("no"), now: 0, jitter: 0) == .setAside("no"))
+        #expect(queue.finished(Self.key(2), at: "a", .failed("no"), now: 0, jitter: 0) == .setAside("no"))
         #expect(queue.count == 0 && queue.next(now: .max) == nil && queue.nextTime == nil)
     }
 
@@ -73,7 +76,7 @@ struct TriggerQueueTests {
         var queue = TriggerQueue(concurrency: 1, retryTime: Self.day)
         queue.add(Self.entry("a", 1))
         _ = queue.next(now: 0)
-        _ = queue.finished("a", .failed("busy", retryAfter: 100_000), now: 0, jitter: 0)
+        _ = queue.finished(Self.key(1), at: "a", .failed("busy", retryAfter: 100_000), now: 0, jitter: 0)
         #expect(queue.nextTime == 100_000)
         #expect(queue.next(now: 99_999) == nil)
         #expect(queue.next(now: 100_000) != nil)
@@ -90,7 +93,7 @@ struct TriggerQueueTests {
             while let entry = queue.next(now: now) { sent.append(entry.place) }
             #expect(sent.count <= (queue.isOut ? 1 : 8) || attempts == 0)
             attempts += sent.count
-            for place in sent { _ = queue.finished(place, .failed("down"), now: now, jitter: 0) }
+            for place in sent { _ = queue.finished(Self.key(1), at: place, .failed("down"), now: now, jitter: 0) }
             now = max(now + 1, queue.nextTime ?? .max)
         }
         #expect(queue.isOut && attempts < 1600 && queue.count == 20)
@@ -101,7 +104,7 @@ struct TriggerQueueTests {
             while let entry = queue.next(now: now) { sent.append(entry.place) }
             if sent.isEmpty { now = queue.nextTime ?? .max }
             for place in sent {
-                _ = queue.finished(place, .delivered, now: now, jitter: 0)
+                _ = queue.finished(Self.key(1), at: place, .delivered, now: now, jitter: 0)
                 delivered.insert(place)
             }
         }
@@ -116,10 +119,24 @@ struct TriggerQueueTests {
         #expect(queue.remove(Self.entry("a", 1).key, at: "a") == false)
         #expect(queue.remove(Self.entry("a", 2).key, at: "a") == true)
         #expect(queue.remove(Self.entry("a", 2).key, at: "a") == false)
-        _ = queue.finished("a", .failed("no"), now: 0, jitter: 0)
+        _ = queue.finished(Self.key(1), at: "a", .failed("no"), now: 0, jitter: 0)
         #expect(queue.remove(Self.entry("a", 1).key, at: "a") == true)
         #expect(queue.next(now: 0)?.key == Self.entry("a", 3).key)
         #expect(queue.count == 1)
+    }
+
+    @Test("takes the outcome of an attempt for that of its own event only")
+    func otherAttempts() {
+        var queue = TriggerQueue(concurrency: 1, retryTime: Self.day)
+        for number in 1...2 { queue.add(Self.entry("a", number)) }
+        #expect(queue.next(now: 0)?.key == Self.key(1))
+        // One that an earlier queue has begun, before the trigger went and came back.
+        #expect(queue.finished(Self.key(1), at: "a", .delivered, now: 1, jitter: 0) == .done)
+        #expect(queue.next(now: 1)?.key == Self.key(2))
+        #expect(queue.finished(Self.key(1), at: "a", .delivered, now: 2, jitter: 0) == .retry)
+        #expect(queue.count == 1 && queue.underWay == 1)
+        #expect(queue.finished(Self.key(2), at: "a", .delivered, now: 3, jitter: 0) == .done)
+        #expect(queue.count == 0 && queue.underWay == 0)
     }
 
     @Test("keeps the order of each place and loses nothing, whatever fails", arguments: 0..<200 as Range<UInt64>)
@@ -149,11 +166,13 @@ struct TriggerQueueTests {
             case 5: isDown = Int.random(in: 0..<3, using: &random) == 0
             case 6: now = max(now, queue.nextTime ?? now) + Int64.random(in: 0...3000, using: &random)
             default:
-                guard let place = underWay.randomElement(using: &random) else { continue }
+                guard let place = underWay.randomElement(using: &random), let key = waiting[place]?.first else {
+                    continue
+                }
                 underWay.removeAll { $0 == place }
                 let fails = isDown || Int.random(in: 0..<4, using: &random) == 0
                 let outcome = fails ? TriggerQueue.Outcome.failed("no") : .delivered
-                let decision = queue.finished(place, outcome, now: now, jitter: 0.5)
+                let decision = queue.finished(key, at: place, outcome, now: now, jitter: 0.5)
                 check(decision == (fails ? .retry : .done))
                 if !fails { waiting[place]?.removeFirst() }
             }
@@ -161,7 +180,8 @@ struct TriggerQueueTests {
         }
         // All that is left is delivered.
         for place in underWay {
-            _ = queue.finished(place, .delivered, now: now, jitter: 0)
+            guard let key = waiting[place]?.first else { continue }
+            _ = queue.finished(key, at: place, .delivered, now: now, jitter: 0)
             waiting[place]?.removeFirst()
         }
         var steps = 0
@@ -173,7 +193,7 @@ struct TriggerQueueTests {
             }
             check(waiting[entry.place]?.first == entry.key)
             waiting[entry.place]?.removeFirst()
-            _ = queue.finished(entry.place, .delivered, now: now, jitter: 0)
+            _ = queue.finished(entry.key, at: entry.place, .delivered, now: now, jitter: 0)
         }
         check(waiting.values.allSatisfy(\.isEmpty))
     }

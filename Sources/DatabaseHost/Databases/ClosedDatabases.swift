@@ -20,6 +20,9 @@ struct ClosedDatabases {
     /// Files are being closed.
     var isClosing: Bool { entries.values.contains { $0.waiting != nil } }
 
+    /// The files of this one are.
+    func isClosing(_ index: UInt32) -> Bool { entries[index]?.waiting != nil }
+
     mutating func begin(_ index: UInt32, _ files: FilesInPlace) {
         entries[index] = Entry(files: files)
     }

@@ -137,6 +137,9 @@ package final class DatabaseDirectory: Sendable {
     /// See ``DatabaseNameLimits/writtenMax``.
     var writtenMax: Int { limits.writtenMax }
 
+    /// The number of a database that exists.
+    func index(of name: String) -> UInt32 { keep(name).index }
+
     /// Whether everybody may make this database by a write that its rules allow.
     func isOpenToAll(_ name: String) -> Bool {
         limits.allowsNew || name == defaultName || limits.names.contains(name)

@@ -96,6 +96,7 @@ package final class HostedDatabases {
         case .rulesChanged:
             for database in openInOrder { database.takeRules() }
             for index in unwritten.keys.sorted() { unwritten[index]?.takeRules() }
+            openTriggered()
         case .watch(let index, .requests, let isOn, let connection): profile(index, isOn, for: connection)
         case .watch(let index, .commits, let isOn, let connection): tail(index, isOn, for: connection)
         case .ask(let question): question(self)
@@ -280,8 +281,19 @@ package final class HostedDatabases {
         }
     }
 
-    private var databasesWithTriggers: [String] {
-        folder.databases.filter { host.rules.program(for: $0)?.settings.triggers.isEmpty == false }
+    /// Opens databases that have triggers since they were closed: events may have been kept for these.
+    private func openTriggered() {
+        guard finished == nil, host.cluster == nil else { return }
+        for index in databasesWithTriggers.map(directory.index(of:))
+        where open[index] == nil && failures[index] == nil && !closed.isClosing(index) {
+            open(index)
+        }
+    }
+
+    private var databasesWithTriggers: [String] { folder.databases.filter(hasTriggers) }
+
+    private func hasTriggers(_ name: String) -> Bool {
+        host.rules.program(for: name)?.settings.triggers.isEmpty == false
     }
 
     /// Finds out whether what is open is still in the data folder, and whether what could not be opened can be now.
@@ -335,7 +347,9 @@ package final class HostedDatabases {
         let window = host.limits.logWindowMilliseconds
         let pruneAt = hasHistory ? MonotonicTime.current.milliseconds + window : nil
         let requests = closed.end(index, pruneAt: pruneAt)
-        if !requests.isEmpty { open(index, for: requests) }
+        // One with triggers is not closed: these have come meanwhile.
+        let mayHaveEvents = finished == nil && hasTriggers(directory.name(of: index))
+        if !requests.isEmpty || mayHaveEvents { open(index, for: requests) }
     }
 
     /// What is too old goes from the logs of databases that are closed, too: one is opened for that at a time.

@@ -4,6 +4,7 @@ import HearthIdentity
 import HearthJSONValues
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthSecurityRules
 import HearthServerLog
 import HearthStorageErrors
 import Synchronization
@@ -111,6 +112,10 @@ struct Administration: Sendable {
         }
         guard wish == .list || trigger != nil || id != nil else {
             let text = "the name of a trigger or the id of an event is missing"
+            return then(.failure(AdminRefusal(status: "invalid_argument", text: text)))
+        }
+        if let trigger, !TriggerDefinition.isValidName(trigger) {
+            let text = "the name of a trigger has 1 to \(TriggerDefinition.nameLengthMax) letters, digits, '-' and '_'"
             return then(.failure(AdminRefusal(status: "invalid_argument", text: text)))
         }
         let (services, database) = (services, database)

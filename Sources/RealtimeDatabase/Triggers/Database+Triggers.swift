@@ -87,6 +87,7 @@ private struct EventMaking {
     let author: TriggerEvent.Author
     let context: RuleContext
     var rows: [OutboxRow] = []
+    /// Of those events.
     private var bytes = 0
 
     init(
@@ -105,14 +106,21 @@ private struct EventMaking {
                 return addPart(trigger, trigger.definition.kind, at: base, text)
             }
         }
+        let (start, bytesBefore) = (rows.count, bytes)
         for path in search.found.sorted() where try !add(trigger, at: path) {
+            rows.removeSubrange(start...)
+            bytes = bytesBefore
             return addPart(trigger, trigger.definition.kind, at: base, "one commit has changed too much")
         }
     }
 
-    /// False if there is no room for the values.
+    /// False if there is no room for the event.
     private mutating func add(_ trigger: Trigger, at path: Path) throws(RuleTreeError) -> Bool {
         let definition = trigger.definition
+        // A large value need not be read for this.
+        let isConcerned = definition.kind.includes(
+            before: try before.exists(at: path.encoded), after: try after.exists(at: path.encoded))
+        guard isConcerned else { return true }
         let max = Database.eventValueBytesMax
         guard let old = try before.value(at: path.encoded, bytesMax: max),
             let new = try after.value(at: path.encoded, bytesMax: max)
@@ -121,16 +129,13 @@ private struct EventMaking {
             return true
         }
         let (data, value) = (old.withoutPriorities, new.withoutPriorities)
-        guard data != value, definition.kind.includes(before: !data.isNull, after: !value.isNull) else { return true }
+        guard data != value else { return true }
         if let judge = trigger.judge, try !judge.holds(at: path, becoming: new, context, in: before) { return true }
-        let delta = data.mergePatch(to: value)
-        bytes += data.bytes.count + delta.count
-        guard bytes <= Database.eventBytesMax else { return false }
         append(
             TriggerEvent(
                 id: nextID, trigger: definition.name, kind: definition.kind, path: path, time: time, author: author,
-                data: data.bytes, delta: delta), isAside: false)
-        return true
+                data: data.bytes, delta: data.mergePatch(to: value)), isAside: false)
+        return bytes <= Database.eventBytesMax
     }
 
     /// An event that cannot be sent, and says why.
@@ -150,7 +155,9 @@ private struct EventMaking {
 
     private mutating func append(_ event: TriggerEvent, isAside: Bool) {
         let key = OutboxKey(trigger: event.trigger, isAside: isAside, sequence: sequence, index: rows.count)
-        rows.append(OutboxRow(key: key, event: event.stored))
+        let row = OutboxRow(key: key, event: event.stored)
+        bytes += row.event.count
+        rows.append(row)
     }
 }
 
@@ -177,20 +184,20 @@ private struct PlaceSearch {
             guard segment?.elementsEqual(path.encoded[range]) ?? true else { return true }
             end = range.upperBound
         }
-        found.insert(path.prefix(bytes: end))
-        return true
+        return insert(path.prefix(bytes: end))
     }
 
     private mutating func find(
         _ pattern: ArraySlice<[UInt8]?>, at path: [UInt8], _ tree: any RuleTree
     ) throws(RuleTreeError) -> Bool {
-        guard let first = pattern.first else {
-            if found.insert(Path(encoded: path)).inserted { left -= 1 }
-            return left >= 0
-        }
+        guard let first = pattern.first else { return insert(Path(encoded: path)) }
         if let first { return try find(pattern.dropFirst(), at: path + first, tree) }
         guard let segments = try tree.children(of: path, max: Database.triggeredPlacesMax) else { return false }
         for segment in segments where try !find(pattern.dropFirst(), at: path + segment, tree) { return false }
         return true
+    }
+    private mutating func insert(_ path: Path) -> Bool {
+        if found.insert(path).inserted { left -= 1 }
+        return left >= 0
     }
 }

@@ -81,7 +81,7 @@ extension TriggerEvent {
             throw .damaged("an event of a trigger is no JSON object")
         }
         guard let kind = TriggerDefinition.Kind(rawValue: fields.kind), let path = try? Path(parsing: fields.path),
-            !fields.id.isEmpty
+            !fields.id.isEmpty, TriggerDefinition.isValidName(fields.trigger)
         else { throw .damaged("an event of a trigger is not whole") }
         let author: Author =
             if let uid = fields.uid { .user(uid) } else {

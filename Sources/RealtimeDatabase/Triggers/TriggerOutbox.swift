@@ -61,7 +61,10 @@ struct TriggerOutbox {
     mutating func forgetChanges() { (changes, byteCount) = ([:], 0) }
 
     /// Operations after `sequence` are lost.
-    mutating func lose(after sequence: UInt64) { fresh.removeAll { $0.sequence > sequence } }
+    mutating func lose(after sequence: UInt64) {
+        fresh.removeAll { $0.sequence > sequence }
+        self.sequence = min(self.sequence, sequence)
+    }
 
     /// Traps if parts of the state contradict each other. O(events that are not sent).
     func checkInvariants(last: UInt64) {

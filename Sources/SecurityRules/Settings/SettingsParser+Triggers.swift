@@ -78,10 +78,23 @@ extension SettingsParser {
         let offset = reader.offset
         let expected = "'url' of '.trigger' is an address such as 'https://example.org/hook'."
         let url = try text(expected)
-        guard url.hasPrefix("https://") || url.hasPrefix("http://"), url.utf8.count <= Self.addressLengthMax,
-            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        guard let scheme = ["https://", "http://"].first(where: url.hasPrefix), url.utf8.count <= Self.addressLengthMax,
+            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+            Self.isAuthority(url.dropFirst(scheme.count).prefix { !"/?#".contains($0) })
         else { throw Mistake(expected, at: offset) }
         return url
+    }
+
+    /// Whether it is a host, and a port if there is one: no user, whose password would be in logs.
+    private static func isAuthority(_ text: Substring) -> Bool {
+        let isBracketed = text.hasPrefix("[")
+        let hostEnd = isBracketed ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
+        if isBracketed, hostEnd == nil { return false }
+        let port = text[(hostEnd ?? text.endIndex)...]
+        guard port.count < text.count, !text.contains("@") else { return false }
+        if port.isEmpty { return true }
+        return port.hasPrefix(":") && port.utf8.dropFirst().allSatisfy { $0 &- UInt8(ascii: "0") <= 9 }
+            && UInt16(port.dropFirst()) ?? 0 > 0
     }
 
     private mutating func commandName() throws(Mistake) -> String {

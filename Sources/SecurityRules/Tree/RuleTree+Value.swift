@@ -1,6 +1,9 @@
 package import HearthJSONTree
 
 extension RuleTree {
+    /// Whether there is anything at an encoded path.
+    package func exists(at path: [UInt8]) throws(RuleTreeError) -> Bool { try value(at: path.span.bytes).exists }
+
     /// The whole value at an encoded path, with priorities; nil if it has more than `bytesMax` bytes.
     package func value(at path: [UInt8], bytesMax: Int) throws(RuleTreeError) -> CanonicalJSON? {
         var out: [UInt8] = []
@@ -17,7 +20,8 @@ extension RuleTree {
             out.append(contentsOf: json.bytes[range])
             return true
         case .spread(let priority):
-            guard let segments = try children(of: path, max: bytesMax - out.count) else { return false }
+            // A member has at least six bytes: `"k":1,`.
+            guard let segments = try children(of: path, max: (bytesMax - out.count) / 6) else { return false }
             out.append(UInt8(ascii: "{"))
             let start = out.count
             if !priority.isNull { out += Array(#"".priority":"#.utf8) + priority.bytes }

@@ -48,7 +48,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     }
 
     /// The last operation that the rows include.
-    func sequence() throws(StorageError) -> UInt64 {
+    package func sequence() throws(StorageError) -> UInt64 {
         UInt64(try MetaTable.integer("sequence", in: connection) ?? 0)
     }
 
@@ -111,6 +111,17 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         select.bind(1, lower)
         select.bind(2, upper)
         return Int(try select.firstInteger() ?? 0)
+    }
+
+    /// The keys of the events between two keys. Costs no access to the events.
+    package func eventKeys(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> [OutboxKey] {
+        let select = try connection.prepare("SELECT key FROM outbox WHERE key >= ?1 AND key < ?2 ORDER BY key")
+        defer { select.reset() }
+        select.bind(1, lower)
+        select.bind(2, upper)
+        var keys: [OutboxKey] = []
+        while try select.step() { keys.append(OutboxKey(bytes: select.blob(0))) }
+        return keys
     }
 
     package func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)

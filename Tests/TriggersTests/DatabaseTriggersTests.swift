@@ -1,0 +1,136 @@
+import HearthJSONTree
+import HearthJSONValues
+import HearthSecurityRules
+import HearthServerLog
+import HearthTestSupport
+import HearthTreeStorage
+import Synchronization
+import Testing
+
+@testable import HearthRealtimeDatabase
+@testable import HearthTriggers
+
+/// What a sender takes from the tree file, which may be older than the database says.
+@Suite("the triggers of a database and its tree file")
+struct DatabaseTriggersTests {
+    private let folder = TemporaryFolder()
+    private let tree: TreeFile
+
+    init() throws { tree = try TreeFile(path: folder.path + "/a.tree", durability: .memory) }
+
+    private static func row(_ sequence: UInt64, of trigger: String = "t", isAside: Bool = false) -> OutboxRow {
+        var event = TriggerEvent(
+            id: "0-\(sequence)-0", trigger: trigger, kind: .created, path: Path(stringLiteral: "p\(sequence)"), time: 0,
+            author: .server,
+            data: Array("null".utf8), delta: Array("1".utf8))
+        event.failure = isAside ? "no" : nil
+        let key = OutboxKey(trigger: trigger, isAside: isAside, sequence: sequence, index: 0)
+        return OutboxRow(key: key, event: event.stored)
+    }
+
+    /// The file gets everything up to an operation.
+    private func apply(_ rows: [OutboxRow], upTo sequence: UInt64) throws {
+        var changes = RowChanges()
+        for row in rows { changes.outbox[row.key] = row.event }
+        try tree.apply(changes, upTo: sequence)
+    }
+
+    private func triggers(_ names: String..., goal: UInt64) throws -> DatabaseTriggers {
+        var triggers = DatabaseTriggers(name: "a", reader: try tree.makeReader())
+        triggers.set(Self.definitions(names), goal: goal, pauses: .init())
+        return triggers
+    }
+
+    private static func definitions(_ names: [String]) -> [TriggerDefinition] {
+        names.map {
+            TriggerDefinition(name: $0, pattern: IndexPattern(segments: [nil]), kind: .created, target: .command("c"))
+        }
+    }
+
+    @Test("the file is read once it has what was delivered before, however many events come meanwhile")
+    func reading() throws {
+        try apply([Self.row(2)], upTo: 4)
+        var triggers = try triggers("t", goal: 5)
+        #expect(try triggers.load() == true)
+        #expect(triggers.feeds["t"]?.queue.count == 0, "the event may have been delivered by operation 5")
+        var next: UInt64 = 6
+        for _ in 0..<10 {
+            // What is durable comes to the file later, when there is more.
+            triggers.take([Self.row(next)])
+            try apply([Self.row(next - 1)], upTo: next - 1)
+            #expect(try triggers.load() == true)
+            #expect(triggers.feeds["t"]?.queue.count == Int(next) - 4)
+            next += 1
+        }
+        try apply([Self.row(next - 1)], upTo: next)
+        #expect(try triggers.load() == false)
+        #expect(triggers.feeds["t"]?.goal == nil)
+        triggers.take([Self.row(next)])
+        #expect(triggers.feeds["t"]?.queue.count == Int(next) - 3)
+    }
+
+    @Test("an event of the file is not taken again when it is told of")
+    func once() throws {
+        try apply([Self.row(2)], upTo: 2)
+        var triggers = try triggers("t", goal: 1)
+        #expect(try triggers.load() == false)
+        triggers.take([Self.row(2)])
+        triggers.take([Self.row(3)])
+        #expect(triggers.feeds["t"]?.queue.count == 2)
+    }
+
+    @Test("the oldest of too many events that were set aside are dropped, each once, whichever trigger they are of")
+    func oldest() throws {
+        let max = DatabaseTriggers.asideMax + DatabaseTriggers.asideSlack
+        let names = ["long-name", "b", "a"]
+        let rows = (0..<max).map { Self.row(UInt64($0 + 1), of: names[$0 % 3], isAside: true) }
+        try apply(rows, upTo: UInt64(max))
+        var triggers = try triggers("a", "b", "long-name", goal: 0)
+        triggers.asideCount = max
+        #expect(try triggers.takeOldest().isEmpty)
+        triggers.asideCount += 1
+        #expect(try triggers.takeOldest() == rows.prefix(501).map(\.key))
+        #expect(triggers.asideCount == DatabaseTriggers.asideMax)
+        #expect(try triggers.takeOldest().isEmpty)
+        // The file still has them.
+        triggers.asideCount += 501
+        #expect(try triggers.takeOldest() == rows[501..<1002].map(\.key))
+        #expect(try triggers.countAside(of: "a") == max / 3 - 334)
+    }
+
+    @Test("an administrator's requests that follow each other each take other events, as long as the file has all")
+    func administration() async throws {
+        let rows = (1...2500).map { Self.row(UInt64($0), isAside: true) }
+        try apply(rows, upTo: 2500)
+        let told = Mutex<[OutboxKey]>([])
+        let sender = TriggerSender(.init(), log: Log(level: .error)) { _, report in
+            told.withLock { $0 += report.done + report.again.map(\.key) }
+        }
+        defer { sender.stop() }
+        sender.begin(7, "a", Self.definitions(["t"]), try tree.makeReader(), goal: 0)
+        func ask(_ wish: TriggerSender.Wish, trigger: String? = "t", id: String? = nil) async throws -> JSONObject {
+            try await withCheckedContinuation { continuation in
+                sender.administer(7, wish, trigger: trigger, id: id, limit: 3) { continuation.resume(returning: $0) }
+            }.get()
+        }
+        #expect(try await ask(.drop, id: "0-1-0")["count"]?.integer == 1)
+        #expect(try await ask(.drop, id: "0-1-0")["count"]?.integer == 0)
+        var answers: [String] = []
+        for _ in 0..<4 {
+            let answer = try await ask(.replay)
+            answers.append("\(answer["count"]?.integer ?? -1) \(answer["more"] == .bool(true))")
+        }
+        #expect(answers == ["1000 true", "1000 true", "499 false", "0 false"])
+        #expect(told.withLock { $0 } == rows.map(\.key))
+        let list = try await ask(.list, trigger: nil)
+        #expect(list["events"]?.array?.isEmpty == true)
+        #expect(list["triggers"]?.array?.first?.object?["aside"]?.integer == 0)
+        // Once the file has that, and more has failed.
+        var changes = RowChanges()
+        for row in rows { changes.outbox.updateValue(nil, forKey: row.key) }
+        let late = Self.row(2501, isAside: true)
+        changes.outbox[late.key] = late.event
+        try tree.apply(changes, upTo: 2501)
+        #expect(try await ask(.replay)["count"]?.integer == 1)
+    }
+}
