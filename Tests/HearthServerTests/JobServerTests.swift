@@ -98,6 +98,32 @@ struct JobServerTests {
         #expect(try worker.receiveMessage()?.contains("unknown action") == true)
     }
 
+    @Test("a worker over REST that has gone gets no job", arguments: [[], RESTClient.owner])
+    func restWorkerEnds(credential: [String]) throws {
+        let server = try Self.server()
+        let other = try server.connectREST()
+        #expect(try other.ask("PUT", "/x.json", [], "1").status == 200)
+        let worker = try server.connectREST()
+        let claim = Array(#"{"do":"claim","wait":60000}"#.utf8)
+        try worker.send(RESTClient.request("POST", "/mail/.jobs.json", credential, body: claim))
+        while try Self.figures(of: server).last != "workers_waiting 1" {}
+        worker.hangUp()
+        while try Self.figures(of: server).last != "workers_waiting 0" {}
+        #expect(try other.ask("PUT", "/mail/jobs/a.json", [], "1").status == 200)
+        let job = try other.ask("POST", "/mail/.jobs.json", [], #"{"do":"claim"}"#).text
+        #expect(job.contains(#""attempts":1"#), "\(job)")
+    }
+
+    @Test("a worker over REST waits at a database that nobody else uses, and goes on with the same connection")
+    func restWorkerAlone() throws {
+        let server = try Self.server()
+        let worker = try server.connectREST()
+        for _ in 0..<2 {
+            let answer = try worker.ask("POST", "/mail/.jobs.json?ns=example", [], #"{"do":"claim","wait":50}"#)
+            #expect(answer.text == #"{"count":0}"#)
+        }
+    }
+
     @Test("a worker that waits is answered when its time is over, and when the server stops", arguments: [false, true])
     func ends(hasFiles: Bool) throws {
         let server = try Self.server()

@@ -42,6 +42,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var drains = 0
     /// The database of its event stream, from the request on.
     private(set) var listening: DatabaseDirectory.Use?
+    /// The database in which its worker may wait for a job, from the request to the answer.
+    private var claiming: DatabaseDirectory.Use?
     /// Until its credential ends.
     private var expiry: Timer?
     /// In whose name its event stream goes on.
@@ -123,10 +125,13 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
     }
 
-    /// A poll may wait for long: that its connection ends is noticed only by reading, which can go on as long as
-    /// nothing comes.
+    /// A poll or a worker may wait for long: that its connection ends is noticed only by reading, which can go on as
+    /// long as nothing comes.
     private func pauseReading() {
-        if case .polling = work, unread.isEmpty { return }
+        if unread.isEmpty {
+            if claiming != nil { return }
+            if case .polling = work { return }
+        }
         stream.pauseReading()
     }
 
@@ -333,6 +338,12 @@ final class HTTPConnection: StreamHandler, GroupMember {
                     connection: id, number: 0, principal: authentication.principal, operation: exchange.operation,
                     client: client.number, claim: claim),
                 to: database.index)
+            if exchange.operation.mayWait {
+                claiming = database
+                // It was paused while the credential was verified.
+                if unread.isEmpty { stream.resumeReading() }
+                return
+            }
             guard exchange.listens else { return context.release(database) }
             listening = database
             context.metrics.noteOpened(.eventStream)
@@ -361,6 +372,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             context.noteAnswer(kind, at: exchange.operation.place, since: askedAt, bytes: reply.byteCount)
         }
         work = .none
+        endClaim()
         // An event stream that was not begun.
         endUse()
         perform(bytes: reply.byteCount) {
@@ -440,6 +452,11 @@ final class HTTPConnection: StreamHandler, GroupMember {
         follower = nil
     }
 
+    private func endClaim() {
+        if let claiming { context.release(claiming) }
+        claiming = nil
+    }
+
     func timedOut(_ stream: Stream) {
         if case .following = work { return keepAlive() }
         if endLateRead() { return }
@@ -475,9 +492,10 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
         work = .none
         context.remove(self)
-        if let listening {
-            context.submit(Request(connection: id, number: 0, operation: .disconnect), to: listening.index)
+        if let database = listening ?? claiming {
+            context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
             endUse()
+            endClaim()
         }
     }
 }
