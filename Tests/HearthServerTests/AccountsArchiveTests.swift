@@ -54,6 +54,8 @@ struct AccountsArchiveTests {
                 $0.dataFolder = data
                 $0.archive = ArchiveConfiguration(folder: archive)
                 $0.archive?.interval = .milliseconds(20)
+                // The connection outlasts the wait.
+                $0.connectionLimits.keepAliveTimeout = .seconds(600)
             }
             let rest = try server.connectREST()
             try rest.ask("PUT", "/.settings/rules.json", RESTClient.owner, #"{"rules":{".read":true}}"#)

@@ -14,8 +14,10 @@ import Testing
 @Suite("Triggers of a server") struct TriggerServerTests {
     private static let target = "/.settings/settings.json"
 
-    /// Short pauses, for receivers of this machine.
+    /// Short pauses, for receivers of this machine. Connections outlast the longest wait of a test.
     private static func configure(_ configuration: inout ServerConfiguration) {
+        configuration.connectionLimits.keepAliveTimeout = .seconds(600)
+        configuration.connectionLimits.realtimeTimeout = .seconds(600)
         configuration.triggers.timeout = .milliseconds(500)
         configuration.triggers.pauses.retries = [5, 20, 50]
         configuration.triggers.pauses.outage = 5
