@@ -6,8 +6,10 @@ import HearthRealtimeDatabase
 import HearthSQLite
 import HearthSystem
 import HearthTestSupport
+import Synchronization
 import Testing
 import HearthTreeStorage
+import HearthTriggers
 
 @testable import HearthDatabaseHost
 @testable import HearthServer
@@ -55,6 +57,31 @@ struct IdleDatabaseTests {
             usleep(10_000)
         }
         Issue.record("\(what): never")
+    }
+
+    @Test("are opened when a trigger comes back for which events were kept")
+    func triggers() throws {
+        let isBroken = Mutex(true)
+        let receiver = try EventReceiver { _ in isBroken.withLock { $0 } ? 500 : 200 }
+        let server = try start { $0.triggers.pauses.retries = [5] }
+        let client = try server.connectREST()
+        let trigger = #"{".trigger":{"name":"t","on":"created","url":"\#(receiver.url)"}}"#
+        func set(_ settings: String) throws {
+            let target = "/.settings/settings.json?ns=example"
+            #expect(try client.ask("PUT", target, RESTClient.owner, #"{"settings":\#(settings)}"#).status == 200)
+        }
+        #expect(try client.ask("PUT", "/x.json", [], "0").status == 200)
+        try set(#"{"rooms":{"$room":\#(trigger)}}"#)
+        #expect(try client.ask("PUT", "/rooms/a.json?ns=example", [], "1").status == 200)
+        wait("an attempt") { !receiver.posts.isEmpty }
+        #expect(openNames == ["default", "example"])
+        try set("{}")
+        wait("it is closed") { openNames == ["default"] }
+        isBroken.withLock { $0 = false }
+        let attempts = receiver.posts.count
+        try set(#"{"rooms":{"$room":\#(trigger)}}"#)
+        wait("the event") { receiver.posts.count > attempts }
+        #expect(Set(receiver.posts.map(\.id)).count == 1 && openNames == ["default", "example"])
     }
 
     @Test("leave no file open, and are there again with the next request")

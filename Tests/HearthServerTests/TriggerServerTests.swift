@@ -1,5 +1,4 @@
 import HearthBytes
-import HearthDatabaseScheduler
 import HearthEventLoop
 import Glibc
 import HearthServer
@@ -215,35 +214,6 @@ import Testing
         try await eventually("both events") { receiver.posts.count == before + 2 }
         try await eventually("nothing that is left") { try list().aside.isEmpty }
         #expect(Set(receiver.posts.suffix(2).map(\.id)).isDisjoint(with: [id]))
-    }
-
-    @Test("events of a trigger that was removed are sent once it is back, also if their database was closed meanwhile")
-    func comeback() async throws {
-        let isBroken = Mutex(true)
-        let receiver = try EventReceiver { _ in isBroken.withLock { $0 } ? 500 : 200 }
-        let server = try RealtimeTestServer {
-            Self.configure(&$0)
-            $0.databaseLimits.idleMillisecondsMax = 0
-            $0.databaseLimits.applyIntervalTicks = 1
-        }
-        let client = try server.connectREST()
-        let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
-        func set(_ settings: String) throws {
-            #expect(try client.ask("PUT", Self.target + "?ns=example", RESTClient.owner, settings).status == 200)
-        }
-        try set(Self.settings(trigger))
-        #expect(try client.ask("PUT", "/rooms/a.json?ns=example", [], "1").status == 200)
-        try await eventually("an attempt") { !receiver.posts.isEmpty }
-        try set(#"{"settings":{}}"#)
-        try await eventually("the end of the database") {
-            let metrics = try client.ask("GET", "/metrics", RESTClient.owner).text
-            return !metrics.contains(#"database="example""#)
-        }
-        isBroken.withLock { $0 = false }
-        let attempts = receiver.posts.count
-        try set(Self.settings(trigger))
-        try await eventually("the event") { receiver.posts.count > attempts }
-        #expect(Set(receiver.posts.map(\.id)).count == 1)
     }
 
     @Test("start programs of the folder that is named, which find the event at their input")
