@@ -53,6 +53,12 @@ package struct Queue<Element> {
         }
     }
 
+    /// O(n).
+    @inlinable
+    package func contains(where isWanted: (Element) -> Bool) -> Bool {
+        elements[start...].contains { element in element.map(isWanted) ?? false }
+    }
+
     @inlinable
     package mutating func removeAll(where isUnwanted: (Element) -> Bool) {
         elements = elements[start...].filter { element in element.map { !isUnwanted($0) } ?? false }

@@ -71,6 +71,17 @@ package struct Admission: ~Copyable {
     /// A large request can be begun.
     package var hasLarge: Bool { begun == nil && largeCount > 0 }
 
+    /// Requests that wait end a connection, or make it somebody else's. O(its requests that wait).
+    package func isChanging(_ connection: ConnectionID) -> Bool {
+        guard let line = lines[connection] else { return false }
+        return line.entries.contains { entry in
+            switch entry.request.operation {
+            case .disconnect, .become: true
+            default: false
+            }
+        }
+    }
+
     // MARK: Arriving
 
     /// Lines up the requests that have to wait for more than their turn, and those of connections that have a line

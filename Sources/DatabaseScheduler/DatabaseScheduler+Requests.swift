@@ -390,5 +390,9 @@ extension DatabaseScheduler {
     private var mayHandOut: Bool { life == .serving && mayRun && database.hasReadyClaims(at: now) }
 
     /// Goes on with workers for whom there is a job, or who have waited long enough.
-    mutating func handOutJobs() { if mayHandOut { arrive(database.takeReadyClaims(at: now)) } }
+    mutating func handOutJobs() {
+        guard mayHandOut else { return }
+        let requests = database.takeReadyClaims(at: now) { admission.isChanging($0) }
+        arrive(requests)
+    }
 }

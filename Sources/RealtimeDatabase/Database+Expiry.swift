@@ -34,18 +34,23 @@ extension Database {
         default: return
         }
         guard ownedElsewhere == nil, refusal == nil, tornBy == nil, telling == nil else { return }
+        remove(expiredPlaces(at: path, now: turn.record.time), in: &turn)
+    }
+
+    /// The place or those above it, as far as they are children whose time has come. Costs a few rows.
+    func expiredPlaces(at path: Path, now: Int64) -> [Path] {
         var children: [Path] = []
         let read = Assignment(target: WriteTarget(path: path), value: .null)
         for expiry in indexes.catalog.expiries {
             expiry.definition.pattern.forEachPlace(concernedBy: read) { collection, _ in
                 if path == collection { return }
                 let child = path.prefix(bytes: path.segmentEnd(from: collection.encoded.count))
-                if let time = try? IndexKeeper.time(of: child.encoded, expiry, in: rows), time <= turn.record.time {
+                if let time = try? IndexKeeper.time(of: child.encoded, expiry, in: rows), time <= now {
                     children.append(child)
                 }
             }
         }
-        remove(children, in: &turn)
+        return children
     }
 
     /// A value that was read at a path, without the children whose time has come and whose turn to be removed has not.
@@ -76,7 +81,7 @@ extension Database {
         return value.setting(edits)
     }
 
-    private func remove(_ children: [Path], in turn: inout Turn) {
+    func remove(_ children: [Path], in turn: inout Turn) {
         var removals: [Assignment] = []
         for path in children.sorted() where !(removals.last?.target.path.contains(path) ?? false) {
             removals.append(Assignment(target: WriteTarget(path: path), value: .null))

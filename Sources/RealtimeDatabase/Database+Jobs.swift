@@ -14,8 +14,10 @@ extension Database {
     private static let examinedMore = 4
     /// Entries of jobs that are looked at for those who wait.
     private static let examinedMax = 200
-    /// Commits of one claim: dead jobs may come before others.
+    /// Looks of one claim: dead jobs may come before others.
     private static let claimRoundsMax = 10
+    /// Places that are written with the end of a job. Nothing else is done meanwhile.
+    private static let finishedEntriesMax = 1000
 
     /// Does what a worker asks. Nil if it waits for a job, and is answered later.
     func work(
@@ -59,43 +61,43 @@ extension Database {
         var handed: [[UInt8]] = []
         var bytes = 0
         var due = Int64.max
-        for round in 0..<Self.claimRoundsMax {
+        for _ in 0..<Self.claimRoundsMax {
             // A few more, as some may be dead or out of date.
             let found = try dueJobs(queue, at: place, now: now, max: count - handed.count + Self.examinedMore)
-            due = round == Self.claimRoundsMax - 1 && found.isMore ? 0 : found.next
+            due = found.next
+            if removeExpired(among: found.segments, at: place, in: &turn) {
+                due = 0
+                continue
+            }
+            let ready = try giveUpExhausted(
+                found.segments, of: queue, at: place, max: count - handed.count, bytes: &bytes, in: &turn)
             var assignments: [Assignment] = []
-            var taken: [(place: JobPlace, claim: Int64)] = []
-            var (abandoned, givenUp) = (0, 0) as (Int64, Int64)
-            for segment in found.segments where handed.count < count && bytes < Self.assembledBytesMax {
-                let job = JobPlace(queue: place, segment: segment)
-                var state = try state(of: job)
+            var taken: [JobPlace] = []
+            var abandoned: Int64 = 0
+            // The number of the operation that this becomes.
+            let claim = Int64(sequence + 1)
+            for (job, before) in ready where bytes < Self.assembledBytesMax {
+                var state = before
                 if state.lease != nil { abandoned += 1 }
-                if state.attempts >= queue.definition.attempts {
-                    givenUp += 1
-                    if state.error.isNull { state.error = CanonicalJSON(string: Array("the lease ended".utf8)) }
-                    assignments += try dead(job, state, now: now)
-                    continue
-                }
                 state.attempts += 1
                 state.at = nil
                 let time = now + (lease ?? queue.definition.lease).clamped(to: QueueDefinition.leases)
-                // The number of the operation that this becomes.
-                let claim = Int64(sequence + 1)
-                state.lease = JobState.Lease(claim: claim, until: time, worker: turn.principal.uid)
+                state.lease = JobState.Lease(claim: claim, until: time, uid: turn.principal.uid)
                 assignments.append(Assignment(target: WriteTarget(path: job.state), value: state.json))
-                taken.append((job, claim))
+                taken.append(job)
                 let text = try describe(job, state)
                 bytes += text.count
                 handed.append(text)
             }
-            if assignments.isEmpty { break }
-            try commit(assignments, in: &turn)
-            tally(queue) { tally in
-                tally.claimed += Int64(taken.count)
-                tally.abandoned += abandoned
-                tally.dead += givenUp
+            if !assignments.isEmpty {
+                try commit(assignments, in: &turn)
+                tally(queue) { tally in
+                    tally.claimed += Int64(taken.count)
+                    tally.abandoned += abandoned
+                }
+                for job in taken { workers.leases.add(job.job, claim, to: request.connection) }
             }
-            for (job, claim) in taken { workers.leases.add(job.job, claim, to: request.connection) }
+            if bytes >= Self.assembledBytesMax { due = 0 }
             if handed.count >= count || bytes >= Self.assembledBytesMax || !found.isMore { break }
         }
         if handed.isEmpty, !request.connection.isForwarded, let deadline = wait.deadline(now: now), now < deadline {
@@ -108,6 +110,41 @@ extension Database {
             text += job
         }
         return CanonicalJSON(trusted: text + "\(handed.isEmpty ? "" : "}")}".utf8)
+    }
+
+    /// Removes those of some jobs that have expired, whose turn to be removed has not come. False if there are none.
+    private func removeExpired(among segments: [[UInt8]], at place: Path, in turn: inout Turn) -> Bool {
+        let now = turn.record.time
+        guard now >= indexes.nextExpiry else { return false }
+        let expired = segments.flatMap { expiredPlaces(at: JobPlace(queue: place, segment: $0).job, now: now) }
+        if expired.isEmpty { return false }
+        let principal = turn.principal
+        remove(expired, in: &turn)
+        turn.principal = principal
+        return true
+    }
+
+    /// Gives up those of some jobs that have had all their attempts. Answers the others, up to a number.
+    ///
+    /// - parameter bytes: grows by those of the jobs that are given up, of which each claim copies some.
+    private func giveUpExhausted(
+        _ segments: [[UInt8]], of queue: IndexCatalog.Queue, at place: Path, max count: Int, bytes: inout Int,
+        in turn: inout Turn
+    ) throws(Failure) -> [(job: JobPlace, state: JobState)] {
+        var ready: [(job: JobPlace, state: JobState)] = []
+        for segment in segments where ready.count < count && bytes < Self.assembledBytesMax {
+            let job = JobPlace(queue: place, segment: segment)
+            var state = try state(of: job)
+            guard state.attempts >= queue.definition.attempts else {
+                ready.append((job, state))
+                continue
+            }
+            let isAbandoned = state.lease != nil
+            if state.error.isNull { state.error = CanonicalJSON(string: Array("the lease ended".utf8)) }
+            bytes += try giveUp(job, state, of: queue, in: &turn)
+            if isAbandoned { tally(queue) { $0.abandoned += 1 } }
+        }
+        return ready
     }
 
     /// `{"attempts":1,"claim":12,"key":"a","until":…,"value":…}`; without the value if that is too large for memory.
@@ -167,24 +204,43 @@ extension Database {
         }
     }
 
-    /// Gives the job up: it becomes a dead letter. One that is too large to be copied stays, and is not handed out.
-    private func dead(_ job: JobPlace, _ state: JobState, now: Int64) throws(Failure) -> [Assignment] {
-        do throws(TreeRows.ReadError) {
-            let value = try rows.read(job.job, bytesMax: comparedBytesMax)
+    /// Gives a job up, in a commit of its own: it becomes a dead letter. One that is too large to be copied, or whose
+    /// letter the settings refuse, stays, and is not handed out. Answers how many bytes were read for that, at most.
+    @discardableResult
+    private func giveUp(
+        _ job: JobPlace, _ state: JobState, of queue: IndexCatalog.Queue, in turn: inout Turn
+    ) throws(Failure) -> Int {
+        var bytes = comparedBytesMax
+        do throws(Failure) {
+            let value = try value(of: job)
+            bytes = value.bytes.count
             let letter = CanonicalJSON.object([
-                ("at", CanonicalJSON(integer: now)), ("attempts", CanonicalJSON(integer: Int64(state.attempts))),
-                ("error", state.error), ("value", value),
+                ("at", CanonicalJSON(integer: turn.record.time)),
+                ("attempts", CanonicalJSON(integer: Int64(state.attempts))), ("error", state.error), ("value", value),
             ])
-            return [
+            let assignments = [
                 Assignment(target: WriteTarget(path: job.deadLetter), value: letter),
                 Assignment(target: WriteTarget(path: job.job), value: .null),
             ]
+            try commit(assignments, in: &turn)
+        } catch .unavailable(let error) {
+            throw .unavailable(error)
         } catch {
-            if case .storage(let error) = error { throw .unavailable(error) }
             var state = state
             state.lease = nil
             state.at = QueueDefinition.never
-            return [Assignment(target: WriteTarget(path: job.state), value: state.json)]
+            try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
+        }
+        tally(queue) { $0.dead += 1 }
+        return bytes
+    }
+
+    private func value(of job: JobPlace) throws(Failure) -> CanonicalJSON {
+        do throws(TreeRows.ReadError) {
+            return try rows.read(job.job, bytesMax: comparedBytesMax)
+        } catch {
+            if case .storage(let error) = error { throw .unavailable(error) }
+            throw .tooLarge
         }
     }
 
@@ -220,8 +276,7 @@ extension Database {
     ) throws(Failure) -> CanonicalJSON {
         var (job, state) = try held(key, claim, at: place)
         let until = turn.record.time + (lease ?? queue.definition.lease).clamped(to: QueueDefinition.leases)
-        state.lease?.until = until
-        state.lease?.worker = turn.principal.uid
+        state.lease = JobState.Lease(claim: claim, until: until, uid: turn.principal.uid)
         try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
         workers.leases.add(job.job, claim, to: connection)
         return CanonicalJSON(trusted: Array("{\"until\":\(until)}".utf8))
@@ -231,6 +286,11 @@ extension Database {
         _ key: Key, _ claim: Int64, _ entries: [(target: WriteTarget, value: IncomingValue)], at place: Path,
         in turn: inout Turn
     ) throws(Failure) {
+        let bytes = entries.reduce(0) { $0 + $1.value.json.bytes.count }
+        guard entries.count <= Self.finishedEntriesMax, bytes <= Self.assembledBytesMax else {
+            let text = "With the end of a job, at most \(Self.finishedEntriesMax) places and 1 MiB can be written"
+            throw .refused(status: StaticText("too_big"), text)
+        }
         let job = try held(key, claim, at: place).job
         var writes: [Assignment] = []
         for (target, value) in entries {
@@ -259,7 +319,7 @@ extension Database {
         state.error = error.isEmpty ? .null : CanonicalJSON(string: error)
         let isGivenUp = retry == .never || state.attempts >= queue.definition.attempts
         if isGivenUp {
-            try commit(try dead(job, state, now: now), in: &turn)
+            try giveUp(job, state, of: queue, in: &turn)
         } else {
             let delay =
                 if case .after(let delay) = retry {
@@ -271,10 +331,7 @@ extension Database {
             try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
         }
         workers.leases.remove(job.job)
-        tally(queue) { tally in
-            tally.failed += 1
-            if isGivenUp { tally.dead += 1 }
-        }
+        tally(queue) { $0.failed += 1 }
     }
 
     private func tally(_ queue: IndexCatalog.Queue, _ body: (inout QueueTally) -> Void) {
@@ -288,7 +345,7 @@ extension Database {
 
     /// A connection has ended: nobody waits for its jobs, and those it has are free soon, unless its worker comes back.
     func endJobs(of connection: ConnectionID, in turn: inout Turn) {
-        workers.claims.remove(connection)
+        _ = workers.claims.take { $0.connection == connection }
         let ended = workers.leases.isEmpty ? [] : workers.leases.end(connection)
         if ended.isEmpty || ownedElsewhere != nil || refusal != nil || tornBy != nil { return }
         let end = turn.record.time + Self.reconnectGrace
@@ -304,7 +361,7 @@ extension Database {
             assignments.append(Assignment(target: WriteTarget(path: job.state), value: state.json))
         }
         if assignments.isEmpty { return }
-        turn.principal = .administrator
+        turn.principal = .server
         // If it fails, the leases last until their time is over.
         try? commit(assignments, in: &turn)
     }
@@ -341,8 +398,13 @@ extension Database {
     package func hasReadyClaims(at now: Int64) -> Bool { now >= workers.claims.next }
 
     /// Takes their requests, which are to be processed again.
-    package func takeReadyClaims(at now: Int64) -> [Request] {
-        workers.claims.takeReady(now: now) { place, wanted in
+    ///
+    /// - parameter isChanging: the connection has requests under way that end it, or make it somebody else's. Its
+    ///   workers wait for them.
+    package func takeReadyClaims(
+        at now: Int64, except isChanging: (ConnectionID) -> Bool = { _ in false }
+    ) -> [Request] {
+        workers.claims.takeReady(now: now, except: isChanging) { place, wanted in
             guard let queue = queue(at: place) else { return (wanted, 0) }
             // An error of storage is found again by the request.
             guard let found = try? dueJobs(queue, at: place, now: now, max: min(wanted, Self.examinedMax)) else {
@@ -352,11 +414,19 @@ extension Database {
         }
     }
 
+    /// A connection is somebody's from now on: the workers that wait there as others are answered, and ask again.
+    func endClaims(of connection: ConnectionID, exceptBy principal: Principal, in turn: inout Turn) {
+        let ended = workers.claims.take { $0.connection == connection && $0.principal != principal }
+        turn.outputs += ended.map(Self.noJobs(for:))
+    }
+
+    private static func noJobs(for request: Request) -> Output {
+        .reply(request.connection, number: request.number, .value(noJobs))
+    }
+
     /// Nobody waits any longer: the process ends. What there is to say comes out of ``takeReady()``.
     package func endClaims(now: Int64) {
-        let outputs = workers.claims.takeAll().map { request in
-            Output.reply(request.connection, number: request.number, .value(Self.noJobs))
-        }
+        let outputs = workers.claims.take { _ in true }.map(Self.noJobs(for:))
         if outputs.isEmpty { return }
         log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: outputs))
     }

@@ -84,6 +84,7 @@ extension Database {
             turn.outputs.append(.reply(connection, number: request.number, .done))
         case .dropListener(let path): endListener(path, of: connection, request: request.number, in: &turn)
         case .become(let reply):
+            endClaims(of: connection, exceptBy: request.principal, in: &turn)
             if let reply { turn.outputs.append(.reply(connection, number: request.number, reply)) }
             if listeners.setPrincipal(request.principal, of: connection) {
                 judgeListeners(of: connection, in: &turn)

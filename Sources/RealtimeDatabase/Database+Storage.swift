@@ -115,7 +115,9 @@ extension Database {
             lost.flatMap(\.requests).map {
                 TransactionTurns.Waiting(connection: $0.connection, number: $0.number)
             })
-        workers.claims.remove { again.contains(TransactionTurns.Waiting(connection: $0.connection, number: $0.number)) }
+        _ = workers.claims.take {
+            again.contains(TransactionTurns.Waiting(connection: $0.connection, number: $0.number))
+        }
         workers.claims.lookAgain()
         outputs += transactions.end().filter { !again.contains($0) }.map(\.output)
         // The data that listeners were allowed by may be other data now.

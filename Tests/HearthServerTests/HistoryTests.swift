@@ -66,6 +66,35 @@ import HearthServer
         #expect(try client.ask("POST", past, RESTClient.owner).status == 400)
     }
 
+    @Test("is restored before what the same client writes later")
+    func restoringInOrder() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        try keep(client, database: "?ns=example")
+        for value in ["1", "2"] { _ = try client.ask("PUT", "/notes/ada/a.json?ns=example", [], value) }
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        try peer.send(1, "auth", #"{"cred":"\#(Self.ada)"}"#)
+        _ = try peer.receiveMessage()
+        for number in 1...5 {
+            try peer.send([
+                #"{"t":"d","d":{"r":\#(2 * number),"a":"h","b":{"p":"/notes/ada/a","c":"restore","seq":1}}}"#,
+                #"{"t":"d","d":{"r":\#(2 * number + 1),"a":"p","b":{"p":"/notes/ada/a","d":7}}}"#,
+            ])
+            let answer = try peer.receiveMessage() ?? ""
+            #expect(answer == RealtimePeer.response(2 * number), "\(answer)")
+            #expect(try peer.receiveMessage() == RealtimePeer.response(2 * number + 1))
+            #expect(try client.ask("GET", "/notes/ada/a.json?ns=example", []).text == "7")
+        }
+        // A restore that is refused keeps nothing waiting either.
+        try peer.send([
+            #"{"t":"d","d":{"r":20,"a":"h","b":{"p":"/notes/bob/a","c":"restore","seq":1}}}"#,
+            #"{"t":"d","d":{"r":21,"a":"p","b":{"p":"/notes/ada/a","d":8}}}"#,
+        ])
+        #expect(try peer.receiveMessage()?.contains(#""r":20,"b":{"s":"permission_denied""#) == true)
+        #expect(try peer.receiveMessage() == RealtimePeer.response(21))
+    }
+
     @Test("is restored within what the rules allow, and listeners are told of it")
     func restoring() throws {
         let server = try RealtimeTestServer()

@@ -48,6 +48,31 @@ struct ForwardedWritesTests {
         #expect(writes.isEmpty)
     }
 
+    @Test("a worker that has gone is not answered, or it would wait here for a job")
+    func endedClaim() throws {
+        var writes = Self.writes(of: "n1")
+        let claim = Operation.job("q", .claim(count: 1, lease: nil, wait: .milliseconds(1000)))
+        writes.add(Request(connection: Self.connection, number: 1, operation: claim), now: 0)
+        let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+        writes.add(Self.end, now: 0)
+        writes.take(.answered(Self.connection, number: number, .value(#"{"count":0}"#), sequence: 0), now: 0)
+        let work = writes.takeWork(applied: 0, now: 0)
+        #expect(work.answers.isEmpty && work.released == [Self.connection])
+        #expect(work.toSend.flatMap { $0.requests.map(\.request.number) } == [0])
+        #expect(writes.isEmpty)
+    }
+
+    @Test("a worker that has gone gets no job of this node when it becomes the owner")
+    func returnedClaim() throws {
+        var writes = Self.writes(of: nil)
+        let claim = Operation.job("q", .claim(count: 1, lease: nil, wait: .milliseconds(1000)))
+        writes.add(Self.set(1), now: 0)
+        writes.add(Request(connection: Self.connection, number: 2, operation: claim), now: 0)
+        writes.add(Self.end, now: 0)
+        writes.ownership(true, node: nil)
+        #expect(writes.takeWork(applied: 0, now: 0).returned.map(\.number) == [1])
+    }
+
     @Test("what a node turns away goes to the next owner, before what came later on the connection")
     func order() {
         var writes = Self.writes(of: "n1")

@@ -153,6 +153,61 @@ struct HistoryFileTests {
         }
     }
 
+    @Test("is folded in parts of some bytes, each of them whole operations")
+    func foldingLargeChanges() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        let file = try makeFile()
+        _ = try file.advance(definitions("a"), now: 10)
+        func text(_ number: Int) -> CanonicalJSON {
+            CanonicalJSON(string: Array("\(number)".utf8) + Array(repeating: UInt8(ascii: "x"), count: 3 << 20))
+        }
+        for number in 1...12 { try set(disk, "a/n", text(number), at: Int64(number) * 10) }
+        var edges: [UInt64] = []
+        while try file.advance(definitions("a", keep: 1), now: 1000) { edges.append(file.places[0].edge) }
+        #expect(edges == [5, 10])
+        #expect(file.places[0].edge == 12)
+        #expect(try file.value(at: "a/n", after: 12) == text(12))
+    }
+
+    @Test("writes nothing while nothing is new")
+    func idle() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        let file = try makeFile()
+        try set(disk, "a", "1", at: 10)
+        _ = try file.advance(definitions("a", keep: 1000), now: 10)
+        let observer = try Connection(path: HistoryFile.paths(of: "a", in: folder.path)[0], mode: .readOnly)
+        let before = try observer.integer("PRAGMA data_version")
+        _ = try file.advance(definitions("a", keep: 1000), now: 20)
+        #expect(try observer.integer("PRAGMA data_version") == before)
+        try set(disk, "a", "2", at: 30)
+        _ = try file.advance(definitions("a", keep: 1000), now: 30)
+        #expect(try observer.integer("PRAGMA data_version") != before)
+    }
+
+    @Test("is erased with the times of children that have gone with what was above them, and with dropped indexes")
+    func erasingEntries() throws {
+        let settings = #"{"settings":{"mail":{".expires":"until"},"kept":{".expires":"until"}}}"#
+        let index = IndexDefinition(pattern: try #require(IndexPattern(text: "mail")), index: .child("name"))
+        do {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            try set(disk, "kept/FRIEND-MARKER", #"{"until":9000}"#, at: 10)
+            try set(disk, "mail", #"{"SECRET-MARKER":{"name":"HIDDEN-MARKER","until":9000}}"#, at: 10)
+            let parsed = try DatabaseSettings(parsing: Array(settings.utf8))
+            disk.database.setIndexes([index], parsed)
+            while disk.database.isBuildingIndex { try disk.database.buildIndex() }
+            try disk.apply()
+            disk.database.setIndexes([], parsed)
+            try set(disk, "mail", "null", at: 20)
+            try disk.apply()
+        }
+        #expect(contains("SECRET-MARKER") && contains("HIDDEN-MARKER"))
+        _ = try Erasure("mail", of: "a", in: try DataFolder(path: folder.path, durability: .process))
+        #expect(!contains("SECRET-MARKER") && !contains("HIDDEN-MARKER") && contains("FRIEND-MARKER"))
+        #expect(DatabaseCheck("a", in: folder.path, isServed: false).problems == [])
+        let tree = try Connection(path: folder.path + "/a.tree", mode: .readOnly)
+        #expect(try tree.integer("SELECT count(*) FROM index_entry") == 1)
+    }
+
     @Test(
         "is erased, in the log and the tree as well, so that no file has its bytes", arguments: 0..<4 as Range<UInt64>)
     func erasure(seed: UInt64) throws {

@@ -1,6 +1,6 @@
 /// When one session reads what its client sends: not while too much of it is in flight, while the client's credential
-/// is being looked up, or while a large message is being parsed on another thread. So requests reach the database in
-/// the order in which they were sent.
+/// is being looked up, while a large message is being parsed on another thread, or while what is to be restored is
+/// being read. So requests reach the database in the order in which they were sent.
 ///
 /// A pure value. The session stops and goes on reading when it says so.
 package struct SessionOrder {
@@ -11,6 +11,8 @@ package struct SessionOrder {
         case caller
         /// What a large message says.
         case message
+        /// What is to be written of the past.
+        case past
     }
 
     /// What was asked and is not answered.

@@ -88,10 +88,11 @@ extension DatabaseCore {
     ) {
         let session = link.session.map { ObjectIdentifier($0) }
         outgoing.add(.job(job.queue, request), .question) { [weak self] result in
-            if case .failure(.refused("job_gone", _)) = result,
-                session == nil || self?.link.session.map({ ObjectIdentifier($0) }) != session
+            if case .failure(.refused("job_gone", _)) = result, session != nil,
+                self?.link.session.map({ ObjectIdentifier($0) }) != session
             {
-                // It was asked for more than once, and the first time it was done.
+                // It was asked for more than once, and the first time it was done. Of one that was first asked for
+                // without a connection nobody knows that.
                 return completion(.success(()))
             }
             completion(result.map { _ in })

@@ -57,10 +57,11 @@ final class OutgoingRequests {
         send(number)
     }
 
-    /// Without a connection, questions that nobody waits for any more would pile up. Costs about nothing per request.
+    /// Without a connection, questions that nobody waits for any more would pile up. Those that were sent stay: their
+    /// answers may have to be given back. Costs about nothing per request.
     private func dropAbandoned() {
         guard entries.count >= sweepCount else { return }
-        entries = entries.filter { !$0.value.isAbandoned() }
+        entries = entries.filter { $0.value.isSent || !$0.value.isAbandoned() }
         sweepCount = max(64, 2 * entries.count)
     }
 

@@ -123,7 +123,8 @@ public final class DatabaseJob: Sendable {
     ///
     /// - parameter values: by paths from the root.
     /// - throws: `refused` with the status `lease_lost` or `job_gone` if the job is not this worker's any more;
-    ///   `permissionDenied` if the rules do not allow the update: then the job goes on.
+    ///   `permissionDenied` if the rules do not allow the update, and `refused` with the status `too_big` if it is too
+    ///   large (Protocol.md 18.4): then the job goes on.
     public func done(updating values: [String: DatabaseValue] = [:]) async throws(DatabaseError) {
         var writes: [WireAssignment] = []
         if !values.isEmpty, case .update(_, let assignments) = try snapshot.ref.root.updating(values) {
@@ -219,7 +220,10 @@ private final class JobHold: Sendable {
         let isPosted = database.run { core in
             core.finish(self.job, request) { result in
                 self.state.withLock {
-                    if case .failure(.permissionDenied) = result { $0 = .held } else { $0 = .over }
+                    switch result {
+                    case .failure(.permissionDenied), .failure(.refused("too_big", _)): $0 = .held
+                    default: $0 = .over
+                    }
                 }
                 reply.settle(result)
             }

@@ -128,10 +128,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// A poll or a worker may wait for long: that its connection ends is noticed only by reading, which can go on as
     /// long as nothing comes.
     private func pauseReading() {
-        if unread.isEmpty {
-            if claiming != nil { return }
-            if case .polling = work { return }
-        }
+        if unread.isEmpty, claiming != nil { return }
+        if case .polling = work, unread.isEmpty { return }
         stream.pauseReading()
     }
 
@@ -372,8 +370,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             context.noteAnswer(kind, at: exchange.operation.place, since: askedAt, bytes: reply.byteCount)
         }
         work = .none
-        endClaim()
-        // An event stream that was not begun.
+        // A worker need not wait any longer, or an event stream was not begun.
         endUse()
         perform(bytes: reply.byteCount) {
             exchange.response(to: reply)
@@ -441,6 +438,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var hasProgressed: Bool { progress != lastProgress }
 
     func endUse() {
+        if let claiming { context.release(claiming) }
+        claiming = nil
         if let database = listening {
             context.metrics.eventStreams -= 1
             context.release(database)
@@ -450,11 +449,6 @@ final class HTTPConnection: StreamHandler, GroupMember {
         expiry?.cancel()
         expiry = nil
         follower = nil
-    }
-
-    private func endClaim() {
-        if let claiming { context.release(claiming) }
-        claiming = nil
     }
 
     func timedOut(_ stream: Stream) {
@@ -495,7 +489,6 @@ final class HTTPConnection: StreamHandler, GroupMember {
         if let database = listening ?? claiming {
             context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
             endUse()
-            endClaim()
         }
     }
 }

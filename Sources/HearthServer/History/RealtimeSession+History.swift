@@ -9,6 +9,7 @@ import HearthWireProtocol
 extension RealtimeSession {
     func askHistory(_ number: Int64, _ request: HistoryRequest) {
         awaitAnswer(reads: true)
+        if request.restores { awaitPast() }
         let (loop, context, token) = (context.loop, context, token)
         context.services.askHistory(
             request, by: authentication.principal, from: origin.client.number, of: database.index
@@ -20,6 +21,7 @@ extension RealtimeSession {
     private func finishHistory(
         _ number: Int64, _ request: HistoryRequest, _ result: Result<CanonicalJSON, HistoryRefusal>
     ) {
+        if request.restores { endAwaitingPast() }
         var message: [UInt8] = []
         switch result {
         case .success(let value) where request.restores:

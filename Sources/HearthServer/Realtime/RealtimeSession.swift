@@ -212,6 +212,12 @@ final class RealtimeSession: GroupMember {
         stopReading(order.add(bytes: bytes, reads: reads))
     }
 
+    /// Nothing more is read until it is known what a request has to write.
+    func awaitPast() { stopReading(order.wait(for: .past)) }
+
+    /// It is known. Reading goes on with the answer to the request.
+    func endAwaitingPast() { order.finishWaiting() }
+
     /// Answers it.
     func answer(_ message: [UInt8]) {
         var frames: [UInt8] = []

@@ -49,6 +49,8 @@ package struct ForwardedWrites {
         var pause = ForwardedWrites.pauseMin
         /// Answers that are not given yet.
         var answers = 0
+        /// The end of the connection has come: nobody waits for a job.
+        var hasEnded = false
         var isQueued = false
 
         var isEmpty: Bool { waiting.isEmpty && sent.isEmpty && turnedAway.isEmpty && answers == 0 }
@@ -123,6 +125,7 @@ package struct ForwardedWrites {
         }
         lastNumber += 1
         lines[connection, default: Line()].waiting.append(Entry(number: lastNumber, request: request, since: now))
+        if request.isEnd { lines[connection]?.hasEnded = true }
         enqueue(connection)
     }
 
@@ -285,7 +288,9 @@ package struct ForwardedWrites {
                 rest.append(answer)
                 continue
             }
-            work.answers.append((answer.request, answer.reply))
+            let hasEnded = lines[answer.request.connection]?.hasEnded == true
+            // Or it would be kept until there is a job.
+            if !hasEnded || !answer.request.operation.mayWait { work.answers.append((answer.request, answer.reply)) }
             lines[answer.request.connection]?.answers -= 1
             endIfEmpty(answer.request.connection)
         }
@@ -328,6 +333,7 @@ package struct ForwardedWrites {
         for entry in line.waiting {
             // The end of a connection was noted here when it came.
             if entry.request.isEnd { tellEnd(entry.request) }
+            if line.hasEnded, entry.request.operation.mayWait { continue }
             if entry.request.isAnswered { work.returned.append(entry.request) }
         }
         line.waiting = []

@@ -10,9 +10,9 @@ struct JobLeases {
 
     /// A connection has a job from now on.
     mutating func add(_ job: Path, _ claim: Int64, to connection: ConnectionID) {
+        remove(job)
         // An HTTP connection says nothing about its worker.
         guard connection.kind == .realtime else { return }
-        remove(job)
         holders[job] = (connection, claim)
         jobs[connection, default: []].insert(job)
     }

@@ -15,8 +15,18 @@ struct JobState: Equatable {
     struct Lease: Equatable {
         var claim: Int64
         var until: Int64
-        /// The user's name; empty for nobody and for administrators.
-        var worker: [UInt8]
+        /// The user's name; null for nobody and for administrators.
+        var worker: CanonicalJSON
+
+        init(claim: Int64, until: Int64, worker: CanonicalJSON) {
+            self.claim = claim
+            self.until = until
+            self.worker = worker
+        }
+
+        init(claim: Int64, until: Int64, uid: [UInt8]) {
+            self.init(claim: claim, until: until, worker: uid.isEmpty ? .null : CanonicalJSON(string: uid))
+        }
     }
 
     init() {}
@@ -24,7 +34,8 @@ struct JobState: Equatable {
     init(_ json: CanonicalJSON) {
         if let number = Self.integer(json, "attempts") { attempts = Int(min(max(number, 0), 1 << 31)) }
         if let claim = Self.integer(json, "claim"), let until = Self.integer(json, "until") {
-            lease = Lease(claim: claim, until: until, worker: [])
+            let worker = json.value(at: Self.member("worker"))
+            lease = Lease(claim: claim, until: until, worker: worker.isLeaf ? worker : .null)
         }
         at = Self.integer(json, "at")
         error = json.value(at: Self.member("error"))
@@ -39,7 +50,7 @@ struct JobState: Equatable {
         if !error.isNull { members.append(("error", error)) }
         if let lease {
             members.append(("until", CanonicalJSON(integer: lease.until)))
-            if !lease.worker.isEmpty { members.append(("worker", CanonicalJSON(string: lease.worker))) }
+            members.append(("worker", lease.worker))
         }
         return CanonicalJSON.object(members)
     }

@@ -7,8 +7,10 @@ struct WaitingClaims {
         var request: Request
         /// Milliseconds since 1970.
         var deadline: Int64
-        /// It is not looked for a job before.
+        /// It is left alone before.
         var notBefore: Int64
+
+        func next(_ due: Int64) -> Int64 { max(notBefore, min(deadline, due)) }
     }
 
     private struct Line {
@@ -19,7 +21,7 @@ struct WaitingClaims {
         /// When there is something to do.
         var next: Int64 {
             var next = Int64.max
-            for entry in waiting { next = min(next, entry.deadline, max(due, entry.notBefore)) }
+            for entry in waiting { next = min(next, entry.next(due)) }
             return next
         }
     }
@@ -41,7 +43,7 @@ struct WaitingClaims {
         lines[queue, default: Line(due: due)].waiting.append(entry)
         let line = lines[queue]
         lines[queue]?.due = min(line?.due ?? due, due)
-        next = min(next, deadline, max(due, notBefore))
+        next = min(next, entry.next(due))
     }
 
     /// A job can be handed out from a time on.
@@ -59,45 +61,58 @@ struct WaitingClaims {
 
     /// Takes the requests that can be answered: those whose time is over, and as many as there are jobs for.
     ///
+    /// - parameter isHeld: requests of the connection wait a moment longer.
     /// - parameter jobs: how many jobs of a queue can be handed out now, up to a number, and when the next one comes.
-    mutating func takeReady(now: Int64, _ jobs: (Path, Int) -> (count: Int, next: Int64)) -> [Request] {
+    mutating func takeReady(
+        now: Int64, except isHeld: (ConnectionID) -> Bool = { _ in false },
+        _ jobs: (Path, Int) -> (count: Int, next: Int64)
+    ) -> [Request] {
         if now < next { return [] }
         var taken: [Request] = []
         for queue in lines.keys.sorted() {
             guard var line = lines[queue], line.next <= now else { continue }
+            for place in line.waiting.indices where line.waiting[place].next(line.due) <= now {
+                guard isHeld(line.waiting[place].request.connection) else { continue }
+                line.waiting[place].notBefore = now + Database.claimPause
+            }
             var left = 0
+            var isHandedOut = false
             if line.due <= now {
                 let wanted = line.waiting.reduce(0) { $0 + $1.request.claimCount }
                 (left, line.due) = jobs(queue, wanted)
             }
             line.waiting.removeAll { entry in
-                guard entry.deadline <= now || left > 0 && entry.notBefore <= now else { return false }
-                if entry.deadline > now { left -= entry.request.claimCount }
+                guard entry.notBefore <= now, entry.deadline <= now || left > 0 else { return false }
+                if entry.deadline > now {
+                    left -= entry.request.claimCount
+                    isHandedOut = true
+                }
                 taken.append(entry.request)
                 return true
             }
             // Jobs are left for those who wait a moment longer.
             if left > 0 { line.due = 0 }
+            // A request that was taken may take no job after all.
+            if isHandedOut { line.due = min(line.due, now + Database.claimPause) }
             lines[queue] = line.waiting.isEmpty ? nil : line
         }
         next = lines.values.reduce(.max) { min($0, $1.next) }
         return taken
     }
 
-    /// Forgets the requests of a connection.
-    mutating func remove(_ connection: ConnectionID) { remove { $0.connection == connection } }
-
-    mutating func remove(where isGone: (Request) -> Bool) {
-        if lines.isEmpty { return }
-        for queue in lines.keys {
-            lines[queue]?.waiting.removeAll { isGone($0.request) }
+    /// Takes some of the requests, whether they can be answered or not.
+    mutating func take(where isTaken: (Request) -> Bool) -> [Request] {
+        if lines.isEmpty { return [] }
+        var taken: [Request] = []
+        for queue in lines.keys.sorted() {
+            lines[queue]?.waiting.removeAll { entry in
+                guard isTaken(entry.request) else { return false }
+                taken.append(entry.request)
+                return true
+            }
             if lines[queue]?.waiting.isEmpty == true { lines[queue] = nil }
         }
-    }
-
-    mutating func takeAll() -> [Request] {
-        defer { self = WaitingClaims() }
-        return lines.keys.sorted().flatMap { lines[$0]?.waiting.map(\.request) ?? [] }
+        return taken
     }
 }
 

@@ -35,6 +35,7 @@ package struct Erasure: Sendable {
         }
         records = try log.erase(path)
         try tree.removeEvents(concerning: path)
+        try tree.removeObsoleteEntries(concerning: path)
         try tree.rewrite()
         copies = Self.copies(of: name, in: folder.path)
     }
@@ -45,6 +46,17 @@ package struct Erasure: Sendable {
         }
         let backups = FolderContents(folder + "/backups").files.filter { $0.hasPrefix("\(name)-") }
         return aside.sorted().map { "\(folder)/\($0)" } + backups.sorted().map { "\(folder)/backups/\($0)" }
+    }
+}
+
+extension TreeFile {
+    /// Removes the entries of indexes that a server would remove at some time, as far as they may tell of a place.
+    fileprivate func removeObsoleteEntries(concerning path: Path) throws(StorageError) {
+        let obsolete = try ObsoleteEntries(of: try makeReader(), concerning: path)
+        var start: [UInt8]? = []
+        while let next = start {
+            start = try sweepEntries(from: next) { (key) throws(StorageError) in try obsolete.contains(key) }
+        }
     }
 }
 

@@ -8,6 +8,8 @@ import HearthStorageErrors
 extension HistoryFile {
     /// Changes that one fold takes, unless one operation has more.
     private static let changesPerFold = 2000
+    /// Bytes of changes that one fold takes, likewise.
+    private static let bytesPerFold: Int64 = 16 << 20
     /// Bytes of rows that are written in one step.
     private static let bytesPerStep = 4 << 20
 
@@ -19,17 +21,7 @@ extension HistoryFile {
             "SELECT sequence FROM moment WHERE time < ? ORDER BY time DESC, sequence DESC LIMIT 1")
         select.bind(1, time)
         guard let last = try select.firstInteger(), last > Int64(place.edge) else { return false }
-        // At most so many changes, but whole operations.
-        let limited = try connection.prepare(
-            "SELECT sequence FROM change WHERE place = ? AND sequence <= ? ORDER BY sequence LIMIT 1 OFFSET ?")
-        limited.bind(1, place.id)
-        limited.bind(2, last)
-        limited.bind(3, Int64(Self.changesPerFold))
-        var end = last
-        if let beyond = try limited.firstInteger() {
-            let first = try connection.integer("SELECT min(sequence) FROM change WHERE place = \(place.id)") ?? beyond
-            end = beyond > first ? beyond - 1 : beyond
-        }
+        let end = try endOfFold(of: place, through: last)
         try connection.execute(
             """
             BEGIN IMMEDIATE; UPDATE place SET folding = \(end) WHERE id = \(place.id);
@@ -38,6 +30,30 @@ extension HistoryFile {
         try fold(place, through: end)
         try tidy()
         return end < last
+    }
+
+    /// The operation at which the next fold ends: it takes whole operations, and one at least.
+    private func endOfFold(of place: Place, through last: Int64) throws(StorageError) -> Int64 {
+        let select = try connection.prepare(
+            """
+            SELECT sequence, length(path) + length(value) FROM change WHERE place = ? AND sequence <= ?
+            ORDER BY sequence
+            """)
+        select.bind(1, place.id)
+        select.bind(2, last)
+        defer { select.reset() }
+        var (count, bytes) = (0, 0 as Int64)
+        var whole: Int64?
+        var current: Int64?
+        while try select.step() {
+            let sequence = select.integer(0)
+            if let current, current < sequence { whole = current }
+            current = sequence
+            count += 1
+            bytes += select.integer(1)
+            if count > Self.changesPerFold || bytes > Self.bytesPerFold, let whole { return whole }
+        }
+        return last
     }
 
     /// Goes on with a fold that a crash has interrupted.

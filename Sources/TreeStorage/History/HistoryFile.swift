@@ -176,7 +176,7 @@ package final class HistoryFile: @unchecked Sendable {
 
     /// Takes up what operations after a number mean for places, in transactions of some size.
     func read(_ log: Connection, after start: UInt64, for places: [Place]) throws(StorageError) {
-        guard let last = try ArchiveSegment.end(of: log)?.last else { return }
+        guard let last = try ArchiveSegment.end(of: log)?.last, last != start else { return }
         var bytes = 0
         try connection.execute("BEGIN IMMEDIATE")
         do throws(StorageError) {

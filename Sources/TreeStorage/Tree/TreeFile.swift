@@ -200,6 +200,13 @@ package final class TreeFile: @unchecked Sendable {
     /// Removes entries of indexes that nobody asks for any more: looks at some entries from `start` on, in a
     /// transaction of its own. Answers where to go on; nil at the end.
     package func sweepEntries(of numbers: Set<UInt32>, from start: [UInt8]) throws(StorageError) -> [UInt8]? {
+        try sweepEntries(from: start) { key in IndexEntryKey.number(of: key).map(numbers.contains) ?? false }
+    }
+
+    /// The same of entries of which `isObsolete` says so.
+    func sweepEntries(
+        from start: [UInt8], where isObsolete: ([UInt8]) throws(StorageError) -> Bool
+    ) throws(StorageError) -> [UInt8]? {
         let select = try connection.prepare("SELECT key FROM index_entry WHERE key >= ?1 ORDER BY key LIMIT ?2")
         select.bind(1, start)
         select.bind(2, clearedPerStep)
@@ -208,7 +215,7 @@ package final class TreeFile: @unchecked Sendable {
         while try select.step() {
             let key = select.blob(0)
             last = key
-            if let number = IndexEntryKey.number(of: key), numbers.contains(number) { obsolete.append(key) }
+            if try isObsolete(key) { obsolete.append(key) }
         }
         select.reset()
         if !obsolete.isEmpty {

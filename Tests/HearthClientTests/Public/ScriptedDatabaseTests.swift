@@ -49,6 +49,61 @@ struct ScriptedDatabaseTests {
         #expect(DatabaseError(response.refusal) == .rateExceeded(retryAfter: time, "too soon"))
     }
 
+    private static let job =
+        #"{"count":1,"jobs":{"0":{"attempts":1,"claim":2,"key":"a","until":9999999999999,"value":1}}}"#
+
+    @Test("a job whose end is first told after the connection was lost is not taken to be done if it has gone")
+    func lateEnd() async throws {
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                if text.contains(#""a":"jr""#) {
+                    peer.answer(to: text, Self.job)
+                } else if text.contains(#""a":"jd""#) {
+                    peer.answer(to: text, #""gone""#, status: "job_gone")
+                } else {
+                    peer.answer(to: text)
+                }
+            }))
+        let database = try open(server)
+        var jobs = database.reference(withPath: "q").jobs().makeAsyncIterator()
+        let job = try #require(try await jobs.next(isolation: nil))
+        database.goOffline()
+        let work = Task { try await job.done(updating: ["x": 1]) }
+        _ = await server.heard.next("end")
+        database.goOnline()
+        await #expect(throws: DatabaseError.refused(status: "job_gone", message: "gone")) { try await work.value }
+    }
+
+    @Test("a job that comes when nobody waits for it any more goes back, however much else was asked")
+    func abandonedClaim() async throws {
+        let claims = Mutex<[String]>([])
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                if text.contains(#""a":"jr""#) {
+                    claims.withLock { $0.append(text) }
+                } else if text.contains(#""p":"99""#) {
+                    for claim in claims.withLock({ $0 }) { peer.answer(to: claim, Self.job) }
+                } else if text.contains(#""a":"jb""#) {
+                    peer.answer(to: text)
+                }
+            }))
+        let database = try open(server)
+        let worker = Task {
+            for try await _ in database.reference(withPath: "q").jobs() {}
+        }
+        var line = await server.heard.next(#"{"t":"d""#)
+        while let text = line, !text.contains(#""a":"jr""#) { line = await server.heard.next(#"{"t":"d""#) }
+        worker.cancel()
+        try await worker.value
+        let reads = (0..<100).map { number in
+            Task { try await database.reference(withPath: "\(number)").setValue(1) }
+        }
+        while let text = line, !text.contains(#""a":"jb""#) { line = await server.heard.next(#"{"t":"d""#) }
+        #expect(line?.contains(#""claim":2"#) == true)
+        await database.close()
+        for read in reads { try? await read.value }
+    }
+
     @Test("a listen that is refused or revoked cancels its observers")
     func refusedListen() async throws {
         let server = try server(refusing: #""p":"secret""#, "permission_denied")
