@@ -53,6 +53,17 @@ enum TerminalMode {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, original)
     }
 
+    /// Stops the program until the shell lets it go on. The signal is taken before this returns: threads of the system's
+    /// pool, one of which may run this, block signals otherwise.
+    fileprivate static func stop() {
+        var (stopping, before) = (sigset_t(), sigset_t())
+        sigemptyset(&stopping)
+        sigaddset(&stopping, SIGTSTP)
+        pthread_sigmask(SIG_UNBLOCK, &stopping, &before)
+        raise(SIGTSTP)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+
     fileprivate static var size: Size {
         var size = winsize()
         let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0
@@ -109,7 +120,7 @@ extension Terminal {
             size: { TerminalMode.size },
             pause: {
                 TerminalMode.leave()
-                raise(SIGTSTP)
+                TerminalMode.stop()
                 _ = TerminalMode.enter()
             }, output: TerminalMode.write)
         TerminalMode.read(terminal.post)
