@@ -32,7 +32,9 @@ public final class HTTPClient: Sendable {
 
     /// Asks for what is at a URL.
     ///
-    /// - parameter bearer: a token for `Authorization: Bearer`.
+    /// - parameters:
+    ///   - url: with `http:` or `https:`.
+    ///   - bearer: a token for `Authorization: Bearer`.
     /// - returns: the answer, whatever its status. Its body has at most 64 MiB, and it has no header fields.
     /// - throws: ``HTTPClientError``, or `CancellationError`.
     public func get(_ url: String, bearer: String? = nil) async throws -> Response {
@@ -41,7 +43,10 @@ public final class HTTPClient: Sendable {
 
     /// Sends JSON to a URL.
     ///
-    /// - parameter bearer: a token for `Authorization: Bearer`.
+    /// - parameters:
+    ///   - url: with `http:` or `https:`.
+    ///   - json: the text, which is sent as it is.
+    ///   - bearer: a token for `Authorization: Bearer`.
     /// - returns: as ``get(_:bearer:)``.
     /// - throws: as ``get(_:bearer:)``.
     public func post(_ url: String, json: [UInt8], bearer: String? = nil) async throws -> Response {

@@ -42,7 +42,9 @@ extension DatabaseQueryable {
     /// The server is asked in any case: without a connection this waits for one. It looks at the children, or at the
     /// entries of an index, in steps between other requests.
     ///
-    /// - parameter path: where the number is in each child; nil for the children themselves.
+    /// - parameters:
+    ///   - kinds: what is asked for.
+    ///   - path: where the number is in each child; nil for the children themselves.
     /// - throws: as ``getPage(fields:)``; `invalidQuery` for a query with an order, a limit or a cursor.
     public func getAggregates(
         _ kinds: DatabaseAggregates.Kind..., of path: String? = nil

@@ -68,7 +68,9 @@ extension DatabaseReference {
 
     /// The last changes at, above and below the location.
     ///
-    /// - parameter number: only changes before this one, see ``DatabaseHistory/before``.
+    /// - parameters:
+    ///   - number: only changes before this one, see ``DatabaseHistory/before``.
+    ///   - limit: so many changes at most.
     /// - throws: as ``getData(at:)``.
     public func getHistory(
         before number: UInt64? = nil, limit: Int = 20
