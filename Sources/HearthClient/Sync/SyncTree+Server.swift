@@ -68,14 +68,19 @@ extension SyncTree {
     }
 
     /// The server was asked to end a listen. Until it says that it has, it may still report changes for it, which are
-    /// not those of a new listen to the same place.
+    /// out of date for listens that begin from now on.
     func stopSent(_ listen: ServerListen) {
-        if listen.tag == nil { stopping[listen.path, default: 0] += 1 }
+        if listen.tag == nil { stopping[listen] = lastListen }
     }
 
-    func stopAnswered(_ listen: ServerListen) {
-        guard listen.tag == nil, let count = stopping[listen.path] else { return }
-        stopping[listen.path] = count > 1 ? count - 1 : nil
+    func stopAnswered(_ listen: ServerListen) { stopping[listen] = nil }
+
+    /// Whether all that the server says of a listen's data now is from before the listen: for one that it was asked to
+    /// end earlier, and perhaps long before the listen takes effect.
+    private func isStillToBegin(_ listen: ServerListen) -> Bool {
+        stopping.contains { stopped, last in
+            last < listen.number && (stopped.path.contains(listen.path) || listen.path.contains(stopped.path))
+        }
     }
 
     // MARK: Changes
@@ -136,9 +141,15 @@ extension SyncTree {
         return node
     }
 
+    /// What the server says is also for listens that it was asked to end. A listen that takes over from them may leave
+    /// out the first reports, but has to take in all from then on: its answer says nothing if the data is what the
+    /// client had when it asked.
     private func apply(_ assignment: NodeAssignment, _ position: CommitPosition, isMerge: Bool) {
         let target = assignment.target
         let way = root.way(to: target.path)
+        if let listen = way.first(where: { $0.listen != nil || $0.server != nil })?.listen, isStillToBegin(listen) {
+            return
+        }
         if let holder = way.first(where: { $0.server != nil }), let relative = target.path.suffix(after: holder.path) {
             var known = KnownNode(node: holder.server ?? .null, extent: .all)
             holder.server = nil
@@ -150,8 +161,9 @@ extension SyncTree {
             if relative.isRoot, !target.isPriority { said(holder) }
         } else if !target.isPriority, let deepest = way.last {
             if deepest.path == target.path {
-                absorb(assignment.value, position, at: deepest, isBelowListen: way.contains { $0.listen != nil })
-            } else if deepest.listen != nil, target.path.parent == deepest.path, stopping[deepest.path] == nil,
+                let isBelowListen = way.contains { $0.listen != nil }
+                absorb(assignment.value, position, at: deepest, isReport: true, isBelowListen: isBelowListen)
+            } else if deepest.listen != nil, target.path.parent == deepest.path,
                 !isMerge || deepest.children.values.contains(where: { $0.server != nil })
             {
                 // A child of a value that is still to come.
@@ -161,32 +173,44 @@ extension SyncTree {
         }
     }
 
-    /// Keeps what is listened to of a value that the server reported whole.
+    /// Keeps what is listened to of a value that is known whole.
     ///
-    /// - parameter isBelowListen: whether a listen above covers the place, and has not said the whole. The listen that
-    ///   the place had before goes on until that one begins, so what it says is not out of date.
+    /// - parameters:
+    ///   - isReport: whether the server says it now, and not to listens that are still to begin.
+    ///   - isBelowListen: whether a listen above covers the place, and has not said the whole. The listen that the place
+    ///     had before goes on until that one begins, so what it says is not out of date.
     private func absorb(
-        _ value: Node, _ position: CommitPosition, at place: SyncPlace, isBelowListen: Bool = false
+        _ value: Node, _ position: CommitPosition, at place: SyncPlace, isReport: Bool = false,
+        isBelowListen: Bool = false
     ) {
-        let isCovered = isBelowListen && place.listen == nil
-        if !isCovered, place.server == nil, stopping[place.path] != nil { return }
-        if isCovered || place.listen != nil || place.server != nil || !place.views.isEmpty {
+        let isConcerned = isBelowListen || place.listen != nil || place.server != nil || !place.views.isEmpty
+        if isConcerned, !isReport || !hasListensStillToBegin(place) {
             place.forEachFromBelow { below in
                 below.server = nil
                 for view in below.views { view.selection = nil }
             }
             place.set(value, position)
-            said(place)
-        } else {
+            if isReport { said(place) }
+        } else if place.listen == nil {
             for child in place.children.values {
-                if let key = child.path.lastKey { absorb(value.child(key), position, at: child) }
+                if let key = child.path.lastKey { absorb(value.child(key), position, at: child, isReport: isReport) }
             }
         }
     }
 
+    /// Whether listens to a place, to a query there or below are still to begin, and know nothing from there yet.
+    private func hasListensStillToBegin(_ place: SyncPlace) -> Bool {
+        if stopping.isEmpty || (place.listen == nil && place.server != nil) { return false }
+        var found = false
+        place.forEachFromBelow { below in
+            let listens = below.views.map(\.listen) + [below.listen]
+            found = found || listens.contains { $0.map(isStillToBegin) ?? false }
+        }
+        return found
+    }
+
     /// The server has said the whole value of a place. That is its answer to the listens, as far as the data goes.
     private func said(_ place: SyncPlace) {
-        guard stopping[place.path] == nil else { return }
         for listen in place.views.map(\.listen) + [place.listen] { listen.map { _ = awaited.remove($0) } }
     }
 

@@ -18,8 +18,9 @@ final class SyncTree {
     var observed: [Int: QueryView] = [:]
     var lastTag: Int64 = 0
     var lastListen = 0
-    /// Places whose listens the server was asked to end and has not ended yet.
-    var stopping: [Path: Int] = [:]
+    /// Listens to whole places that the server was asked to end and has not ended yet, and the last listen that had
+    /// begun when it was asked.
+    var stopping: [ServerListen: Int] = [:]
 
     // MARK: Observers
 

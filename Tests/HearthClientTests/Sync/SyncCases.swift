@@ -14,7 +14,7 @@ struct SyncCase: CustomTestStringConvertible, Sendable {
 }
 
 extension SyncCase {
-    static let all: [SyncCase] = listening + writing + querying + overlapping + priorities + partlyKnown
+    static let all: [SyncCase] = listening + writing + querying + overlapping + ending + priorities + partlyKnown
 
     static let listening: [SyncCase] = [
         SyncCase(

@@ -219,9 +219,11 @@ struct SyncModelTests {
         }
     }
 
-    @Test("in the end everybody has what the server has", arguments: 0..<(40 * TestScale.factor))
-    func model(round: UInt64) {
-        let seed = round + UInt64.random(in: 0...9999) * 10_000
+    private static let seeds =
+        TestScale.seed.map { [$0] } ?? (0..<(40 * TestScale.factor)).map { $0 + UInt64.random(in: 0...9999) * 10_000 }
+
+    @Test("in the end everybody has what the server has", arguments: seeds)
+    func model(seed: UInt64) {
         var model = Model(seed: seed)
         for _ in 0..<400 { model.step() }
         model.settle()

@@ -14,6 +14,8 @@ import HearthWireProtocol
 ///     taggedmerge 1 /rooms {"x":null}
 ///     listened /rooms                     the server's answer to a listen; `listened #1` for a tagged one
 ///     refused /rooms
+///     ending /rooms                       the server is asked to end a listen, and may go on to report to it
+///     ended /rooms                        the server's answer to that
 ///     set 1 /rooms/x {"n":2} [hidden]     write 1 of this client
 ///     update 2 /rooms {"x":null}
 ///     ack 1
@@ -59,6 +61,12 @@ struct SyncScript {
         case "refused":
             let (failed, output) = tree.listenFailed(try listen(words[1]))
             return failed.map { "\(name($0)) cancelled" } + lines(output)
+        case "ending":
+            tree.stopSent(try listen(words[1]))
+            return []
+        case "ended":
+            tree.stopAnswered(try listen(words[1]))
+            return []
         case "set":
             return lines(tree.write(try write(words, [try assignment(words[2], words[3])])))
         case "update": return lines(tree.write(try write(words, try assignments(words[2], words[3]))))
