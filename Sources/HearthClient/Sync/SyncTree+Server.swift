@@ -184,7 +184,7 @@ extension SyncTree {
         isBelowListen: Bool = false
     ) {
         let isConcerned = isBelowListen || place.listen != nil || place.server != nil || !place.views.isEmpty
-        if isConcerned, !isReport || !hasListensStillToBegin(place) {
+        if isConcerned, !isReport || isBelowListen || takesReports(place) {
             place.forEachFromBelow { below in
                 below.server = nil
                 for view in below.views { view.selection = nil }
@@ -198,15 +198,12 @@ extension SyncTree {
         }
     }
 
-    /// Whether listens to a place, to a query there or below are still to begin, and know nothing from there yet.
-    private func hasListensStillToBegin(_ place: SyncPlace) -> Bool {
-        if stopping.isEmpty || (place.listen == nil && place.server != nil) { return false }
-        var found = false
-        place.forEachFromBelow { below in
-            let listens = below.views.map(\.listen) + [below.listen]
-            found = found || listens.contains { $0.map(isStillToBegin) ?? false }
-        }
-        return found
+    /// Whether what the server says without a tag is for a listen to a place, or for queries there that a server has no
+    /// index for. Others have tags: what listens that are ending still hear would not be kept up to date for them.
+    private func takesReports(_ place: SyncPlace) -> Bool {
+        if let listen = place.listen { return !isStillToBegin(listen) }
+        return place.server != nil
+            || !stopping.keys.contains { $0.path.contains(place.path) || place.path.contains($0.path) }
     }
 
     /// The server has said the whole value of a place. That is its answer to the listens, as far as the data goes.

@@ -80,5 +80,24 @@ extension SyncCase {
             listened /shelf/novel
               c value null
             """),
+        SyncCase(
+            "a query that takes over does not hide the data of one below",
+            """
+            observe a / value
+              listen /
+            observe b / value {"i":".key","l":1,"vf":"l"}
+            remove a
+              listen / #1
+              unlisten /
+            ending /
+            server / {"atlas":1}
+            observe c /shelf value {"i":".key","l":1,"vf":"l"}
+              listen /shelf #2
+            listened #1
+              b value null
+            ended /
+            tagged 2 /shelf {"atlas":1}
+              c value {"atlas":1}
+            """),
     ]
 }
