@@ -53,8 +53,8 @@ enum TerminalMode {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, original)
     }
 
-    /// Stops the program until the shell lets it go on. The signal is taken before this returns: threads of the system's
-    /// pool, one of which may run this, block signals otherwise.
+    /// Stops the program until the shell lets it go on. The signal is taken before this returns: threads of the pool,
+    /// one of which may run this, block signals otherwise.
     fileprivate static func stop() {
         var (stopping, before) = (sigset_t(), sigset_t())
         sigemptyset(&stopping)
