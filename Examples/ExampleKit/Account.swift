@@ -54,13 +54,13 @@ extension Account {
 }
 
 extension Terminal {
-    /// Shows beside each title whether there is a connection and which changes wait for one, and asks before such
-    /// changes are lost.
+    /// Shows beside each title whether there is a connection and which changes the server does not have, and asks
+    /// before such changes are lost.
     public func watch(_ account: Account) {
         func unsaved() -> String { account.pendingWrites == 1 ? "1 change" : "\(account.pendingWrites) changes" }
         badge = {
-            if account.isOnline { return nil }
-            return account.pendingWrites == 0 ? "no connection" : "no connection, \(unsaved()) not saved"
+            if account.pendingWrites == 0 { return account.isOnline ? nil : "no connection" }
+            return "\(account.isOnline ? "" : "no connection, ")\(unsaved()) not saved"
         }
         leaving = {
             if account.pendingWrites == 0 { return nil }

@@ -177,6 +177,8 @@ struct NotebookScreenTests {
         terminal.type(.escape, "q")
         try await terminal.wait(for: "The server does not have 1 change yet. Leave, and lose this? y/n")
         terminal.type("n")
+        try await terminal.waitUntilGone("y/n")
+        try await terminal.wait(for: "not saved")
         relay.admit(.max)
         try await terminal.waitUntilGone("not saved")
         terminal.type("q")
