@@ -1,6 +1,6 @@
 import HearthClient
 
-/// User names that nobody has twice: the server refuses a second one, whoever writes it and however.
+/// Unique user names: the server refuses a name that is taken, in every write of every client.
 ///
 ///     hearth-names take USER NAME [URL]
 ///     hearth-names list [URL]

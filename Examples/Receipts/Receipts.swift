@@ -2,7 +2,7 @@ import HearthClient
 import HearthHTTP
 
 /// A letter for each order: a trigger tells this program of new orders, and it makes a job of each, which one worker
-/// takes. Whatever stops on the way, every order has its letter once.
+/// takes. If a part stops on the way, each order still gets exactly one letter.
 ///
 ///     hearth-receipts order NAME ITEM [URL]     adds an order
 ///     hearth-receipts listen ADDRESS [URL]      takes the events of the trigger until Ctrl-C

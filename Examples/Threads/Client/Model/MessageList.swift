@@ -21,7 +21,7 @@ final class MessageList {
         problem = nil
     }
 
-    /// The same after a change: the change was made, whatever comes of this.
+    /// The same after a change, which stays made if this fails.
     private func reload() async {
         do { try await load() } catch { problem = "The list may be old: \(Problem.text(of: error))" }
     }
