@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthStorageErrors
 import HearthTestSupport
 import Testing
 
@@ -97,6 +98,22 @@ struct TreeRowsTests {
         }
         #expect(last < 1000)
         #expect(rows.accountingProblem == nil)
+    }
+
+    @Test("packs what has shrunk once the store can be read again")
+    func packingAfterFailure() throws {
+        let store = MemoryRowStore()
+        let rows = TreeRows(store: store, packing: .init(packedBytesMax: 20, repackBytesMax: 15))
+        try rows.set(#"{"a":"0123456789","b":"0123456789","c":1}"#, at: "d")
+        store.apply(try #require(try rows.freeze()).changes)
+        let reopened = TreeRows(store: store, packing: .init(packedBytesMax: 20, repackBytesMax: 15))
+        try reopened.set(.null, at: "d/a")
+        try reopened.set(.null, at: "d/b")
+        store.readsLeft = 0
+        #expect(throws: StorageError.self) { try reopened.freeze() }
+        store.readsLeft = nil
+        store.apply(try #require(try reopened.freeze()).changes)
+        #expect(store.all.map(\.value) == [.subtree(#"{"d":{"c":1}}"#)])
     }
 
     @Test("keeps to its memory when what it knows grows")

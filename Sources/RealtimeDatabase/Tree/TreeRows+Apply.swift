@@ -56,9 +56,15 @@ extension TreeRows {
             if knownBytes(below: node, exceed: packing.repackBytesMax) { continue }
             let key = node.key
             var joiner = RowJoiner(base: key.count)
-            let isSmall = try forEachRow(at: node, key: key) { rowKey, value in
-                joiner.append(key: rowKey, value: value)
-                return joiner.count <= packing.repackBytesMax
+            let isSmall: Bool
+            do throws(StorageError) {
+                isSmall = try forEachRow(at: node, key: key) { rowKey, value in
+                    joiner.append(key: rowKey, value: value)
+                    return joiner.count <= packing.repackBytesMax
+                }
+            } catch {
+                noteShrunk(node)
+                throw error
             }
             if isSmall { replace(node, with: joiner.finish()) }
         }
