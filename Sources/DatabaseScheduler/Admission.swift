@@ -157,6 +157,7 @@ package struct Admission: ~Copyable {
         var bytes = 0
         while bytes < bytesMax, turn.count < Self.turnCountMax, let connection = small.takeFirst(&shares) {
             smallCount -= 1
+            if mustScanAgain(connection, gate) { continue }
             if let request = take(from: connection, gate) {
                 shares.charge(request.sharer, nanoseconds: Self.expectedCost)
                 bytes += request.byteCount
@@ -164,6 +165,16 @@ package struct Admission: ~Copyable {
             }
         }
         return turn
+    }
+
+    /// Whether what was found for the first request of a line does not hold any more. If so, it waits for a new scan:
+    /// its turn would visit all children at once.
+    private func mustScanAgain(_ connection: ConnectionID, _ gate: some AdmissionGate) -> Bool {
+        guard let line = lines[connection], let head = line.entries.first, gate.mustScan(head.request) else {
+            return false
+        }
+        line.wait = .scan
+        return true
     }
 
     /// What a request is taken to cost until it is known, in nanoseconds.
@@ -250,7 +261,9 @@ package struct Admission: ~Copyable {
         var taken: [Request] = []
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) where !excluded.contains(connection) {
             guard let line = lines[connection] else { continue }
-            while case .turn = line.wait, let request = line.entries.first?.request, request.operation.canBeRefused {
+            while case .turn = line.wait, let request = line.entries.first?.request,
+                request.operation.canBeRefused, !gate.endsListener(request)
+            {
                 leaveTurn(connection, line)
                 if let request = take(from: connection, gate) { taken.append(request) }
             }
@@ -416,6 +429,8 @@ package protocol AdmissionGate {
     func history(for request: Request) -> HistoryNeed?
     /// Whether a query must be scanned first. If so, the scan begins.
     func mustScan(_ request: Request) -> Bool
+    /// Whether a request ends a listener that its connection has, because it asks for another one in its place.
+    func endsListener(_ request: Request) -> Bool
     /// A request has to wait until the scan of an earlier one has ended.
     func waitsBehindScan(_ request: Request)
     /// The request of a connection does not wait for its scan any more.

@@ -16,6 +16,8 @@ extension DatabaseScheduler {
 
         func mustScan(_ request: Request) -> Bool { isScanning && database.mustScan(for: request, now: now) }
 
+        func endsListener(_ request: Request) -> Bool { database.replacesListener(request) }
+
         func waitsBehindScan(_ request: Request) { database.observer?.park(request) }
 
         func endScan(for connection: ConnectionID) { database.endScan(for: connection) }

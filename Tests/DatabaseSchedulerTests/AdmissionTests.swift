@@ -10,6 +10,8 @@ struct AdmissionTests {
     /// Reads of `history` and `scan` wait for that.
     private final class Gate: AdmissionGate {
         var scansEnded: [ConnectionID] = []
+        /// The numbers of requests that have waited for a scan, or do.
+        var scanned: Set<Int64> = []
 
         func history(for request: Request) -> HistoryNeed? {
             guard case .listen(let path, _, _, nil) = request.operation, path == "history" else { return nil }
@@ -17,7 +19,12 @@ struct AdmissionTests {
         }
 
         func mustScan(_ request: Request) -> Bool {
-            if case .get(let path, _, _) = request.operation { path == "scan" } else { false }
+            guard case .get("scan", _, _) = request.operation else { return false }
+            return scanned.insert(request.number).inserted
+        }
+
+        func endsListener(_ request: Request) -> Bool {
+            if case .listen("known", _, _, _) = request.operation { true } else { false }
         }
 
         func waitsBehindScan(_ request: Request) {}
@@ -170,6 +177,17 @@ struct AdmissionTests {
         #expect(numbers(&admission) == [20, 11])
     }
 
+    @Test("a read whose scan does not hold any more when its turn comes waits for another one")
+    func scanningAgain() {
+        var admission = waiting([Self.scan(by: 1, 10), Self.set(1, by: 1, 11)])
+        admission.scanEnded(for: Self.connection(1))
+        gate.scanned.remove(10)
+        #expect(numbers(&admission) == [])
+        admission.checkInvariants()
+        admission.scanEnded(for: Self.connection(1))
+        #expect(numbers(&admission) == [10, 11])
+    }
+
     @Test("a client that is gone wants no data, but what it has asked to be done is done")
     func disconnect() {
         var admission = waiting([
@@ -192,6 +210,17 @@ struct AdmissionTests {
         admission.checkInvariants()
         #expect(numbers(&admission) == [30, 11, 12])
         #expect(admission.count == 2)
+    }
+
+    @Test("a listener that takes the place of another is not refused, since the client would still hear of the other")
+    func refusingListeners() {
+        var admission = waiting([
+            Self.ask(.listen("a", known: nil), by: 1, 10), Self.ask(.listen("known", known: nil), by: 1, 11),
+            Self.ask(.listen("b", known: nil), by: 1, 12),
+        ])
+        #expect(admission.takeRefusable(except: [], gate).map(\.number) == [10])
+        admission.checkInvariants()
+        #expect(numbers(&admission) == [11, 12])
     }
 
     @Test(

@@ -74,6 +74,25 @@ struct HeldScanTests {
         #expect(try database.listeners.trie.query(Self.twos(), at: "list") == nil)
     }
 
+    @Test("a read whose place was replaced as a whole while it waited is scanned again, in steps")
+    func replaced() throws {
+        let store = CountingStore()
+        let database = try Self.database(on: store, children: 60)
+        let read = Self.request(.get("list", query: try Self.twos()), by: Self.reader)
+        #expect(Self.scan(for: read, in: database))
+        let children = (0..<40).map { #""\#($0)":{"n":2,"text":"some forty bytes, so that it has a row"}"# }
+        let value = CanonicalJSON(stringLiteral: "{\(children.joined(separator: ","))}")
+        let write = Operation.set(WriteTarget(path: "list"), IncomingValue(json: value))
+        _ = database.process([Self.request(write, by: Self.writer)], now: 0)
+        database.endScans()
+        #expect(Self.scan(for: read, in: database))
+        database.checkInvariants()
+        _ = database.process([read], now: 0)
+        database.committed(through: database.sequence)
+        #expect(database.takeReady().last.map { "\($0)".contains("failed") } == false)
+        #expect(try database.listeners.trie.query(Self.twos(), at: "list") == nil)
+    }
+
     @Test("nothing is kept for a connection that ends before its turn")
     func ends() throws {
         let database = try Self.database(on: CountingStore(), children: 60)

@@ -16,6 +16,16 @@ extension Database {
         return (session.paths.map { Listen(path: $0) } + queries).sorted { $0.path < $1.path }
     }
 
+    /// Whether a request asks for a listener in the place of one that its connection has.
+    package func replacesListener(_ request: Request) -> Bool {
+        guard let session = listeners.sessions[request.connection] else { return false }
+        return switch request.operation {
+        case .listen(let path, _, _, _): session.contains(path)
+        case .listenQuery(_, _, let form, _, _, _): session.queries[form.name] != nil
+        default: false
+        }
+    }
+
     /// Of all connections. O(connections).
     package var listenCount: Int { listeners.count }
 }

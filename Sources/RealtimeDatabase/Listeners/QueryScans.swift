@@ -32,8 +32,15 @@ struct QueryScans {
 
     // MARK: Scanning
 
-    /// The children of a query are to be visited (``LiveQuery/scan``).
-    mutating func begin(_ live: LiveQuery) { scanning.append(live) }
+    /// The children of a query are to be visited (``LiveQuery/scan``). What an earlier scan has found does not hold any
+    /// more.
+    mutating func begin(_ live: LiveQuery) {
+        if hasFound(live) {
+            scanned.removeAll { $0 === live }
+            uses = uses.filter { $0.value.live !== live }
+        }
+        scanning.append(live)
+    }
 
     /// All children of ``current`` were visited, or cannot be. Returns the connections whose requests waited for that.
     mutating func finishCurrent() -> [ConnectionID] {
