@@ -141,6 +141,7 @@ extension Database {
 
     /// Performs a change, and writes it into the turn's record.
     func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
+        let change = change.inOrder
         let events = outbox.triggers.isEmpty ? [] : try events(of: change, in: turn)
         try perform(change, rows, in: &turn)
         turn.record.append(change, uid: turn.principal.uid)

@@ -221,6 +221,22 @@ struct DatabaseTests {
             ])
     }
 
+    /// A large value comes into the tree before all else that its update says.
+    @Test("a node with data before and after an update keeps its priority", arguments: [1, .max])
+    func prioritiesThatStay(largeBytesMin: Int) throws {
+        let large = #"{"x":{"y":"long enough for rows of its own"}}"# as CanonicalJSON
+        for entries in [[("a/b", .null), ("a/c", large)], [("a/c", large), ("a/b", .null)]] {
+            let packing = TreeRows.Packing(packedBytesMax: 20, repackBytesMax: 10)
+            var bench = Bench(packing: packing, largeBytesMin: largeBytesMin)
+            bench.process(.set("a", #"{".priority":7,"b":1}"#), try .update("a", entries), .get("a"))
+            let kept = #"{".priority":7,"c":{"x":{"y":"long enough for rows of its own"}}}"#
+            #expect(bench.commit().last == "3 \(kept)")
+            var again = try Bench.reopened(MemoryRowStore(), sequence: 0, log: bench.log)
+            again.process(.get("a"))
+            #expect(again.commit().last == "1 \(kept)")
+        }
+    }
+
     @Test("a priority needs data to belong to")
     func prioritiesNeedData() {
         var bench = Bench()

@@ -22,8 +22,14 @@ package enum Change: Hashable, Sendable {
         switch self {
         case .set(let assignment): [assignment]
         case .merge(_, let assignments): assignments
-        case .setChildren(of: let base, let children): children.childAssignments(of: base)
+        case .setChildren(of: let base, let children): children.childAssignments(of: base).inOrder
         }
+    }
+
+    /// The same with its assignments in the order in which they take effect.
+    var inOrder: Change {
+        guard case .merge(let base, let assignments) = self, !assignments.isInOrder else { return self }
+        return .merge(base: base, assignments.inOrder)
     }
 
     /// None of a ``setChildren(of:_:)``.
@@ -55,4 +61,25 @@ package enum Change: Hashable, Sendable {
         }
         return base
     }
+}
+
+/// An update sets values first, then removes, then gives priorities. So its result does not depend on the order in which
+/// it was written: a node that has children before and after it keeps its priority. A large value may come first.
+extension [Assignment] {
+    fileprivate var isInOrder: Bool {
+        var rank = 0
+        for assignment in self {
+            if assignment.rank < rank { return false }
+            rank = assignment.rank
+        }
+        return true
+    }
+
+    fileprivate var inOrder: [Assignment] {
+        isInOrder ? self : (0...2).flatMap { rank in filter { $0.rank == rank } }
+    }
+}
+
+extension Assignment {
+    fileprivate var rank: Int { target.isPriority ? 2 : value.isNull ? 1 : 0 }
 }

@@ -54,8 +54,11 @@ struct NaiveDatabase {
             return echoes ? .value(stored) : .done
         case .update(_, let entries):
             let before = self
-            for (target, value) in entries where !target.isPriority {
-                assign(Assignment(target: target, value: before.resolve(value, at: target.path, now: now)))
+            // What is there before and after an update keeps its priority: values come before removals.
+            for isRemoval in [false, true] {
+                for (target, value) in entries where !target.isPriority && value.json.isNull == isRemoval {
+                    assign(Assignment(target: target, value: before.resolve(value, at: target.path, now: now)))
+                }
             }
             for (target, value) in entries where target.isPriority {
                 let isMade = entries.contains {
