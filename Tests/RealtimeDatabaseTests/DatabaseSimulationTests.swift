@@ -38,7 +38,7 @@ struct DatabaseSimulationTests {
 
     /// One run.
     struct Simulation {
-        private(set) var host: SimulatedHost
+        var host: SimulatedHost
         private var generator: StepGenerator
         private var connectionsMade: UInt64 = 0
 
@@ -205,7 +205,11 @@ struct DatabaseSimulationTests {
         figures.add(first.host)
         guard isFailure else { return }
         let fewest = shrunk(steps) { failure($0) != nil }
-        let why = failure(fewest) ?? ""
+        var last = Simulation(seed: seed, withFaults: withFaults)
+        last.host.trace = []
+        let why = last.failure(of: fewest) ?? ""
+        let trace = last.host.trace ?? []
+        print((["HEARTH_SEED=\(seed) did this:"] + trace.map { $0.prefix(2000) }).joined(separator: "\n"))
         Issue.record("HEARTH_SEED=\(seed), \(withFaults ? "with" : "without") faults: \(why) of \(fewest)")
     }
 

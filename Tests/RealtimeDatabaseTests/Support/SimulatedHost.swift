@@ -101,6 +101,8 @@ final class SimulatedHost {
     private(set) var failure: String?
     /// Something was made to fail.
     var hasFailed = false
+    /// With a list, each event, action and answer is noted in it, for who looks for the cause of a failure.
+    var trace: [String]?
     /// Events that were handled.
     private(set) var eventCount = 0
     /// Requests that clients have sent.
@@ -167,6 +169,7 @@ final class SimulatedHost {
 
     func handle(_ event: Event) {
         eventCount += 1
+        trace?.append("\(database.sequence)/\(database.durableSequence) \(event)")
         now += 7
         model.now = now
         if case .logRead(.success) = event { model.recovered(to: log.tree, through: log.last) }
@@ -192,6 +195,7 @@ final class SimulatedHost {
     }
 
     private func carryOut(_ action: Action, _ next: inout [Event]) {
+        trace?.append("    \(action)")
         switch action {
         case .append(let record): process.commitJobs.append(.append(database: 1, log, record))
         case .storePart(let text, let serial):
