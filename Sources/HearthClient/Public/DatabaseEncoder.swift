@@ -14,6 +14,14 @@ public struct DatabaseEncoder: Sendable {
     /// The forms of types that have several.
     public var options: DatabaseCodingOptions
 
+    /// That of the database for which a value is being made (``DatabaseValueConvertible``).
+    @TaskLocal static var current = DatabaseEncoder()
+
+    /// Makes a value whose parts are encoded as by this encoder.
+    func making<Value>(_ body: () throws(DatabaseError) -> Value) throws(DatabaseError) -> Value {
+        try Self.$current.withValue(self) { Result(catching: body) }.get()
+    }
+
     /// An encoder with these options.
     public init(_ options: DatabaseCodingOptions = DatabaseCodingOptions()) { self.options = options }
 

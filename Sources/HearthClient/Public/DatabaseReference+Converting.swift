@@ -7,7 +7,7 @@ extension DatabaseReference {
     public func setValue(
         _ members: [String: (any DatabaseValueConvertible)?], andPriority priority: DatabaseValue = nil
     ) async throws(DatabaseError) {
-        try await setValue(try DatabaseValue.object(members), andPriority: priority)
+        try await setValue(try object(members), andPriority: priority)
     }
 
     /// Replaces the value by an object with members of any convertible types, without waiting. The completion tells how
@@ -16,7 +16,7 @@ extension DatabaseReference {
         _ members: [String: (any DatabaseValueConvertible)?], andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
     ) {
-        write({ () throws(DatabaseError) in try setting(try .object(members), priority) }, completion)
+        write({ () throws(DatabaseError) in try setting(try object(members), priority) }, completion)
     }
 
     /// Replaces several locations below this one at once: either all or none. The keys are relative paths, the values
@@ -61,7 +61,7 @@ extension DatabaseReference {
     public func onDisconnectSetValue(
         _ members: [String: (any DatabaseValueConvertible)?], andPriority priority: DatabaseValue = nil
     ) async throws(DatabaseError) {
-        try await onDisconnectSetValue(try DatabaseValue.object(members), andPriority: priority)
+        try await onDisconnectSetValue(try object(members), andPriority: priority)
     }
 
     /// Has the server replace several locations below this one at once when the connection ends. Nil removes.
@@ -85,11 +85,17 @@ extension DatabaseReference {
         try database.core.options.encoder.encode(value)
     }
 
+    private func object(_ members: [String: (any DatabaseValueConvertible)?]) throws(DatabaseError) -> DatabaseValue {
+        .object(try converted(members))
+    }
+
     private func converted(
         _ values: [String: (any DatabaseValueConvertible)?]
     ) throws(DatabaseError) -> [String: DatabaseValue] {
-        var converted: [String: DatabaseValue] = [:]
-        for (path, value) in values { converted[path] = try value?.databaseValue ?? .null }
-        return converted
+        try database.core.options.encoder.making { () throws(DatabaseError) in
+            var converted: [String: DatabaseValue] = [:]
+            for (path, value) in values { converted[path] = try value?.databaseValue ?? .null }
+            return converted
+        }
     }
 }

@@ -26,9 +26,16 @@ extension DatabaseReference {
             // Only after a loss: a value that somebody else made like it is not this change.
             let wasMade = losses > 0 ? isMade : nil
             do throws(DatabaseError) {
-                let (isCommitted, snapshot) = try await runTransactionBlock(withLocalEvents: false) { data in
-                    if wasMade?(data.value) == true { return .abort() }
-                    return change(&data.value) ? .success(withValue: data) : .abort()
+                let (isCommitted, snapshot) = try await transaction(false) { data in
+                    Result { () throws(DatabaseError) in
+                        let old = data.value
+                        if wasMade?(old) == true { return nil }
+                        var new = old
+                        guard change(&new) else { return nil }
+                        // What the change leaves alone keeps its priorities and its keys.
+                        try data.merge(old, new)
+                        return data
+                    }
                 }
                 return isCommitted || wasMade?(snapshot.value) == true
             } catch {

@@ -80,9 +80,9 @@ extension DatabaseReference {
             isCommitted: isCommitted, value: snapshot.exists() ? try snapshot.data(as: type) : nil)
     }
 
-    private typealias Change = @Sendable (inout MutableData) -> Result<MutableData?, DatabaseError>
+    typealias Change = @Sendable (inout MutableData) -> Result<MutableData?, DatabaseError>
 
-    private func transaction(
+    func transaction(
         _ isVisible: Bool, _ change: @escaping Change
     ) async throws(DatabaseError) -> (isCommitted: Bool, snapshot: DataSnapshot) {
         let (isCommitted, value): (Bool, Node) = try await database.wait(unasked: .writeCancelled) { reply in

@@ -14,9 +14,10 @@ public protocol DatabaseValueConvertible: Sendable {
 }
 
 extension DatabaseValueConvertible where Self: Encodable {
-    /// The value as a ``DatabaseEncoder`` without further options makes it.
+    /// The value as the encoder of the database makes it that it is being written to, and a ``DatabaseEncoder`` without
+    /// further options elsewhere.
     public var databaseValue: DatabaseValue {
-        get throws(DatabaseError) { try DatabaseEncoder().encode(self) }
+        get throws(DatabaseError) { try DatabaseEncoder.current.encode(self) }
     }
 }
 
@@ -28,12 +29,6 @@ extension DatabaseValue: DatabaseValueConvertible {
     ///
     /// - throws: `invalidValue` for a number that does not fit 64 bits, and as the encoder does.
     public init(_ value: some DatabaseValueConvertible) throws(DatabaseError) { self = try value.databaseValue }
-
-    static func object(_ members: [String: (any DatabaseValueConvertible)?]) throws(DatabaseError) -> DatabaseValue {
-        var children: [String: DatabaseValue] = [:]
-        for (key, value) in members { children[key] = try value?.databaseValue ?? .null }
-        return .object(children)
-    }
 }
 
 extension ServerValue: DatabaseValueConvertible {

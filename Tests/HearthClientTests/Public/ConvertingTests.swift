@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HearthClient
 import HearthTestSupport
 import Testing
@@ -64,6 +65,23 @@ struct ConvertingTests {
         try await database.reference(withPath: "ends").onDisconnectUpdateChildValues(["b": key, "c": message.text])
         database.goOffline()
         #expect(await log.next() == #"value: {"a":{"text":"Bye"},"b":"m1","c":"Hello"}"#)
+    }
+
+    @Test("models inside dictionaries are encoded as the database's options say, as models alone are")
+    func options() async throws {
+        struct Visit: Codable, DatabaseValueConvertible {
+            var at: Date
+        }
+        let server = try TestDatabase()
+        let coding = DatabaseCodingOptions(dateStrategy: .secondsSince1970)
+        let visits = try server.client { $0.coding = coding }.reference(withPath: "visits")
+        let visit = Visit(at: Date(timeIntervalSince1970: 5))
+        try await visits.child("a").setValue(visit)
+        try await visits.updateChildValues(["b": visit, "c/list": [visit]])
+        try await visits.child("d").setValue(["e": visit, "n": 1])
+        let stored = #"{"a":{"at":5},"b":{"at":5},"c":{"list":[{"at":5}]},"d":{"e":{"at":5},"n":1}}"#
+        #expect("\(try await visits.getData().value)" == stored)
+        #expect(try visit.databaseValue == ["at": 5000])
     }
 
     @Test("snapshots are equal if place and value are")

@@ -32,6 +32,24 @@ struct RepeatingTransactionTests {
         let content = Mutex((attempts: 0, value: 1))
     }
 
+    @Test("leaves priorities and keys alone that the change does not touch")
+    func rest() async throws {
+        let server = try TestDatabase()
+        let room = try server.client().reference(withPath: "room")
+        // Two keys that Swift takes to be the same string.
+        try await room.child("\u{e9}").setValue(1, andPriority: 1)
+        try await room.child("e\u{301}").setValue(2)
+        try await room.child("seats").setValue(3)
+        let isMade = try await room.repeatingTransaction { value in
+            value["seats"] = 2
+            return true
+        }
+        #expect(isMade)
+        let stored = try await room.getData()
+        #expect(stored.childrenCount == 3 && stored["seats"].int == 2)
+        #expect(stored.children.compactMap(\.priority.int) == [1])
+    }
+
     private func place(_ server: ScriptedServer) throws -> DatabaseReference {
         var options = DatabaseOptions.patient
         options.reconnectDelayMin = .milliseconds(1)
