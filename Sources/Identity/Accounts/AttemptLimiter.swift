@@ -23,7 +23,10 @@ package final class AttemptLimiter: Sendable {
         windows.withLock { windows in
             if windows.count >= keysMax, windows[key] == nil { Self.makeRoom(in: &windows, now: now) }
             var window = windows[key] ?? Window(count: 0, end: now + windowMilliseconds)
-            if window.end <= now { window = Window(count: 0, end: now + windowMilliseconds) }
+            // The clock may have been set back since: no window lasts longer than it should.
+            if window.end <= now || window.end > now + windowMilliseconds {
+                window = Window(count: 0, end: now + windowMilliseconds)
+            }
             guard window.count < max else { return false }
             window.count += 1
             windows[key] = window

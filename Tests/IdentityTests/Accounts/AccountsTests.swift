@@ -339,6 +339,15 @@ import Testing
         #expect(limiter.admit("k0", max: 1, now: 20))
         #expect(limiter.admit("k9", max: 1, now: 1009))
     }
+
+    @Test("a clock that was set back keeps nobody out for longer than a window")
+    func clockSetBack() {
+        let limiter = AttemptLimiter(windowMilliseconds: 1000)
+        #expect(limiter.admit("k", max: 1, now: 1_000_000))
+        #expect(!limiter.admit("k", max: 1, now: 1_000_500))
+        #expect(limiter.admit("k", max: 1, now: 5000))
+        #expect(!limiter.admit("k", max: 1, now: 5500))
+    }
 }
 
 extension AccountsFixture {
