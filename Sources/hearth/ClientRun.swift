@@ -100,6 +100,19 @@ struct ClientRun: Sendable {
     /// Says what is about to be destroyed, and where: the address may come from a key or the environment.
     func announce(_ what: String) { StandardError.write("hearth \(name): \(what) at \(address.url)\n") }
 
+    /// Asks at a terminal whether to do what was announced. Without one, only `--yes` says so.
+    ///
+    /// - returns: how the command ends if it is not to be done; nil if it is.
+    func refusal(isSure: Bool) -> ExitCode? {
+        if isSure { return nil }
+        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+            return complain("nothing was done: --yes does it without asking", .failure)
+        }
+        StandardError.write("Go on? [y/N] ")
+        if let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) { return nil }
+        return complain("nothing was done", .failure)
+    }
+
     /// Runs work on a loop of its own.
     ///
     /// - parameter endsOnSignal: whether SIGINT and SIGTERM cancel `body`, which then ends the command well.

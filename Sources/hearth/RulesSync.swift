@@ -64,9 +64,8 @@ struct RulesSync {
                 case .settings: try await admin.checkSettings(text, ofDatabase: database)
                 }
                 run.announce("replace the \(kind.rawValue) of \(database ?? "the default database") by \(file)")
-                guard isSure || isatty(STDIN_FILENO) == 0 || Self.isConfirmed() else {
-                    return run.complain("nothing was done", .failure)
-                }
+                // A deployment pushes without asking.
+                if let refusal = run.refusal(isSure: isSure || isatty(STDIN_FILENO) == 0) { return refusal }
                 switch kind {
                 case .rules: try await admin.setRules(text, ofDatabase: database)
                 case .settings: try await admin.setSettings(text, ofDatabase: database)
@@ -77,11 +76,6 @@ struct RulesSync {
                 return run.complain("\(file):\(error.message)", .data)
             }
         }
-    }
-
-    private static func isConfirmed() -> Bool {
-        StandardError.write("Continue? y/n ")
-        return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
     }
 
     /// Prints what a push would change. Ends with 0 if nothing.

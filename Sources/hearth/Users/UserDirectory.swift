@@ -66,8 +66,10 @@ struct UserDirectory: Sendable {
         each(names) { admin, uid throws(AdminError) in try await admin.revokeRefreshTokens(of: uid) }
     }
 
-    func delete(_ names: [String]) -> ExitCode {
-        announce("delete \(names.joined(separator: ", "))")
+    /// - parameter isSure: whether not to ask.
+    func delete(_ names: [String], isSure: Bool) -> ExitCode {
+        announce("delete \(names.map(\.printable).joined(separator: ", "))")
+        if let refusal = run.refusal(isSure: isSure) { return refusal }
         return each(names) { admin, uid throws(AdminError) in try await admin.deleteUser(uid) }
     }
 

@@ -34,6 +34,7 @@ extension Command {
                 name: "project", value: "NAME",
                 help: "the project of the accounts (default: that of the server's clients)"),
             .init(name: "tenant", value: "NAME", help: "the tenant of the project that has them (default: none)"),
+            .init(name: "yes", value: nil, help: "delete: do not ask"),
             .init(name: "json", value: nil, help: "list: each line is all about a user"),
             .init(name: "uid", value: "ID", help: "create: the id (default: random)"),
             .init(name: "email", value: "ADDRESS", help: "create, update"),
@@ -70,7 +71,7 @@ extension Command {
         case ("disable", 1...): return directory.update(words, UserUpdate(isDisabled: true))
         case ("enable", 1...): return directory.update(words, UserUpdate(isDisabled: false))
         case ("revoke", 1...): return directory.revoke(words)
-        case ("delete", 1...): return directory.delete(words)
+        case ("delete", 1...): return directory.delete(words, isSure: arguments.flag("yes"))
         case ("claims", 1): return directory.claims(of: words[0])
         case ("claims", 2):
             let claims = String(decoding: try InputText(words[1]).bytes, as: UTF8.self)
