@@ -135,7 +135,8 @@ import HearthStorageErrors
         #expect(response.writeHead(with: &writer, into: &out))
         let text = String(decoding: out, as: UTF8.self)
         for field in [
-            "Access-Control-Allow-Origin: *", "Access-Control-Expose-Headers: ETag", "Cache-Control: no-cache",
+            "Access-Control-Allow-Origin: *", "Access-Control-Expose-Headers: ETag, X-Hearth-Denial",
+            "Cache-Control: no-cache",
             "Content-Type: text/javascript; charset=utf-8", "Content-Length: 4", "X-Content-Type-Options: nosniff",
         ] {
             #expect(text.contains("\r\n\(field)\r\n"), "\(text)")
