@@ -26,6 +26,7 @@ struct Command: Sendable {
             cluster,
             console,
             context,
+            completion,
             generate,
             bench, echo, version,
         ]

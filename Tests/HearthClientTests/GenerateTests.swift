@@ -6,8 +6,12 @@ import Testing
 struct GenerateTests {
     private let folder = TemporaryFolder()
 
-    private func generate(_ kind: String) async throws -> String {
-        let outcome = try await HearthProcess.run("generate", kind)
+    private func generate(_ kind: String) async throws -> String { try await output("generate", kind) }
+
+    private func completion(_ shell: String) async throws -> String { try await output("completion", shell) }
+
+    private func output(_ command: String, _ kind: String) async throws -> String {
+        let outcome = try await HearthProcess.run(command, kind)
         #expect(outcome.code == 0 && outcome.errors.isEmpty)
         return outcome.output
     }
@@ -31,7 +35,7 @@ struct GenerateTests {
         let serve = try await options("serve")
         for option in serve where option != "config" { #expect(file.contains("\\fB\(option)\\fR"), "\(option)") }
         for shell in ["bash", "zsh", "fish"] {
-            let text = try await generate(shell)
+            let text = try await completion(shell)
             for name in commands { #expect(text.contains(name), "\(shell): \(name)") }
             for option in serve {
                 #expect(text.contains(shell == "fish" ? " -l \(option) " : "--\(option)"), "\(shell): \(option)")
@@ -47,10 +51,10 @@ struct GenerateTests {
 
     @Test("completions know the other names of commands, and their options")
     func aliases() async throws {
-        #expect(try await generate("bash").contains("    remove|rm) options=\""))
-        #expect(try await generate("zsh").contains("    remove|rm) _arguments"))
-        #expect(try await generate("zsh").contains("    'rm:Remove what is at and below a place.'"))
-        let fish = try await generate("fish")
+        #expect(try await completion("bash").contains("    remove|rm) options=\""))
+        #expect(try await completion("zsh").contains("    remove|rm) _arguments"))
+        #expect(try await completion("zsh").contains("    'rm:Remove what is at and below a place.'"))
+        let fish = try await completion("fish")
         #expect(fish.contains(" -a 'remove rm' ") && fish.contains("__fish_seen_subcommand_from remove rm'"))
         #expect(fish.contains(" -a 'get' "))
     }
@@ -61,7 +65,7 @@ struct GenerateTests {
             let program = ["/bin/", "/usr/bin/"].map { $0 + shell }.first { access($0, X_OK) == 0 }
             guard let program else { continue }
             let script = "\(folder.path)/completion.\(shell)"
-            TemporaryFolder.write(Array(try await generate(shell).utf8), to: script)
+            TemporaryFolder.write(Array(try await completion(shell).utf8), to: script)
             let checked = try await HearthProcess(program: program, ["-n", script]).outcome()
             #expect(checked == .init(code: 0, output: "", errors: ""), "\(shell)")
         }
@@ -78,5 +82,7 @@ struct GenerateTests {
     @Test("nothing else is generated")
     func unknown() async throws {
         #expect(try await HearthProcess.run("generate", "novel").code == 64)
+        let unknown = try await HearthProcess.run("completion", "tcsh")
+        #expect(unknown.code == 64 && unknown.errors.contains("there are no completions for 'tcsh': bash, zsh or fish"))
     }
 }

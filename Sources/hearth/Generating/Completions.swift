@@ -33,7 +33,7 @@ enum Completions {
             Set(all.filter { value(of: $0) == kind }.flatMap(names)).sorted().joined(separator: "|")
         }
         return """
-            # bash completion for hearth: 'hearth generate bash'
+            # bash completion for hearth: 'hearth completion bash'
             _hearth() {
               local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=
               COMPREPLY=()
@@ -85,7 +85,7 @@ enum Completions {
         }
         return """
             #compdef hearth
-            # zsh completion for hearth: 'hearth generate zsh'
+            # zsh completion for hearth: 'hearth completion zsh'
             local -a commands
             if ((CURRENT == 2)); then
               commands=(
@@ -105,7 +105,7 @@ enum Completions {
     }
 
     static var fish: String {
-        var lines = ["# fish completion for hearth: 'hearth generate fish'"]
+        var lines = ["# fish completion for hearth: 'hearth completion fish'"]
         for command in Command.all {
             let names = command.names.joined(separator: " ")
             lines.append(

@@ -2,12 +2,11 @@ import HearthShell
 
 extension Command {
     static let generate = Command(
-        name: "generate", synopsis: "man | config-man | config | bash | zsh | fish",
-        summary: "Print a manual page, a sample configuration or completions.",
+        name: "generate", synopsis: "man | config-man | config",
+        summary: "Print a manual page or a sample configuration.",
         details: """
             'man' is hearth(1), 'config-man' is hearth.conf(5), 'config' is a configuration for production with
-            every option explained, 'bash', 'zsh' and 'fish' are completions for these shells. All are made from
-            the options that this program has.
+            every option explained. All are made from the options that this program has.
             """,
         options: []
     ) { arguments throws(UsageError) in
@@ -16,11 +15,7 @@ extension Command {
         case "man": text = ManualPage.commands
         case "config-man": text = ManualPage.configuration
         case "config": text = SampleConfiguration.text
-        case "bash": text = Completions.bash
-        case "zsh": text = Completions.zsh
-        case "fish": text = Completions.fish
-        case let kind:
-            throw UsageError(message: "there is no '\(kind)': man, config-man, config, bash, zsh or fish")
+        case let kind: throw UsageError(message: "there is no '\(kind)': man, config-man or config")
         }
         StandardOutput.write(text)
         return .success
