@@ -15,7 +15,7 @@ struct Hello {
                 .setValue(["from": words[1], "text": "Hello!", "at": ServerValue.timestamp()])
             for try await event in greetings.queryLimited(toLast: 5).childEvents() {
                 guard case .added(let greeting, _) = event else { continue }
-                print("\(greeting.value["from"].string ?? "Somebody"): \(greeting.value["text"].string ?? "")")
+                print("\(greeting["from"].string ?? "Somebody"): \(greeting["text"].string ?? "")")
             }
         } catch {
             print("hearth-hello: \(error)")
