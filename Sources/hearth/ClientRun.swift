@@ -108,7 +108,7 @@ struct ClientRun: Sendable {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             return complain("nothing was done: --yes does it without asking", .failure)
         }
-        StandardError.write("Go on? [y/N] ")
+        StandardError.write("Continue? y/n ")
         if let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) { return nil }
         return complain("nothing was done", .failure)
     }

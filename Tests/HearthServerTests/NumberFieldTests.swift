@@ -174,6 +174,22 @@ import Testing
             #"{"t":"d","d":{"r":1,"a":"gauth","b":{"cred":"owner","authvar":{"uid":%}}}}"#,
             #"{"t":"d","d":{"r":1,"a":"auth","b":{"cred":%}}}"#,
             #"{"t":"c","d":{"t":"o","d":%}}"#, "%",
+            #"{"t":"d","d":{"r":1,"a":"jr","b":{"p":"/mail","n":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"jr","b":{"p":"/mail","lease":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"jr","b":{"p":"/mail","wait":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"jx","b":{"p":"/mail","k":"a","claim":%,"lease":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"jf","b":{"p":"/mail","k":"a","claim":1,"delay":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/mail/%","d":{"at":%}}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/passing/%","d":{"until":%}}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"h","b":{"p":"/kept","c":"get","at":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"h","b":{"p":"/kept","c":"get","seq":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"h","b":{"p":"/kept","c":"restore","at":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"h","b":{"p":"/kept","c":"log","before":%,"n":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"h","b":{"p":"/kept","c":"diff","at":1,"to":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"h","b":{"p":"/kept","c":"diff","seq":1,"toSeq":%}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"cg","b":{"p":"/a","q":{"limit":%}}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"cg","b":{"p":"/a","q":{"where":[["n",">",%],["m","in",[%,%]]]}}}}"#,
+            #"{"t":"d","d":{"r":1,"a":"cq","b":{"p":"/a","q":{"where":[["n","==",%]],"limit":%},"t":%}}}"#,
         ]
         + [
             "sessions", "children", "count", "history", "log", "kick", "profile", "stats", "recent", "tail", "server",
@@ -184,6 +200,11 @@ import Testing
         + ["backups", "check-backup", "read-backup"].map {
             #"{"t":"d","d":{"r":1,"a":"admin","b":{"c":"\#($0)","file":"x","at":%,"n":%}}}"#
         }
+
+    /// What makes the messages above concern a queue, a collection that expires, and a place with a history.
+    private static let settings = #"""
+        {"settings":{"mail":{".queue":{"at":"at"}},"passing":{".expires":"until"},"kept":{".history":"30d"}}}
+        """#
 
     /// The server answers to the closing of the connection when it is done with what came before.
     private static func send(_ messages: [String], to server: RealtimeTestServer) throws {
@@ -204,7 +225,10 @@ import Testing
     func messages(index: Int) throws {
         let server = try RealtimeTestServer()
         let rest = try server.connectREST()
+        let settings = "/.settings/settings.json?ns=example"
+        #expect(try rest.ask("PUT", settings, RESTClient.owner, Self.settings).status == 200)
         _ = try rest.ask("PUT", "/a.json?ns=example", RESTClient.owner, #"{"x":1,"y":9223372036854775807}"#)
+        _ = try rest.ask("PUT", "/kept.json?ns=example", RESTClient.owner, "1")
         for number in Self.extremes {
             // In a string only its inside.
             let inside = Self.messageForms[index].replacing("\"%\"", with: "\"\(number.filter { $0 != "\"" })\"")
@@ -221,9 +245,15 @@ import Testing
         var read: Set<String> = []
         for file in try Self.sources("WireProtocol", notIn: "ServerMessage") {
             // A member, and the number that is read in the same branch.
-            for match in file.matches(of: /equals\("(\w+)"\)[^}]{0,80}?\.integer\(\)/) { read.insert(String(match.1)) }
+            for match in file.matches(of: /equals\("(\w+)"\)[^}]{0,80}?(?:\.integer\(\)| number\()/) {
+                read.insert(String(match.1))
+            }
+            // A table of the names of numbers.
+            for table in file.matches(of: /names: Set<String> = \[([^\]]+)\]/) {
+                for match in table.1.matches(of: /"(\w+)"/) { read.insert(String(match.1)) }
+            }
         }
-        #expect(read.count > 2)
+        #expect(read.isSuperset(of: ["claim", "wait", "toSeq"]))
         for name in read {
             #expect(Self.messageForms.contains { $0.contains("\"\(name)\":%") }, "\(name)")
         }
