@@ -63,8 +63,8 @@ package enum Change: Hashable, Sendable {
     }
 }
 
-/// An update sets values first, then removes, then gives priorities. So its result does not depend on the order in which
-/// it was written: a node that has children before and after it keeps its priority. A large value may come first.
+/// An update sets values first, then removes, then gives priorities. So its result does not depend on the order in
+/// which it was written: a node that has children before and after it keeps its priority. A large value may come first.
 extension [Assignment] {
     fileprivate var isInOrder: Bool {
         var rank = 0
