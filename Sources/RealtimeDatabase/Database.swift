@@ -204,9 +204,12 @@ package final class Database {
     /// Connections whose requests are in turns that wait for the log, or are answered later: what they asked after
     /// those is answered after them.
     package var connectionsWithPendingTurns: Set<ConnectionID> {
-        log.waitingTurns.reduce(into: transactions.waitingConnections) { connections, turn in
+        var connections = transactions.waitingConnections
+        for turn in log.waitingTurns {
             for request in turn.requests { connections.insert(request.connection) }
         }
+        for case .reply(let connection, _, _) in telling?.rest ?? [] { connections.insert(connection) }
+        return connections
     }
 
     /// Bytes of the values that were read by turns which wait for the log.

@@ -222,6 +222,8 @@ struct QueryTellingTests {
         var outputs = database.takeReady()
         let before = outputs.count
         #expect(database.isTelling && before < 100)
+        // The answer comes after the rest: nothing may be answered before it.
+        #expect(database.connectionsWithPendingTurns == [Self.writer])
         try database.refuse(
             because: .full, storeSequence: 0, replaying: try #require(record).operations())
         #expect(database.isTelling)

@@ -169,7 +169,7 @@ final class SimulatedHost {
 
     func handle(_ event: Event) {
         eventCount += 1
-        trace?.append("\(database.sequence)/\(database.durableSequence) \(event)")
+        trace?.append("\(database.sequence)/\(database.durableSequence) \(Self.words(event))")
         now += 7
         model.now = now
         if case .logRead(.success) = event { model.recovered(to: log.tree, through: log.last) }
@@ -184,6 +184,11 @@ final class SimulatedHost {
         failure = failure ?? model.failure ?? log.failure
         check()
         for event in next { handle(event) }
+    }
+
+    private static func words(_ event: Event) -> String {
+        guard case .requests(let requests) = event else { return "\(event)" }
+        return requests.map { "\($0.connection.raw) asks \($0.number): \($0.operation)" }.joined(separator: "\n    ")
     }
 
     /// More is durable, and may be said.
