@@ -99,11 +99,12 @@ extension Finding {
     /// Rates by wall clock, and by the CPU time of the targets, which does not mind other users of the CPU. Only the
     /// first has a goal.
     package static func rates(
-        _ unit: String, _ servers: [Measurement], over floors: [Measurement], _ goal: Goal
+        _ unit: String, _ servers: [Measurement], over others: [Measurement], _ goal: Goal?, name: String = "floor"
     ) -> [Finding] {
-        [
-            .ratio("\(unit) per second, hearth over floor", servers, over: floors, goal) { $0.rate },
-            .ratio("\(unit) per CPU second, hearth over floor", servers, over: floors, nil) {
+        if others.isEmpty { return [] }
+        return [
+            .ratio("\(unit) per second, hearth over \(name)", servers, over: others, goal) { $0.rate },
+            .ratio("\(unit) per CPU second, hearth over \(name)", servers, over: others, nil) {
                 $0.cpuPerMillion.map { $0 > 0 ? 1 / $0 : 0 } ?? 0
             },
         ]

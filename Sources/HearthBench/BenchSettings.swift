@@ -25,6 +25,9 @@ package struct BenchSettings: Sendable {
     /// A data folder that `start` fills once and then keeps; nil for one that is removed.
     package var keptFolder: String?
 
+    /// Redis is measured as well, by `write` and `read`.
+    package var isBesideRedis = false
+
     package init() {}
 
     /// Before each measurement.

@@ -5,12 +5,25 @@ package struct FrameTemplate {
     private static let key: [UInt8] = [0x9A, 0x3C, 0x5E, 0x71]
 
     package private(set) var bytes: [UInt8]
+    private let mask: [UInt8]
     private let fields: [Range<Int>]
     private let payloadStart: Int
 
     package init(_ text: String) {
         let payload = Array(text.utf8)
-        bytes = Self.frame(payload)
+        self.init(Self.frame(payload), payload, mask: Self.key)
+    }
+
+    /// A command for a Redis server (RESP 2).
+    init(redis words: [String]) {
+        let words = words.map { "$\($0.utf8.count)\r\n\($0)\r\n" }
+        let payload = Array("*\(words.count)\r\n\(words.joined())".utf8)
+        self.init(payload, payload, mask: [0, 0, 0, 0])
+    }
+
+    private init(_ bytes: [UInt8], _ payload: [UInt8], mask: [UInt8]) {
+        self.bytes = bytes
+        self.mask = mask
         payloadStart = bytes.count - payload.count
         var fields: [Range<Int>] = []
         for (index, byte) in payload.enumerated() where byte == UInt8(ascii: "#") {
@@ -42,7 +55,7 @@ package struct FrameTemplate {
     }
 
     private mutating func put(_ byte: UInt8, at place: Int) {
-        bytes[place] = byte ^ Self.key[(place - payloadStart) & 3]
+        bytes[place] = byte ^ mask[(place - payloadStart) & 3]
     }
 
     /// A text frame with this payload.

@@ -7,16 +7,18 @@ struct ReadBenchmark {
     func results() throws(BenchError) -> [BenchResult] {
         let settings = stage.settings
         let floor = Floor(replySize: ObjectGets(isFloor: true).reply.size)
-        let runs = try stage.compare(floor, commits: false) { (target) throws(BenchError) in
-            if !target.isFloor { try fill(target) }
+        let runs = try stage.compare(floor, commits: false, knowsRedis: true) { (target) throws(BenchError) in
+            try fill(target)
             let load = try WebSocketLoad(target)
             try load.open(settings.connections)
-            var requests = RequestLoad(load, ObjectGets(isFloor: target.isFloor), inFlight: settings.inFlight)
             var probe = UsageProbe(target)
-            return try requests.run(.seconds(settings.seconds, warmUp: settings.warmUp), &probe)
+            func run(_ source: some RequestSource) throws(BenchError) -> Measurement {
+                var requests = RequestLoad(load, source, inFlight: settings.inFlight)
+                return try requests.run(.seconds(settings.seconds, warmUp: settings.warmUp), &probe)
+            }
+            return target.kind == .redis ? try run(RedisGets()) : try run(ObjectGets(isFloor: target.isFloor))
         }
-        var findings = Finding.rates("reads", runs.server, over: runs.floor, .atLeast(0))
-        findings[0].goal = nil
+        var findings = Finding.rates("reads", runs.server, over: runs.floor, nil)
         findings.insert(
             Finding(
                 name: "reads", digits: 0, unit: "/s", rounds: runs.server.map(\.rate), goal: .atLeast(Self.rateGoal)),
@@ -33,12 +35,24 @@ struct ReadBenchmark {
                 runs: [
                     .init(target: "floor (epoll)", unit: "reads", rounds: runs.floor),
                     .init(target: "hearth", unit: "reads", rounds: runs.server),
-                ],
-                findings: findings)
+                ] + runs.redis(unit: "reads"),
+                findings: findings + Finding.rates("reads", runs.server, over: runs.redis, .atLeast(0.8), name: "redis")
+            )
         ]
     }
 
     private func fill(_ target: Target) throws(BenchError) {
+        switch target.kind {
+        case .floor: return
+        case .hearth: break
+        case .redis:
+            let load = try WebSocketLoad(target)
+            try load.open(1)
+            var requests = RequestLoad(load, RedisFill(), inFlight: 1000)
+            var probe = UsageProbe(target)
+            _ = try requests.run(.requests(stage.settings.connections * ObjectSets.keys), &probe)
+            return
+        }
         var bulk = try BulkLoad(target)
         for connection in 0..<stage.settings.connections {
             try bulk.update("/bench/\(ObjectSets.keyBase + connection)", [ObjectGets.objects()])

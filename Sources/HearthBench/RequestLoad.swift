@@ -1,5 +1,7 @@
 /// What a ``RequestLoad`` asks.
 package protocol RequestSource {
+    associatedtype Replies: ReplyFormat = WebSocketFrames
+
     /// Appends the frame of one request. `index` counts the requests of a connection from 0; its number on the wire is
     /// ``RequestNumber``.
     mutating func append(_ index: Int, connection: Int, to output: inout [UInt8])
@@ -24,7 +26,7 @@ struct RequestLoad<Source: RequestSource> {
     private struct Line {
         var sent = 0
         var answered = 0
-        var scanner = FrameScanner()
+        var scanner = ReplyScanner<Source.Replies>()
     }
 
     private var lines: [Line]
@@ -118,7 +120,7 @@ struct RequestLoad<Source: RequestSource> {
     ) throws(BenchError) -> Int {
         let first = lines[connection].answered
         var next = first
-        var scanner = FrameScanner()
+        var scanner = ReplyScanner<Source.Replies>()
         swap(&scanner, &lines[connection].scanner)
         try scanner.scan(bytes) { (payload) throws(BenchError) in
             guard reply.matches(payload, number: RequestNumber.base + next) else {

@@ -31,7 +31,7 @@ struct Stage {
                 "serve", "--dev", "--listen", "127.0.0.1:0", "--data", data ?? folder?.path ?? "",
                 "--durability", durability ?? settings.durability, "--log-level", "warning",
             ] + (rules.map { ["--rules", $0] } ?? [])
-        let process = try TargetProcess(name: "hearth", arguments: arguments, cpu: settings.cpus?.target)
+        let process = try TargetProcess(.hearth, arguments: arguments, cpu: settings.cpus?.target)
         return Actor(process.target, process: process, folder: folder)
     }
 
@@ -40,7 +40,7 @@ struct Stage {
         guard let address = IPv4Address(url) else {
             throw BenchError("not of the form ws://127.0.0.1:9000: \(url)")
         }
-        let target = Target(name: "hearth", address: address, process: settings.process, cpu: nil, isFloor: false)
+        let target = Target(kind: .hearth, address: address, process: settings.process, cpu: nil)
         var bulk = try BulkLoad(target)
         try bulk.remove("/bench")
         return Actor(target)
@@ -51,25 +51,56 @@ struct Stage {
         var floor = floor
         let folder = commits ? try TemporaryFolder(in: settings.folder) : nil
         floor.log = folder.map { $0.path + "/floor" }
-        let process = try TargetProcess(name: Floor.name, arguments: floor.arguments, cpu: settings.cpus?.target)
+        let process = try TargetProcess(.floor, arguments: floor.arguments, cpu: settings.cpus?.target)
         return Actor(process.target, process: process, folder: folder)
     }
 
+    private func redis() throws(BenchError) -> Actor {
+        let folder = try TemporaryFolder(in: settings.folder)
+        let process = try Redis.start(
+            in: folder.path, durability: settings.durability, cpu: settings.cpus?.target)
+        return Actor(process.target, process: process, folder: folder)
+    }
+
+    /// What each target did, by rounds.
+    struct Comparison {
+        var floor: [Measurement] = []
+        var server: [Measurement] = []
+        /// Nothing if Redis is not measured.
+        var redis: [Measurement] = []
+
+        func redis(unit: String) -> [BenchResult.Runs] {
+            redis.isEmpty ? [] : [.init(target: "redis (appendonly)", unit: unit, rounds: redis)]
+        }
+    }
+
     /// Runs the same load on the floor and on the server, in turn, each time with new processes.
+    ///
+    /// - parameter knowsRedis: the load can be put on Redis, which is measured if that is asked for.
     func compare(
-        _ floor: Floor, commits: Bool, _ measure: (Target) throws(BenchError) -> Measurement
-    ) throws(BenchError) -> (floor: [Measurement], server: [Measurement]) {
-        var floors: [Measurement] = []
-        var servers: [Measurement] = []
+        _ floor: Floor, commits: Bool, knowsRedis: Bool = false,
+        _ measure: (Target) throws(BenchError) -> Measurement
+    ) throws(BenchError) -> Comparison {
+        var found = Comparison()
+        let kinds = Target.Kind.allCases.filter { $0 != .redis || knowsRedis && settings.isBesideRedis }
         for round in 0..<settings.rounds {
-            // Neither always comes first.
-            for isFloor in round.isMultiple(of: 2) ? [true, false] : [false, true] {
-                let actor = isFloor ? try self.floor(floor, commits: commits) : try server()
+            // None always comes first.
+            for kind in round.isMultiple(of: 2) ? kinds : kinds.reversed() {
+                let actor =
+                    switch kind {
+                    case .floor: try self.floor(floor, commits: commits)
+                    case .hearth: try server()
+                    case .redis: try redis()
+                    }
                 defer { actor.leave() }
                 let measurement = try measure(actor.target)
-                if isFloor { floors.append(measurement) } else { servers.append(measurement) }
+                switch kind {
+                case .floor: found.floor.append(measurement)
+                case .hearth: found.server.append(measurement)
+                case .redis: found.redis.append(measurement)
+                }
             }
         }
-        return (floors, servers)
+        return found
     }
 }

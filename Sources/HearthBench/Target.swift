@@ -4,15 +4,20 @@ import Glibc
 
 /// What a load is put on.
 struct Target {
-    /// `hearth` or `floor`.
-    var name: String
+    enum Kind: String, CaseIterable {
+        case floor, hearth, redis
+    }
+
+    var kind: Kind
     var address: IPv4Address
     /// Its process, when it is on this machine and known.
     var process: Int32?
     /// The CPU it is pinned to.
     var cpu: Int?
+
+    var name: String { kind.rawValue }
     /// Whether its frames are ready-made: of the right length, with no content.
-    var isFloor: Bool
+    var isFloor: Bool { kind == .floor }
 }
 
 /// An IPv4 address with a port, as the system wants it.

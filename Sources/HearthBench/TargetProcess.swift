@@ -2,7 +2,7 @@ import CHearthBench
 import CHearthLinux
 import Glibc
 
-/// A target that runs as a child of this process, started from the same executable.
+/// A target that runs as a child of this process.
 final class TargetProcess {
     let target: Target
     /// From the start of the process until it said that it is ready, in nanoseconds of the monotonic clock.
@@ -10,9 +10,14 @@ final class TargetProcess {
     private let process: Int32
     private var hasEnded = false
 
-    /// Starts `hearth` with these arguments and waits until it prints where it is ready.
-    init(name: String, arguments: [String], cpu: Int?) throws(BenchError) {
-        let executable = try Self.executable()
+    /// Starts `hearth`, or another program, with these arguments and waits until it prints where it is ready.
+    ///
+    /// - parameter address: where a line of its output says that it serves.
+    init(
+        _ kind: Target.Kind, _ program: String? = nil, arguments: [String], cpu: Int?,
+        address: (_ line: String) -> IPv4Address? = ReadyLine.address
+    ) throws(BenchError) {
+        let executable = if let program { program } else { try Self.executable() }
         var ends: [Int32] = [0, 0]
         let result = linux_pipe(&ends)
         guard result == 0 else { throw BenchError("make a pipe", code: Int(result)) }
@@ -26,8 +31,8 @@ final class TargetProcess {
         self.process = process
         self.startedAt = startedAt
         do throws(BenchError) {
-            let address = try Self.waitUntilReady(ends[0], name)
-            target = Target(name: name, address: address, process: process, cpu: cpu, isFloor: name == Floor.name)
+            let address = try Self.waitUntilReady(ends[0], kind.rawValue, address)
+            target = Target(kind: kind, address: address, process: process, cpu: cpu)
         } catch {
             kill(process, SIGKILL)
             _ = bench_wait(process, 5000)
@@ -59,8 +64,10 @@ final class TargetProcess {
         return path
     }
 
-    /// Reads lines until one says `ready on HOST:PORT`.
-    private static func waitUntilReady(_ descriptor: Int32, _ name: String) throws(BenchError) -> IPv4Address {
+    /// Reads lines until one says where the target serves.
+    private static func waitUntilReady(
+        _ descriptor: Int32, _ name: String, _ address: (_ line: String) -> IPv4Address?
+    ) throws(BenchError) -> IPv4Address {
         var text = ""
         while true {
             var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -73,7 +80,7 @@ final class TargetProcess {
             if piece.isEmpty { throw BenchError("\(name) ended before it was ready") }
             text += piece
             for line in text.split(separator: "\n") where text.hasSuffix("\n") {
-                if let address = ReadyLine.address(in: String(line)) { return address }
+                if let address = address(String(line)) { return address }
             }
         }
     }

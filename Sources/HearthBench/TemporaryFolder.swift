@@ -1,6 +1,6 @@
 import Glibc
 
-/// A folder of its own that is removed with all its files; it holds no other folders.
+/// A folder of its own that is removed with all that is in it.
 final class TemporaryFolder {
     let path: String
 
@@ -11,16 +11,19 @@ final class TemporaryFolder {
         path = String(cString: pattern)
     }
 
-    deinit {
-        if let folder = opendir(path) {
-            while let entry = readdir(folder) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if name != ".", name != ".." { unlink("\(path)/\(name)") }
+    deinit { Self.remove(path) }
+
+    private static func remove(_ path: String) {
+        guard let folder = opendir(path) else { return }
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            closedir(folder)
+            guard name != ".", name != ".." else { continue }
+            // A folder is no file that could be unlinked.
+            if unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
         }
+        closedir(folder)
         rmdir(path)
     }
 }

@@ -44,7 +44,7 @@ final class WebSocketLoad {
         while descriptors.count < end {
             let first = descriptors.count
             descriptors += try WebSocketOpening.open(
-                target.address, indices: first..<min(first + Self.openingMax, end))
+                target.address, indices: first..<min(first + Self.openingMax, end), upgrades: target.kind != .redis)
             for index in first..<descriptors.count {
                 let result = linux_epoll_add(epoll, descriptors[index], Self.readable, UInt32(index), 0)
                 guard result >= 0 else { throw BenchError("watch a socket", code: Int(result)) }

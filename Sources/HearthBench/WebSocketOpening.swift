@@ -21,7 +21,11 @@ package enum WebSocketOpening {
         """.utf8)
 
     /// The descriptors of connections by index, all opened at the same time, upgraded and with the hello read.
-    static func open(_ address: IPv4Address, indices: Range<Int>) throws(BenchError) -> [Int32] {
+    ///
+    /// - parameter upgrades: false for connections that stay as they are.
+    static func open(
+        _ address: IPv4Address, indices: Range<Int>, upgrades: Bool = true
+    ) throws(BenchError) -> [Int32] {
         var descriptors: [Int32] = []
         do throws(BenchError) {
             for index in indices {
@@ -30,6 +34,8 @@ package enum WebSocketOpening {
                 descriptors.append(descriptor)
                 try connect(descriptor, address, index)
             }
+            for descriptor in descriptors { try waitUntilConnected(descriptor) }
+            if !upgrades { return descriptors }
             for descriptor in descriptors { try askForUpgrade(descriptor) }
             for descriptor in descriptors { try takeUpgrade(descriptor) }
             return descriptors
@@ -53,10 +59,13 @@ package enum WebSocketOpening {
         guard result >= 0 || result == -EINPROGRESS else { throw BenchError("connect", code: Int(result)) }
     }
 
-    private static func askForUpgrade(_ descriptor: Int32) throws(BenchError) {
+    private static func waitUntilConnected(_ descriptor: Int32) throws(BenchError) {
         try wait(descriptor, POLLOUT)
         let failure = linux_get_option(descriptor, SOL_SOCKET, SO_ERROR)
         guard failure == 0 else { throw BenchError("connect", code: -Int(failure)) }
+    }
+
+    private static func askForUpgrade(_ descriptor: Int32) throws(BenchError) {
         guard linux_send(descriptor, request, request.count) == request.count else {
             throw BenchError("the request for an upgrade was not taken")
         }

@@ -8,13 +8,16 @@ struct WriteBenchmark {
         return [
             try compare(
                 "sets of known keys, \(many)", connections: settings.connections, inFlight: settings.inFlight,
-                source: ObjectSets.init
+                source: ObjectSets.init, redis: RedisSets()
             ) { runs in Finding.rates("writes", runs.server, over: runs.floor, .atLeast(0.4)) },
             try compare(
                 "pushes of new keys, \(many)", connections: settings.connections, inFlight: settings.inFlight,
-                source: ObjectPushes.init
+                source: ObjectPushes.init, redis: RedisPushes()
             ) { runs in Finding.rates("writes", runs.server, over: runs.floor, .atLeast(0.4)) },
-            try compare("one connection, one in flight", connections: 1, inFlight: 1, source: ObjectSets.init) { runs in
+            try compare(
+                "one connection, one in flight", connections: 1, inFlight: 1, source: ObjectSets.init,
+                redis: RedisSets()
+            ) { runs in
                 [0.5, 0.99].map { share in
                     .ratio(
                         "latency p\(Int(share * 100)), hearth over floor", runs.server, over: runs.floor, .atMost(1.5)
@@ -26,16 +29,19 @@ struct WriteBenchmark {
 
     private func compare(
         _ title: String, connections: Int, inFlight: Int, source: (_ isFloor: Bool) -> some RequestSource,
-        findings: ((floor: [Measurement], server: [Measurement])) -> [Finding]
+        redis: some RequestSource, findings: (Stage.Comparison) -> [Finding]
     ) throws(BenchError) -> BenchResult {
         let settings = stage.settings
         let floor = Floor(replySize: source(true).reply.size)
-        let runs = try stage.compare(floor, commits: true) { (target) throws(BenchError) in
+        let runs = try stage.compare(floor, commits: true, knowsRedis: true) { (target) throws(BenchError) in
             let load = try WebSocketLoad(target)
             try load.open(connections)
-            var requests = RequestLoad(load, source(target.isFloor), inFlight: inFlight)
             var probe = UsageProbe(target)
-            return try requests.run(.seconds(settings.seconds, warmUp: settings.warmUp), &probe)
+            func run(_ source: some RequestSource) throws(BenchError) -> Measurement {
+                var requests = RequestLoad(load, source, inFlight: inFlight)
+                return try requests.run(.seconds(settings.seconds, warmUp: settings.warmUp), &probe)
+            }
+            return target.kind == .redis ? try run(redis) : try run(source(target.isFloor))
         }
         return BenchResult(
             benchmark: "write", title: title,
@@ -46,7 +52,7 @@ struct WriteBenchmark {
             runs: [
                 .init(target: "floor (epoll, SQLite, one row per group)", unit: "writes", rounds: runs.floor),
                 .init(target: "hearth", unit: "writes", rounds: runs.server),
-            ],
-            findings: findings(runs))
+            ] + runs.redis(unit: "writes"),
+            findings: findings(runs) + Finding.rates("writes", runs.server, over: runs.redis, nil, name: "redis"))
     }
 }

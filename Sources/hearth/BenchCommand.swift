@@ -21,6 +21,9 @@ extension Command {
             .init(name: "pid", value: "N", help: "its process, to see its CPU time and memory"),
             .init(name: "folder", value: "DIR", help: "where to make data folders (default /var/tmp)"),
             .init(name: "durability", value: "MODE", help: "of the server: full (default), process or memory"),
+            .init(
+                name: "beside", value: "redis",
+                help: "write, read: measure the distribution's Redis as well, with the same durability"),
             .init(name: "connections", value: "N", help: "write, read, txn: connections (default 64)"),
             .init(name: "in-flight", value: "N", help: "write, read: requests in flight on each (default 16)"),
             .init(name: "listeners", value: "N", help: "fanout, idle, reconnect: connections (default 1000 and 10000)"),
@@ -78,6 +81,10 @@ extension BenchSettings {
         }
         if let count = try arguments.integer("leaves", 10...1_000_000_000) { leaves = count }
         keptFolder = arguments["keep"]
+        if let name = arguments["beside"] {
+            guard name == "redis" else { throw UsageError(message: "--beside is redis, not '\(name)'") }
+            isBesideRedis = true
+        }
         if let count = try arguments.integer("children", 10...9_000_000) { children = count }
         if arguments.flag("unpinned") { cpus = nil }
     }

@@ -1,0 +1,106 @@
+import Glibc
+
+/// The Redis server of the distribution, with a log that is as durable as Hearth's.
+enum Redis {
+    private static let readyText = "Ready to accept connections"
+    private static let places = ["/usr/bin/redis-server", "/usr/local/bin/redis-server"]
+
+    /// Starts it with an empty folder.
+    static func start(in folder: String, durability: String, cpu: Int?) throws(BenchError) -> TargetProcess {
+        guard let program = places.first(where: { access($0, X_OK) == 0 }) else {
+            throw BenchError("there is no redis-server: install the package redis-server")
+        }
+        let port = try freePort()
+        let (appends, syncs) =
+            switch durability {
+            case "full": ("yes", "always")
+            case "process": ("yes", "no")
+            default: ("no", "no")
+            }
+        let arguments = [
+            "--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", appends,
+            "--appendfsync", syncs, "--appenddirname", "log", "--auto-aof-rewrite-percentage", "0",
+        ]
+        return try TargetProcess(.redis, program, arguments: arguments, cpu: cpu) { line in
+            line.contains(readyText) ? IPv4Address(port: port) : nil
+        }
+    }
+
+    /// A port that nobody has at the moment.
+    private static func freePort() throws(BenchError) -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw BenchError("make a socket", code: -Int(errno)) }
+        defer { close(descriptor) }
+        let isBound = IPv4Address(port: 0).withSystemAddress {
+            bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self), $1) == 0
+        }
+        var name = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isNamed = withUnsafeMutableBytes(of: &name) {
+            // Safe because: a sockaddr_in is a sockaddr of its size.
+            getsockname(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size) == 0
+        }
+        guard isBound, isNamed else { throw BenchError("find a free port", code: -Int(errno)) }
+        return UInt16(bigEndian: name.sin_port)
+    }
+}
+
+/// Sets the objects that ``ObjectSets`` sets, as strings.
+struct RedisSets: RequestSource {
+    typealias Replies = RedisReplies
+
+    private var command = FrameTemplate(redis: ["SET", "bench:####:####", SmallObject.text(number: "##########")])
+    let reply = ReplyShape(text: "OK")
+
+    mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
+        command.fill(0, number: ObjectSets.keyBase + connection)
+        command.fill(1, number: ObjectSets.keyBase + index % ObjectSets.keys)
+        command.fill(2, number: RequestNumber.base + index)
+        output.append(contentsOf: command.bytes)
+    }
+}
+
+/// Sets objects under new keys.
+struct RedisPushes: RequestSource {
+    typealias Replies = RedisReplies
+
+    private var command = FrameTemplate(
+        redis: ["SET", "bench:list:####:##########", SmallObject.text(number: "##########")])
+    let reply = ReplyShape(text: "OK")
+
+    mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
+        command.fill(0, number: connection)
+        command.fill(1, number: RequestNumber.base + index)
+        command.fill(2, number: RequestNumber.base + index)
+        output.append(contentsOf: command.bytes)
+    }
+}
+
+/// Sets what ``RedisGets`` reads, all over one connection.
+struct RedisFill: RequestSource {
+    typealias Replies = RedisReplies
+
+    private var command = FrameTemplate(
+        redis: ["SET", "bench:####:####", SmallObject.text(number: "\(RequestNumber.base)")])
+    let reply = ReplyShape(text: "OK")
+
+    mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
+        command.fill(0, number: ObjectSets.keyBase + index / ObjectSets.keys)
+        command.fill(1, number: ObjectSets.keyBase + index % ObjectSets.keys)
+        output.append(contentsOf: command.bytes)
+    }
+}
+
+/// Reads the objects that ``ObjectGets`` reads, in the same order.
+struct RedisGets: RequestSource {
+    typealias Replies = RedisReplies
+
+    private var command = FrameTemplate(redis: ["GET", "bench:####:####"])
+    let reply = ReplyShape(text: SmallObject.text(number: "\(RequestNumber.base)"))
+
+    mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
+        command.fill(0, number: ObjectSets.keyBase + connection)
+        command.fill(1, number: ObjectSets.keyBase + index &* 617 % ObjectSets.keys)
+        output.append(contentsOf: command.bytes)
+    }
+}
