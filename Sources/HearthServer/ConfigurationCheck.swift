@@ -7,6 +7,7 @@ import HearthIdentity
 import HearthSecurityRules
 import HearthSystem
 import HearthTreeStorage
+import HearthBackups
 
 /// Finds out what would keep a server from starting, or should be thought about, without changing anything: for
 /// `hearth serve --check`.

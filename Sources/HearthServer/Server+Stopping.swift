@@ -5,6 +5,9 @@ import Glibc
 import HearthServerLog
 import Synchronization
 package import HearthSystem
+import HearthAccess
+import HearthAccountEndpoints
+import HearthBackups
 
 extension Server {
     /// Says from now on that the server is not ready, and takes all requests as before: `stop()` follows.

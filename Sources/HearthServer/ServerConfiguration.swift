@@ -7,6 +7,10 @@ package import HearthServerLog
 import HearthSystem
 package import HearthTreeStorage
 package import HearthTriggers
+package import HearthAccess
+package import HearthAccountEndpoints
+package import HearthBackups
+import HearthIdentity
 
 /// Everything that can be set when a server is started.
 package struct ServerConfiguration: Sendable {
@@ -97,6 +101,23 @@ package struct ServerConfiguration: Sendable {
             triggers.networks = NetworkList("127.0.0.0/8,::1") ?? NetworkList()
         }
         return triggers
+    }
+
+    /// - parameter folder: the data folder, by the name that it was found at.
+    func trust(in folder: String) -> Trust.Configuration {
+        Trust.Configuration(
+            folder: folder, isDevelopment: isDevelopment, project: project, trustFile: trustFile,
+            legacySecretFile: legacySecretFile)
+    }
+
+    /// The options of accounts, with what the rest of the configuration says of them.
+    func accountOptions(_ identity: IdentityConfiguration, in folder: String) -> AccountOptions {
+        var options = identity.options
+        options.project = project
+        if learnsProjects { options.projectsFile = folder + "/client-projects.json" }
+        options.isDevelopment = isDevelopment
+        options.areShared = cluster != nil
+        return options
     }
 
     /// PEM files of the server's certificate chain and its key.

@@ -11,6 +11,9 @@ import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
 import HearthTriggers
+import HearthAccess
+import HearthAccountEndpoints
+import HearthBackups
 
 extension Command {
     static let serve = Command(

@@ -4,6 +4,7 @@ import Testing
 import HearthTreeStorage
 
 @testable import HearthServer
+@testable import HearthBackups
 
 @Suite("The archive of accounts, keys, rules and settings")
 struct AccountsArchiveTests {

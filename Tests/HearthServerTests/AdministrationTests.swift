@@ -11,6 +11,8 @@ import HearthSystem
 import HearthTestSupport
 import HearthTriggers
 import Testing
+import HearthAccountEndpoints
+import HearthBackups
 
 @Suite("Messages of administrators, answered")
 struct AdministrationTests {

@@ -7,6 +7,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthServer
+@testable import HearthAccess
 
 @Suite("The console is served")
 struct ConsoleTests {

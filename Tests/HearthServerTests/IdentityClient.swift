@@ -7,6 +7,7 @@ import HearthJSONValues
 import HearthServerLog
 import HearthTestSupport
 import Testing
+import HearthAccountEndpoints
 
 /// A server with accounts, and a client that asks its endpoints.
 final class IdentityClient {

@@ -13,6 +13,7 @@ import HearthTriggers
 
 @testable import HearthDatabaseHost
 @testable import HearthServer
+@testable import HearthBackups
 
 /// A server that closes databases as soon as nobody uses them.
 @Suite("Databases that nobody uses", .timeLimit(.minutes(10)))

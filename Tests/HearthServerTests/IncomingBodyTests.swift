@@ -6,6 +6,7 @@ import Testing
 import HearthTreeStorage
 
 @testable import HearthServer
+@testable import HearthAccountEndpoints
 
 @Suite("What comes in takes memory as it comes") struct IncomingBodyTests {
     private static func put(_ target: String, length: Int, _ fields: String...) -> String {

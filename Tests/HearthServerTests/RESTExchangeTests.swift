@@ -5,6 +5,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthServer
+@testable import HearthHTTPResponses
 
 @Suite("REST requests") struct RESTExchangeTests {
     private static let id = RESTRequests.pushID

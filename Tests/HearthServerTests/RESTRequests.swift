@@ -5,6 +5,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthServer
+@testable import HearthHTTPResponses
 
 /// Requests and their translations, for tests of the pure parts.
 enum RESTRequests {

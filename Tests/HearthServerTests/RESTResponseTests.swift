@@ -7,6 +7,7 @@ import HearthStorageErrors
 
 @testable import HearthDelivery
 @testable import HearthServer
+@testable import HearthHTTPResponses
 
 @Suite("REST responses") struct RESTResponseTests {
     private static let value: CanonicalJSON = #"{".priority":2,"b":1,"l":{"0":"x","2":{".priority":1,".value":"z"}}}"#

@@ -5,6 +5,7 @@ import HearthSystem
 import HearthRealtimeDatabase
 import Testing
 import HearthStorageErrors
+@testable import HearthHTTPResponses
 
 @Suite("Readiness")
 struct ReadinessTests {

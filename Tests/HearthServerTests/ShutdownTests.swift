@@ -9,6 +9,7 @@ import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
 import HearthWireProtocol
+@testable import HearthAccountEndpoints
 
 @Suite("A server that stops", .timeLimit(.minutes(15)))
 struct ShutdownTests {

@@ -3,6 +3,7 @@ import HearthIdentity
 import Testing
 
 @testable import HearthServer
+@testable import HearthAccountEndpoints
 
 @Suite("Proxies in front of a server") struct TrustedProxyTests {
     private func client(_ peer: String, _ forwarded: [String], trusting proxies: String) throws -> String {

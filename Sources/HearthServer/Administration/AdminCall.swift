@@ -7,6 +7,8 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthSystem
+import HearthAccountEndpoints
+import HearthHTTPResponses
 
 /// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are
 /// theirs.

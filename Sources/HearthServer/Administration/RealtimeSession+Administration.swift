@@ -6,6 +6,7 @@ import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSystem
 import HearthWireProtocol
+import HearthAccess
 
 /// What comes of an administrator's request: JSON text, or why not.
 typealias AdminAnswer = Result<[UInt8], AdminRefusal>

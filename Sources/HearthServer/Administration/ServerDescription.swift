@@ -8,6 +8,10 @@ import HearthJSONValues
 import HearthServerLog
 import HearthTreeStorage
 import HearthTriggers
+import HearthAccess
+import HearthAccountEndpoints
+import HearthBackups
+import HearthSystem
 
 extension Services {
     /// How the server was started, for administrators. No secrets.

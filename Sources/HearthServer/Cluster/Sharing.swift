@@ -4,6 +4,8 @@ import HearthIdentity
 import HearthServerLog
 import HearthSystem
 import Synchronization
+import HearthAccess
+import HearthAccountEndpoints
 
 /// What a node of a cluster shares with the others besides databases: accounts, keys, rules and settings.
 final class Sharing: Sendable {

@@ -4,6 +4,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthServerLog
 import HearthSystem
+import HearthAccess
 
 /// What operators are told of requests.
 extension LoopContext {

@@ -8,6 +8,7 @@ import HearthSystem
 import HearthWebSocketCodec
 import HearthWireProtocol
 import HearthStorageErrors
+import HearthAccess
 
 /// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on
 /// that loop only.

@@ -7,6 +7,9 @@ import HearthServerLog
 import Synchronization
 import HearthSystem
 import HearthTreeStorage
+import HearthAccess
+import HearthAccountEndpoints
+import HearthBackups
 
 /// What connections of all loops share.
 final class Services: Sendable {

@@ -4,6 +4,7 @@ import CHearthZlib
 import HearthJSONWebTokens
 import Synchronization
 import HearthSystem
+import HearthHTTPResponses
 
 /// The files of the console: those in the program, or, while somebody works on them, those of a folder.
 final class ConsoleFiles: Sendable {

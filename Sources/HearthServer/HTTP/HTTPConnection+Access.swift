@@ -2,6 +2,8 @@ import HearthEventLoop
 import HearthHTTPCodec
 import HearthRealtimeDatabase
 import HearthServerLog
+import HearthAccess
+import HearthHTTPResponses
 
 /// Who makes a request (rest.md 7).
 extension HTTPConnection {

@@ -2,6 +2,9 @@ import HearthDatabaseHost
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthRealtimeDatabase
+import HearthAccess
+import HearthAccountEndpoints
+import HearthHTTPResponses
 
 /// What is decided about a request before its body is taken.
 extension HTTPConnection {

@@ -3,6 +3,7 @@ import HearthDelivery
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthRealtimeDatabase
+import HearthHTTPResponses
 
 /// Event streams (rest.md 4): the answer to a GET that never ends. Its body goes up to the end of the connection,
 /// without chunks, so that the same bytes go to all streams of a path.

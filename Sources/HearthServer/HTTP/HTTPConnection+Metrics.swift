@@ -1,5 +1,6 @@
 import HearthEventLoop
 import HearthHTTPCodec
+import HearthHTTPResponses
 
 /// `/metrics`: for administrators, or for everybody who reaches the listener that answers nothing else.
 extension HTTPConnection {

@@ -6,6 +6,8 @@ import HearthIdentity
 import HearthSystem
 import HearthWebSocketCodec
 import HearthWireProtocol
+import HearthAccountEndpoints
+import HearthHTTPResponses
 
 extension RequestHead {
     var isLongPoll: Bool { path.elementsEqual("/.lp".utf8) }

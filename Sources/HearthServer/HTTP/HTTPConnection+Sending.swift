@@ -4,6 +4,7 @@ import HearthHTTPCodec
 import HearthRealtimeDatabase
 import HearthServerLog
 import HearthStorageErrors
+import HearthHTTPResponses
 
 /// A body that goes to the peer as fast as that takes it, so that what waits in the stream stays small.
 struct LargeBody {

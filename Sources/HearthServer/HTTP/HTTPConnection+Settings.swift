@@ -7,6 +7,8 @@ import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthServerLog
 import HearthSystem
+import HearthAccess
+import HearthHTTPResponses
 
 /// `/.settings/….json`, for administrators (docs/rules.md 1).
 extension HTTPConnection {

@@ -1,4 +1,5 @@
 import HearthHTTPCodec
+import HearthAccountEndpoints
 
 /// What a listener answers.
 enum ListenerRole: Sendable {

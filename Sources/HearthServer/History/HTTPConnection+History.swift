@@ -5,6 +5,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTreeStorage
 import HearthWireProtocol
+import HearthAccess
 
 /// Questions about the past over HTTP (additions.md 9).
 extension HTTPConnection {

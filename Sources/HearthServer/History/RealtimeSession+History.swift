@@ -4,6 +4,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTreeStorage
 import HearthWireProtocol
+import HearthAccess
 
 /// Questions about the past over a realtime connection (additions.md 9).
 extension RealtimeSession {

@@ -9,6 +9,9 @@ import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
 import HearthTriggers
+import HearthAccess
+import HearthAccountEndpoints
+import HearthBackups
 
 /// Everything that `/metrics` tells, as of one moment for each thread. `docs/operating/monitoring.md` says what each
 /// metric means; names are kept from version to version.

@@ -1,14 +1,12 @@
 import HearthSystem
 
 /// Writes the Prometheus text format, version 0.0.4: families of samples, each with its help and type before it.
-struct MetricsText {
+package struct MetricsText {
     enum Kind: String {
         case counter, gauge, histogram
     }
 
     typealias Labels = KeyValuePairs<StaticString, String>
-
-    static let contentType: StaticString = "text/plain; version=0.0.4; charset=utf-8"
 
     private(set) var bytes: [UInt8] = []
     private var family = ""

@@ -2,6 +2,7 @@ import HearthDatabaseHost
 import HearthIdentity
 import HearthJSONValues
 import HearthSystem
+import HearthAccountEndpoints
 
 /// What the server says of itself, for administrators.
 struct ServerFigures: Sendable {

@@ -4,6 +4,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthWireProtocol
 import HearthStorageErrors
+import HearthHTTPResponses
 
 /// Why a request is refused (rest.md 6), in Firebase's words where clients know them.
 struct RESTError: Error, Equatable {

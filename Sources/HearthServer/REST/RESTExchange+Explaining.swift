@@ -4,6 +4,7 @@ import HearthJSONTree
 import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSecurityRules
+import HearthHTTPResponses
 
 /// Why an operation would be allowed or denied (administration.md 1).
 extension RESTExchange {

@@ -2,6 +2,7 @@ import HearthDelivery
 import HearthHTTPCodec
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthHTTPResponses
 
 extension RESTExchange {
     /// The response to what the database answers.

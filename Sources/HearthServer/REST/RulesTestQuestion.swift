@@ -1,6 +1,7 @@
 import HearthHTTPCodec
 import HearthJSONValues
 import HearthSecurityRules
+import HearthHTTPResponses
 
 /// What a file of test cases makes of rules, and how much of the rules it looks at (administration.md 1).
 struct RulesTestQuestion {

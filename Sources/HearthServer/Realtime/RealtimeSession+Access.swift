@@ -5,6 +5,7 @@ import HearthRealtimeDatabase
 import HearthServerLog
 import HearthWebSocketCodec
 import HearthWireProtocol
+import HearthAccess
 
 /// Who the client is (Protocol.md 19). While that is being found out, none of its later requests is worked on.
 extension RealtimeSession {

@@ -8,6 +8,7 @@ import HearthSystem
 import HearthWebSocketCodec
 import HearthWireProtocol
 import HearthStorageErrors
+import HearthAccess
 
 /// What a client of the realtime protocol has here (Protocol.md 2, 4), whatever carries its messages: hands their
 /// requests to the database, and what comes back to the transport. Requests are processed, and answered, in order.
