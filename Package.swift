@@ -90,6 +90,12 @@ let rooms: [Room] = [
         ], testsUse: nil),
     Room(name: "HTTPResponses", uses: ["System", "JSONTree", "HTTPCodec"], testsUse: nil),
     Room(
+        name: "REST",
+        uses: [
+            "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "StorageErrors", "RealtimeDatabase",
+            "Delivery", "DatabaseHost", "HTTPResponses",
+        ], testsUse: nil),
+    Room(
         name: "AccountEndpoints",
         uses: [
             "Bytes", "System", "HTTPCodec", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
@@ -106,7 +112,7 @@ let rooms: [Room] = [
             "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
             "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
             "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access",
-            "HTTPResponses", "AccountEndpoints", "Backups", "CConsole", "CZlib",
+            "HTTPResponses", "REST", "AccountEndpoints", "Backups", "CConsole", "CZlib",
         ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
     Room(
         name: "HearthClient",

@@ -6,6 +6,7 @@ import Testing
 
 @testable import HearthServer
 @testable import HearthHTTPResponses
+@testable import HearthREST
 
 @Suite("REST requests") struct RESTExchangeTests {
     private static let id = RESTRequests.pushID

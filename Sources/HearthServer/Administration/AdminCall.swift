@@ -9,6 +9,7 @@ import HearthSecurityRules
 import HearthSystem
 import HearthAccountEndpoints
 import HearthHTTPResponses
+import HearthREST
 
 /// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are
 /// theirs.

@@ -7,6 +7,8 @@ import HearthRealtimeDatabase
 import HearthSystem
 import HearthWireProtocol
 import HearthAccess
+import HearthDelivery
+import HearthREST
 
 /// What comes of an administrator's request: JSON text, or why not.
 typealias AdminAnswer = Result<[UInt8], AdminRefusal>

@@ -2,6 +2,7 @@ import HearthHTTPCodec
 import HearthJSONValues
 import HearthAccess
 import HearthHTTPResponses
+import HearthREST
 
 /// The console: files that anybody may have who reaches the listener of administrators. All data comes over the
 /// realtime connection that its page opens, with a credential.

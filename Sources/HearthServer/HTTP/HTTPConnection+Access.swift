@@ -4,6 +4,7 @@ import HearthRealtimeDatabase
 import HearthServerLog
 import HearthAccess
 import HearthHTTPResponses
+import HearthREST
 
 /// Who makes a request (rest.md 7).
 extension HTTPConnection {

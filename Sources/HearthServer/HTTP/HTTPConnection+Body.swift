@@ -5,6 +5,7 @@ import HearthRealtimeDatabase
 import HearthAccess
 import HearthAccountEndpoints
 import HearthHTTPResponses
+import HearthREST
 
 /// What is decided about a request before its body is taken.
 extension HTTPConnection {

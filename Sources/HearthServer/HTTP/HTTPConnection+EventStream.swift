@@ -4,6 +4,7 @@ import HearthEventLoop
 import HearthHTTPCodec
 import HearthRealtimeDatabase
 import HearthHTTPResponses
+import HearthREST
 
 /// Event streams (rest.md 4): the answer to a GET that never ends. Its body goes up to the end of the connection,
 /// without chunks, so that the same bytes go to all streams of a path.

@@ -8,6 +8,7 @@ import HearthWebSocketCodec
 import HearthWireProtocol
 import HearthAccountEndpoints
 import HearthHTTPResponses
+import HearthREST
 
 extension RequestHead {
     var isLongPoll: Bool { path.elementsEqual("/.lp".utf8) }

@@ -5,6 +5,7 @@ import HearthRealtimeDatabase
 import HearthServerLog
 import HearthStorageErrors
 import HearthHTTPResponses
+import HearthREST
 
 /// A body that goes to the peer as fast as that takes it, so that what waits in the stream stays small.
 struct LargeBody {

@@ -9,6 +9,7 @@ import HearthServerLog
 import HearthSystem
 import HearthAccess
 import HearthHTTPResponses
+import HearthREST
 
 /// `/.settings/….json`, for administrators (docs/rules.md 1).
 extension HTTPConnection {

@@ -9,6 +9,7 @@ import HearthStorageErrors
 import HearthSystem
 import HearthAccess
 import HearthHTTPResponses
+import HearthREST
 
 /// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a
 /// ``RealtimeSession`` when a client asks for the realtime endpoint. While a request is worked on, nothing more is

@@ -6,6 +6,7 @@ import HearthRealtimeDatabase
 import HearthTreeStorage
 import HearthWireProtocol
 import HearthAccess
+import HearthREST
 
 /// Questions about the past over HTTP (additions.md 9).
 extension HTTPConnection {

@@ -1,10 +1,10 @@
 import HearthJSONTree
-import HearthRealtimeDatabase
-import HearthWireProtocol
+package import HearthRealtimeDatabase
+package import HearthWireProtocol
 
 extension Operation {
     /// What a request of the realtime protocol asks of the database.
-    init(_ request: ClientRequest) {
+    package init(_ request: ClientRequest) {
         switch request {
         case .put(let entry, let hash): self = .set(entry.target, IncomingValue(entry), expecting: hash)
         case .merge(let base, let entries):
@@ -53,7 +53,7 @@ extension Operation {
 }
 
 extension JobOperation {
-    init(_ request: JobRequest) {
+    package init(_ request: JobRequest) {
         switch request {
         case .claim(let count, let lease, let wait):
             self = .claim(count: count, lease: lease, wait: wait > 0 ? .milliseconds(wait) : .none)
@@ -70,12 +70,12 @@ extension JobOperation {
 }
 
 extension IncomingValue {
-    init(_ entry: WireAssignment) { self.init(json: entry.value, hasServerValues: entry.hasServerValues) }
+    package init(_ entry: WireAssignment) { self.init(json: entry.value, hasServerValues: entry.hasServerValues) }
 }
 
 extension Failure {
     /// There is as much of unanswered requests as ``RequestMemory`` may hold.
-    static let noRoom = Failure.refused(
+    package static let noRoom = Failure.refused(
         status: StaticText("unavailable"), "the server has as much to write as it can hold: try again later")
 
     fileprivate static let malformedPosition = Failure.refused(

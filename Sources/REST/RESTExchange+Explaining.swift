@@ -1,5 +1,5 @@
 import HearthDelivery
-import HearthHTTPCodec
+package import HearthHTTPCodec
 import HearthJSONTree
 import HearthJSONValues
 import HearthRealtimeDatabase
@@ -10,7 +10,7 @@ import HearthHTTPResponses
 extension RESTExchange {
     /// Translates a request for an explanation: an object with `operation`, `path`, `value` of a write, and `auth`,
     /// whom the rules are to see.
-    init(explaining body: [UInt8], _ head: RequestHead) throws(RESTError) {
+    package init(explaining body: [UInt8], _ head: RequestHead) throws(RESTError) {
         guard let object = (try? JSONValue(parsing: body))?.object else { throw .notAnObject }
         guard let path = object["path"]?.text else { throw RESTError("path is missing") }
         let target: WriteTarget

@@ -1,7 +1,8 @@
-import HearthHTTPCodec
-import HearthJSONTree
+package import HearthHTTPCodec
+package import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthWireProtocol
+import HearthDelivery
 
 /// What workers ask of queues (rest.md 8).
 extension RESTExchange {
@@ -21,7 +22,7 @@ extension RESTExchange {
     /// Translates a request for data, or what a worker asks.
     ///
     /// - parameter pushID: the key that a POST makes.
-    static func translating(
+    package static func translating(
         _ head: RequestHead, body: consuming [UInt8], pushID: @autoclosure () -> Key
     ) throws(RESTError) -> RESTExchange {
         if let queue = try queue(of: head) { return try RESTExchange(job: body, at: queue, head) }

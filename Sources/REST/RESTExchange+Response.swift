@@ -1,12 +1,12 @@
-import HearthDelivery
+package import HearthDelivery
 import HearthHTTPCodec
 import HearthJSONTree
-import HearthRealtimeDatabase
-import HearthHTTPResponses
+package import HearthRealtimeDatabase
+package import HearthHTTPResponses
 
 extension RESTExchange {
     /// The response to what the database answers.
-    func response(to reply: Reply) -> HTTPResponse {
+    package func response(to reply: Reply) -> HTTPResponse {
         switch reply {
         case .failed(.stale(let current)): staleResponse(current)
         // What has no priority has none any more.
@@ -95,7 +95,7 @@ extension RESTExchange {
     // MARK: Large reads
 
     /// What is wanted of a value that is too large for memory, read at a position. Nil if nothing is.
-    func snapshotForm(at position: Position?) -> SnapshotStream.Form? {
+    package func snapshotForm(at position: Position?) -> SnapshotStream.Form? {
         if listens {
             let tail = EventStreamWriter.initialTail(position)
             return .text(SnapshotText(content: .plain, head: EventStreamWriter.initialHead, tail: tail))
@@ -119,7 +119,7 @@ extension RESTExchange {
     }
 
     /// The response whose body comes in pieces, if it has one; `hash` if ``snapshotForm(at:)`` wanted it.
-    func response(toSnapshotOf hash: [UInt8]?) -> HTTPResponse {
+    package func response(toSnapshotOf hash: [UInt8]?) -> HTTPResponse {
         listens ? .eventStream : response(toRead: hash.map { ETag(hash: $0) }) { .pieces }
     }
 }

@@ -1,15 +1,15 @@
 import HearthDelivery
-import HearthHTTPCodec
-import HearthJSONTree
-import HearthRealtimeDatabase
-import HearthWireProtocol
+package import HearthHTTPCodec
+package import HearthJSONTree
+package import HearthRealtimeDatabase
+package import HearthWireProtocol
 
 /// One request for data on its way (rest.md 1): what it asks of the database, and how the reply becomes a
 /// response.
 ///
 /// A pure translation: it looks at no clock, and a push id is handed in.
-struct RESTExchange: Sendable {
-    enum Action {
+package struct RESTExchange: Sendable {
+    package enum Action {
         case read
         /// As an event stream.
         case listen
@@ -26,18 +26,18 @@ struct RESTExchange: Sendable {
     }
 
     /// Empty for the default database.
-    let databaseName: String
-    let operation: Operation
+    package let databaseName: String
+    package let operation: Operation
     let action: Action
     let target: WriteTarget
-    let parameters: RESTParameters
-    let isHead: Bool
+    package let parameters: RESTParameters
+    package let isHead: Bool
     /// The response carries the tag of the value.
     let wantsTag: Bool
     /// `if-none-match`: nothing is sent while this is the tag.
     let knownTag: ETag?
     /// What is asked of the past, if that is asked.
-    let history: HistoryRequest?
+    package let history: HistoryRequest?
     /// What a shallow read shows.
     private(set) var range = ShallowRange()
 
@@ -121,7 +121,7 @@ struct RESTExchange: Sendable {
     }
 
     /// One that is answered once, and whose response has no tag.
-    init(
+    package init(
         databaseName: String, operation: Operation, action: Action, target: WriteTarget, parameters: RESTParameters
     ) {
         self.databaseName = databaseName
@@ -133,7 +133,7 @@ struct RESTExchange: Sendable {
     }
 
     /// Refuses what the head of a write alone shows to be wrong: its place and its method.
-    static func check(_ head: RequestHead) throws(RESTError) {
+    package static func check(_ head: RequestHead) throws(RESTError) {
         if try queue(of: head) != nil { return }
         let isUpload = head.isUpload
         _ = try target(of: head.place)
@@ -141,10 +141,10 @@ struct RESTExchange: Sendable {
     }
 
     /// The answer is an event stream.
-    var listens: Bool { if case .listen = action { true } else { false } }
+    package var listens: Bool { if case .listen = action { true } else { false } }
 
     /// How long its data may take to come. That of a write comes when it is durable.
-    var timeout: Duration? {
+    package var timeout: Duration? {
         switch action {
         case .read, .listen: parameters.timeout
         case .put, .post, .patch, .delete, .explain, .job: nil

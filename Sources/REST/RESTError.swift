@@ -1,13 +1,14 @@
-import HearthDatabaseHost
-import HearthHTTPCodec
+package import HearthDatabaseHost
+package import HearthHTTPCodec
 import HearthJSONTree
-import HearthRealtimeDatabase
+package import HearthRealtimeDatabase
 import HearthWireProtocol
-import HearthStorageErrors
-import HearthHTTPResponses
+package import HearthStorageErrors
+package import HearthHTTPResponses
+import HearthDelivery
 
 /// Why a request is refused (rest.md 6), in Firebase's words where clients know them.
-struct RESTError: Error, Equatable {
+package struct RESTError: Error, Equatable {
     var status: HTTPStatus
     var text: String
     /// The methods that the place does have, for a 405.
@@ -17,7 +18,7 @@ struct RESTError: Error, Equatable {
     /// Milliseconds after which the same request may succeed.
     var retryAfter: Int64?
 
-    init(_ status: HTTPStatus, _ text: String) {
+    package init(_ status: HTTPStatus, _ text: String) {
         self.status = status
         self.text = text
     }
@@ -25,7 +26,7 @@ struct RESTError: Error, Equatable {
     /// 400 Bad Request
     init(_ text: String) { self.init(.badRequest, text) }
 
-    var response: HTTPResponse {
+    package var response: HTTPResponse {
         var response = HTTPResponse(status, error: text)
         if let denialReason {
             // A field is one line.
@@ -45,29 +46,29 @@ struct RESTError: Error, Equatable {
 
 extension DatabaseDirectory.LookUpError {
     /// What Firebase says of a database that does not exist; SDKs show it to developers (rest.md 6).
-    static let unknownText =
+    package static let unknownText =
         "Firebase error. Please ensure that you have the URL of your Firebase Realtime Database instance configured "
         + "correctly."
 }
 
 extension RESTError {
-    static let notFound = RESTError(.notFound, "404 Not Found")
+    package static let notFound = RESTError(.notFound, "404 Not Found")
 
     /// Nothing is at a path. If it looks like that of data, Firebase's old words say what is missing (rest.md 6).
-    static func notFound(at path: some Collection<UInt8>) -> RESTError {
+    package static func notFound(at path: some Collection<UInt8>) -> RESTError {
         if path.starts(with: "/.".utf8) || path.suffix(5).elementsEqual(".json".utf8) { return .notFound }
         return RESTError(.notFound, "append .json to your request URI to use the REST API")
     }
 
     static let unknownDatabase = RESTError(.notFound, DatabaseDirectory.LookUpError.unknownText)
 
-    static func methodNotAllowed(_ allowed: StaticString) -> RESTError {
+    package static func methodNotAllowed(_ allowed: StaticString) -> RESTError {
         var error = RESTError(.methodNotAllowed, "this method is not supported here")
         error.allowed = StaticText(allowed)
         return error
     }
 
-    init(_ error: DatabaseDirectory.LookUpError) {
+    package init(_ error: DatabaseDirectory.LookUpError) {
         switch error {
         case .invalidName: self.init(.forbidden, "Invalid Firebase database name")
         case .unknown: self = .unknownDatabase
@@ -87,16 +88,16 @@ extension RESTError {
 
 extension RESTError {
     static let noData = RESTError("Error: No data supplied.")
-    static let payloadTooLarge = RESTError(.contentTooLarge, "Payload is too large")
-    static let crowded = RESTError(.tooManyRequests, "this address has as many connections as it may have")
-    static let noRoom = RESTError(.serviceUnavailable, Failure.noRoom.message)
+    package static let payloadTooLarge = RESTError(.contentTooLarge, "Payload is too large")
+    package static let crowded = RESTError(.tooManyRequests, "this address has as many connections as it may have")
+    package static let noRoom = RESTError(.serviceUnavailable, Failure.noRoom.message)
     static let notJSON = RESTError("Invalid data; couldn't parse JSON object, array, or value.")
     static let notAnObject = RESTError(
         "Invalid data; couldn't parse JSON object. Are you sending a JSON object with valid key names?")
     static let tooLarge = RESTError(
         "Data to write exceeds the maximum size that can be modified with a single request.")
 
-    static let tooLate = RESTError("the data could not be read within the timeout")
+    package static let tooLate = RESTError("the data could not be read within the timeout")
 
     /// `body` is the text in which the error was found.
     init(_ error: RequestError, in body: [UInt8]) {
@@ -130,7 +131,7 @@ extension RESTError {
 // MARK: Answers of the database
 
 extension RESTError {
-    init(_ failure: Failure) {
+    package init(_ failure: Failure) {
         switch failure {
         case .stale: self.init(.preconditionFailed, failure.message)
         case .noRoom: self = .noRoom
@@ -149,5 +150,5 @@ extension RESTError {
         }
     }
 
-    init(_ error: StorageError) { self.init(.serviceUnavailable, error.summary) }
+    package init(_ error: StorageError) { self.init(.serviceUnavailable, error.summary) }
 }

@@ -1,16 +1,15 @@
-import HearthHTTPCodec
 import HearthJSONValues
-import HearthSecurityRules
-import HearthHTTPResponses
+package import HearthSecurityRules
+package import HearthHTTPResponses
 
 /// What a file of test cases makes of rules, and how much of the rules it looks at (administration.md 1).
-struct RulesTestQuestion {
+package struct RulesTestQuestion {
     private let tests: RulesTestFile
     /// Rules that are not in force.
     private let rules: RulesProgram?
 
     /// Reads `{"tests":"…","rules":"…"}`. Both are texts, so that lines and columns are those of the files.
-    init(parsing body: [UInt8]) throws(RESTError) {
+    package init(parsing body: [UInt8]) throws(RESTError) {
         guard let object = (try? JSONValue(parsing: body))?.object else { throw .notAnObject }
         guard let tests = object["tests"]?.text else { throw RESTError("tests is missing, the text of a test file") }
         do throws(RulesError) { self.tests = try RulesTestFile(parsing: Array(tests.utf8)) } catch {
@@ -27,7 +26,7 @@ struct RulesTestQuestion {
     }
 
     /// Runs the cases with the settings in force, on the data of the file.
-    func response(inForce: RulesProgram) -> HTTPResponse {
+    package func response(inForce: RulesProgram) -> HTTPResponse {
         let program = rules?.with(inForce.settings) ?? inForce
         var coverage = RulesCoverage(program)
         let results = tests.tests.map { program.run($0, &coverage) }

@@ -3,14 +3,14 @@ import HearthJSONTree
 
 /// The parameters of a request's query, as far as they are known here (rest.md 2). Unknown ones, and those that
 /// only matter to credentials and rules, are passed over. Of several with one name the first counts.
-struct RESTParameters: Equatable {
-    enum Printing {
+package struct RESTParameters: Equatable {
+    package enum Printing {
         case compact, pretty
         /// No body.
         case silent
     }
 
-    var printing = Printing.compact
+    package var printing = Printing.compact
     var isShallow = false
     var isExport = false
     /// The events of a stream have ids, which are positions (Protocol.md 18.2).
