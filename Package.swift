@@ -102,6 +102,12 @@ let rooms: [Room] = [
             "StorageErrors", "Identity", "ServerLog", "Access", "HTTPResponses",
         ], testsUse: nil),
     Room(
+        name: "ClusterSharing",
+        uses: [
+            "Bytes", "System", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "StorageErrors",
+            "RealtimeDatabase", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "DatabaseHost", "Access",
+        ], testsUse: nil),
+    Room(
         name: "Backups",
         uses: [
             "Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "TreeStorage", "Identity", "ServerLog",
@@ -112,7 +118,7 @@ let rooms: [Room] = [
             "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
             "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
             "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access",
-            "HTTPResponses", "REST", "AccountEndpoints", "Backups", "CConsole", "CZlib",
+            "HTTPResponses", "REST", "AccountEndpoints", "ClusterSharing", "Backups", "CConsole", "CZlib",
         ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
     Room(
         name: "HearthClient",

@@ -8,6 +8,7 @@ package import HearthSystem
 import HearthAccess
 import HearthAccountEndpoints
 import HearthBackups
+import HearthClusterSharing
 
 extension Server {
     /// Says from now on that the server is not ready, and takes all requests as before: `stop()` follows.

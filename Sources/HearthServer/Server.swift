@@ -16,6 +16,7 @@ package import HearthStorageErrors
 import HearthAccess
 import HearthAccountEndpoints
 import HearthBackups
+import HearthClusterSharing
 
 /// A running server: listener, event loops, database thread.
 package final class Server: Sendable {
@@ -155,10 +156,13 @@ package final class Server: Sendable {
             if let cluster {
                 try Self.beginPeering(cluster, folder, databases, directory)
                 if cluster.forwardsWrites {
-                    let database = ClusterDatabase(
-                        folder: folder, directory: directory, databases: databases, contexts: contexts)
+                    let database = ClusterDatabase(folder: folder, directory: directory, databases: databases) {
+                        [weak contexts] operation, database, principal, milliseconds, then in
+                        guard let contexts else { return then(.failed(.unavailable(.stopping))) }
+                        contexts.ask(operation, of: database, as: principal, after: milliseconds, then: then)
+                    }
                     sharing.value = try Sharing(
-                        cluster, database, identity: identity, trust: trust, rules: rules, log: log
+                        cluster, database, accounts: identity?.accounts, trust: trust, rules: rules, log: log
                     ) { [weak databases] name in
                         databases?.rulesChanged()
                         if rules.hasOwn(name) { databases?.follow(directory.index(ofServed: name)) }

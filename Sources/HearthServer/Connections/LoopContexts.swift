@@ -3,6 +3,7 @@ import HearthDelivery
 import HearthEventLoop
 import HearthIdentity
 import HearthRealtimeDatabase
+import HearthStorageErrors
 import Synchronization
 import HearthSystem
 
@@ -31,6 +32,21 @@ final class LoopContexts: Sendable {
             }
             if isTold { known.wait() }
         }
+    }
+
+    /// Asks a database something in the name of the server itself, after some milliseconds. Never waits.
+    func ask(
+        _ operation: Operation, of database: UInt32, as principal: Principal, after milliseconds: Int,
+        then: @escaping @Sendable (Reply) -> Void
+    ) {
+        guard let context = self[0] else { return then(.failed(.unavailable(.stopping))) }
+        let begin: @Sendable () -> Void = {
+            context.ask(operation, of: database, as: principal) { then($0) }
+        }
+        let isTaken = context.loop.execute {
+            if milliseconds == 0 { begin() } else { context.loop.schedule(after: .milliseconds(milliseconds), begin) }
+        }
+        if !isTaken { then(.failed(.unavailable(.stopping))) }
     }
 
     /// From the thread of the accounts.

@@ -10,6 +10,7 @@ import HearthTreeStorage
 import HearthAccess
 import HearthAccountEndpoints
 import HearthBackups
+import HearthClusterSharing
 
 /// What connections of all loops share.
 final class Services: Sendable {

@@ -10,6 +10,7 @@ import HearthSystem
 import HearthAccess
 import HearthHTTPResponses
 import HearthREST
+import HearthClusterSharing
 
 /// `/.settings/….json`, for administrators (docs/rules.md 1).
 extension HTTPConnection {

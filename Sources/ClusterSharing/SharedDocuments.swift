@@ -6,10 +6,12 @@ import Synchronization
 ///
 /// A node takes over what another one has put there, and then confirms that it is in force. What is changed in the
 /// files of a node is noticed within a second, and put there. On a thread of its own, which waits for the database.
-final class SharedDocuments: Sendable {
+package final class SharedDocuments: Sendable {
     /// Why a text is not in force everywhere, for people.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
     }
 
     private enum Message: Sendable {
@@ -62,7 +64,7 @@ final class SharedDocuments: Sendable {
     func look() { worker.post(.look) }
 
     /// Puts a text in force at all nodes that run. Calls back on the thread once they have confirmed that.
-    func put(_ name: String, _ text: [UInt8], then: @escaping @Sendable (Failure?) -> Void) {
+    package func put(_ name: String, _ text: [UInt8], then: @escaping @Sendable (Failure?) -> Void) {
         let isTaken = worker.post(.put(name: name, text, then: then))
         if !isTaken { then(Failure(description: "the server is shutting down")) }
     }

@@ -1,11 +1,10 @@
-import HearthDatabaseHost
-import HearthEventLoop
+package import HearthDatabaseHost
 import HearthJSONTree
 import HearthJSONValues
-import HearthRealtimeDatabase
+package import HearthRealtimeDatabase
 import HearthStorageErrors
 import HearthSystem
-import HearthTreeStorage
+package import HearthTreeStorage
 import Synchronization
 
 /// The database in which the nodes of a cluster keep what they share besides databases
@@ -16,17 +15,23 @@ import Synchronization
 /// accounts/TABLE/KEY      a row of the accounts (SharedRow.swift)
 /// documents/NAME          a document (SharedDocuments.swift)
 /// ```
-final class ClusterDatabase: Sendable {
+package final class ClusterDatabase: Sendable {
+    /// Asks a database of this server something, after some milliseconds. Never waits.
+    package typealias Asking = @Sendable (
+        Operation, _ database: UInt32, Principal, _ milliseconds: Int, _ then: @escaping @Sendable (Reply) -> Void
+    ) -> Void
+
     private let folder: DataFolder
     private let databases: DatabaseThread
-    /// Nil once the server has ended.
-    private let context: @Sendable () -> LoopContext?
+    private let asking: Asking
     private let index: UInt32
 
-    init(folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread, contexts: LoopContexts) {
+    package init(
+        folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread, asking: @escaping Asking
+    ) {
         self.folder = folder
         self.databases = databases
-        context = { [weak contexts] in contexts?[0] }
+        self.asking = asking
         index = directory.index(ofServed: DataFolder.clusterDatabase)
     }
 
@@ -43,14 +48,7 @@ final class ClusterDatabase: Sendable {
         _ operation: Operation, as principal: Principal = .administrator, after milliseconds: Int = 0,
         then: @escaping @Sendable (Reply) -> Void
     ) {
-        guard let context = context() else { return then(.failed(.unavailable(.stopping))) }
-        let begin: @Sendable () -> Void = { [index] in
-            context.ask(operation, of: index, as: principal) { then($0) }
-        }
-        let isTaken = context.loop.execute {
-            if milliseconds == 0 { begin() } else { context.loop.schedule(after: .milliseconds(milliseconds), begin) }
-        }
-        if !isTaken { then(.failed(.unavailable(.stopping))) }
+        asking(operation, index, principal, milliseconds, then)
     }
 
     /// The same, and waits. Not from an event loop, nor from the databases' thread.

@@ -6,7 +6,7 @@ import HearthSystem
 import HearthTreeStorage
 
 /// One of the small texts that all nodes of a cluster have, and its form at a node.
-struct SharedDocument: Sendable {
+package struct SharedDocument: Sendable {
     /// Why a text could not be taken over, for people.
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -66,8 +66,8 @@ struct SharedDocument: Sendable {
     private static let rulesPrefix = "rules:"
     private static let settingsPrefix = "settings:"
 
-    static func rulesName(_ database: String) -> String { rulesPrefix + database }
-    static func settingsName(_ database: String) -> String { settingsPrefix + database }
+    package static func rulesName(_ database: String) -> String { rulesPrefix + database }
+    package static func settingsName(_ database: String) -> String { settingsPrefix + database }
 
     /// The rules or the settings that a database has of its own; nil if the name is that of something else.
     static func rulesOrSettings(

@@ -1,23 +1,23 @@
-import HearthClusterNode
-import HearthDatabaseHost
-import HearthIdentity
-import HearthServerLog
-import HearthSystem
+package import HearthClusterNode
+package import HearthDatabaseHost
+package import HearthIdentity
+package import HearthServerLog
+package import HearthSystem
 import Synchronization
-import HearthAccess
-import HearthAccountEndpoints
+package import HearthAccess
 
 /// What a node of a cluster shares with the others besides databases: accounts, keys, rules and settings.
-final class Sharing: Sendable {
-    let documents: SharedDocuments
-    private let identity: IdentityService?
-    private let accounts: SharedAccounts
+package final class Sharing: Sendable {
+    package let documents: SharedDocuments
+    /// Those of this node; nil if it serves none.
+    private let accounts: Accounts?
+    private let sharedAccounts: SharedAccounts
 
     /// Waits no longer for the cluster when the server starts.
     private static let patience = Duration.seconds(10)
 
-    init(
-        _ cluster: ClusterNode, _ database: ClusterDatabase, identity: IdentityService?, trust: Trust,
+    package init(
+        _ cluster: ClusterNode, _ database: ClusterDatabase, accounts: Accounts?, trust: Trust,
         rules: RulesInForce, log: Log, rulesChanged: @escaping @Sendable (_ database: String) -> Void
     ) throws(SystemError) {
         var fixed = [SharedDocument.serviceAccounts(trust.serviceAccounts), .openIDProviders(trust.providers)]
@@ -26,47 +26,49 @@ final class Sharing: Sendable {
             DocumentTable(
                 database, cluster, fixed, rules, log, isStopping: isStopping, rulesChanged: rulesChanged)
         }
-        accounts = SharedAccounts(node: cluster.name, database)
-        self.identity = identity
+        sharedAccounts = SharedAccounts(node: cluster.name, database)
+        self.accounts = accounts
     }
 
     /// Begins to share, and waits for a while until what the cluster has is here. Until then, accounts are not served.
-    func begin() {
+    package func begin() {
         let isHere = Semaphore()
-        documents.begin { [weak identity, accounts] in
+        documents.begin { [weak accounts, sharedAccounts] in
             // Tokens are signed with the keys that all nodes have.
-            identity?.accounts.begin(accounts)
+            accounts?.begin(sharedAccounts)
             isHere.signal()
         }
         let deadline = MonotonicTime.current + Self.patience
-        guard isHere.wait(atMost: Self.patience), let identity else { return }
-        identity.accounts.whenComplete { isHere.signal() }
+        guard isHere.wait(atMost: Self.patience), let accounts else { return }
+        accounts.whenComplete { isHere.signal() }
         _ = isHere.wait(atMost: deadline - .current)
     }
 
     /// The cluster's database has more commits.
-    func arrived() {
+    package func arrived() {
         documents.arrived()
-        identity?.accounts.arrived()
+        accounts?.arrived()
     }
 
     /// To be called about once a second.
-    func look() { documents.look() }
+    package func look() { documents.look() }
 
     /// What waits for other nodes is given up.
-    func beginToStop() {
+    package func beginToStop() {
         documents.beginToStop()
-        identity?.accounts.endSharing()
+        accounts?.endSharing()
     }
 
-    func stop() { documents.stop() }
+    package func stop() { documents.stop() }
 }
 
 /// Where a server finds what it shares with other nodes, which is made after those that need it.
-final class SharingSlot: Sendable {
+package final class SharingSlot: Sendable {
     private let slot = Mutex<Sharing?>(nil)
 
-    var value: Sharing? {
+    package init() {}
+
+    package var value: Sharing? {
         get { slot.withLock { $0 } }
         set { slot.withLock { $0 = newValue } }
     }
