@@ -113,20 +113,47 @@ let rooms: [Room] = [
             "Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "TreeStorage", "Identity", "ServerLog",
         ], testsUse: nil),
     Room(
-        name: "HearthServer",
+        name: "RealtimeSessions",
+        uses: [
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "EventLoop",
+            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity", "ServerLog",
+            "Delivery", "DatabaseHost", "Access",
+        ], testsUse: nil),
+    Room(
+        name: "Administration",
+        uses: [
+            "Bytes", "System", "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
+            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity", "ServerLog",
+            "Delivery", "Triggers", "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints",
+            "ClusterSharing", "Backups", "RealtimeSessions",
+        ], testsUse: nil),
+    Room(
+        name: "HTTPConnections",
         uses: [
             "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
-            "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
-            "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access",
-            "HTTPResponses", "REST", "AccountEndpoints", "ClusterSharing", "Backups", "CConsole", "CZlib",
-        ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
+            "EventLoop", "StorageErrors", "RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "Delivery",
+            "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints", "RealtimeSessions", "Administration",
+            "CConsole", "CZlib",
+        ], testsUse: nil),
+    Room(
+        name: "HearthServer",
+        uses: [
+            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop",
+            "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode",
+            "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access", "AccountEndpoints",
+            "ClusterSharing", "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
+        ],
+        testsUse: ["Bytes", "WireProtocol", "JSONWebTokens", "EtcdMessages", "ReplicatedLog", "HTTPResponses", "REST"]),
     Room(
         name: "HearthClient",
         uses: [
             "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
             "EventLoop", "StorageErrors", "SQLite",
         ],
-        testsUse: ["RealtimeDatabase", "TreeStorage", "ServerLog", "HearthServer", "AccountEndpoints", "Identity"]),
+        testsUse: [
+            "RealtimeDatabase", "TreeStorage", "ServerLog", "RealtimeSessions", "HearthServer", "AccountEndpoints",
+            "Identity",
+        ]),
     Room(
         name: "HearthAdmin", uses: ["System", "HTTPCodec", "JSONValues", "JSONWebTokens", "EventLoop", "HearthClient"],
         testsUse: ["Bytes", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage"]),
@@ -290,7 +317,7 @@ let package = Package(
             dependencies: dependencies([
                 "System", "JSONTree", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway",
                 "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
-                "Access", "AccountEndpoints", "Backups", "HearthServer", "HearthClient",
+                "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "HearthServer", "HearthClient",
                 "HearthAdmin", "HearthShell", "HearthBench",
             ]),
             swiftSettings: settings),

@@ -17,9 +17,10 @@ import Synchronization
 /// ```
 package final class ClusterDatabase: Sendable {
     /// Asks a database of this server something, after some milliseconds. Never waits.
-    package typealias Asking = @Sendable (
-        Operation, _ database: UInt32, Principal, _ milliseconds: Int, _ then: @escaping @Sendable (Reply) -> Void
-    ) -> Void
+    package typealias Asking =
+        @Sendable (
+            Operation, _ database: UInt32, Principal, _ milliseconds: Int, _ then: @escaping @Sendable (Reply) -> Void
+        ) -> Void
 
     private let folder: DataFolder
     private let databases: DatabaseThread

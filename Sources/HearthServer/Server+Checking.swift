@@ -5,6 +5,7 @@ import HearthBackups
 import HearthClusterNode
 import HearthDatabaseHost
 import HearthEventLoop
+import HearthRealtimeSessions
 import HearthSecurityRules
 import HearthServerLog
 import HearthTreeStorage

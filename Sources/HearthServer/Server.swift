@@ -17,6 +17,9 @@ import HearthAccess
 import HearthAccountEndpoints
 import HearthBackups
 import HearthClusterSharing
+import HearthAdministration
+import HearthHTTPConnections
+import HearthRealtimeSessions
 
 /// A running server: listener, event loops, database thread.
 package final class Server: Sendable {
@@ -28,7 +31,7 @@ package final class Server: Sendable {
     /// Where metrics are told without a credential; nil for nowhere.
     package let metricsAddress: SocketAddress?
     let listeners: [Listener]
-    let contexts: LoopContexts
+    let contexts: ConnectionLoops
     /// What became of the seed file; nil if there is none.
     package let seeding: Seeding?
     let services: Services
@@ -92,7 +95,7 @@ package final class Server: Sendable {
                 [isFixed = names.areFixed] in
                 !isFixed && folder.hasDatabase($0) || rules.hasOwn($0)
             }
-            let contexts = LoopContexts()
+            let contexts = ConnectionLoops()
             let readiness = Readiness(lacksLease: configuration.cluster != nil)
             let metrics = ServerMetrics()
             let tls = try configuration.tls.map {
@@ -134,7 +137,8 @@ package final class Server: Sendable {
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
-                metrics: metrics, outbound: outbound, tls: tls, clients: clients, log: log, trail: trail)
+                metrics: metrics, outbound: outbound, tls: tls, clients: clients,
+                sharing: sharing, connected: contexts.connected, log: log, trail: trail)
             self.contexts = contexts
             self.group = group
             self.services = services
@@ -151,7 +155,9 @@ package final class Server: Sendable {
             }
             contexts.set(
                 group.loops.enumerated().map {
-                    LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
+                    ConnectionLoop(
+                        index: $0, loop: $1, services: services.connections, endpoints: services.endpoints,
+                        loops: contexts)
                 })
             if let cluster {
                 try Self.beginPeering(cluster, folder, databases, directory)
@@ -167,7 +173,6 @@ package final class Server: Sendable {
                         databases?.rulesChanged()
                         if rules.hasOwn(name) { databases?.follow(directory.index(ofServed: name)) }
                     }
-                    services.set(sharing.value)
                 }
             }
             // Clients find the databases open, and the seed in its place.
@@ -188,7 +193,7 @@ package final class Server: Sendable {
                 if role == .metrics { options.tls = nil }
                 do throws(SystemError) {
                     return try Listener(at: address, on: group, options: options) { stream in
-                        HTTPConnection(stream: stream, context: contexts.context(of: stream.loop), role: role)
+                        contexts.accept(stream, as: role)
                     }
                 } catch {
                     guard let option else { throw error }
@@ -205,7 +210,7 @@ package final class Server: Sendable {
             }
             metricsAddress = metricsListener?.address
             listeners = [listener, adminListener, metricsListener].compactMap { $0 }
-            services.set(listeners)
+            services.administered.set(listeners)
             address = listener.address
             adminAddress = adminListener?.address ?? address
             let url = AdminURL(adminAddress, isSecure: tls != nil)
@@ -220,7 +225,7 @@ package final class Server: Sendable {
             }
             Self.tick(group.loops[0], services, contexts)
             Self.returnFreeMemory(group.loops[0], services)
-            Self.keepFigures(group.loops[0], services, contexts)
+            Self.keepFigures(group.loops[0], services)
             Self.reportRefusals(listeners, group.loops[0], log)
         } catch let error as StorageError {
             throw .storage(error)
@@ -315,7 +320,7 @@ package final class Server: Sendable {
     }
 
     private static func seed(
-        from path: String, _ services: Services, _ contexts: LoopContexts
+        from path: String, _ services: Services, _ contexts: ConnectionLoops
     ) throws(StartError) -> Seeding {
         guard let text = FileBytes.read(path) else { throw .configuration("cannot read the seed file \(path)") }
         let value: CanonicalJSON
@@ -333,7 +338,7 @@ package final class Server: Sendable {
         let answer = Mutex<Reply?>(nil)
         let isAnswered = Semaphore()
         context.loop.execute {
-            context.ask(write, of: database.index) { reply in
+            context.realtime.ask(write, of: database.index) { reply in
                 answer.withLock { $0 = reply }
                 isAnswered.signal()
             }
@@ -366,7 +371,7 @@ package final class Server: Sendable {
         }
     }
 
-    private static func tick(_ loop: EventLoop, _ services: Services, _ contexts: LoopContexts, ticks: Int = 1) {
+    private static func tick(_ loop: EventLoop, _ services: Services, _ contexts: ConnectionLoops, ticks: Int = 1) {
         loop.execute {
             services.databases.tick()
             services.tick()
@@ -381,12 +386,10 @@ package final class Server: Sendable {
         }
     }
 
-    private static func keepFigures(_ loop: EventLoop, _ services: Services, _ contexts: LoopContexts) {
+    private static func keepFigures(_ loop: EventLoop, _ services: Services) {
         loop.execute {
-            contexts.context(of: loop).gatherFigures(isDetailed: false) { figures in
-                services.recent.withLock { $0.add(figures, at: WallClock.milliseconds) }
-            }
-            loop.schedule(after: RecentFigures.interval) { keepFigures(loop, services, contexts) }
+            services.administered.noteFigures()
+            loop.schedule(after: AdministeredServer.figuresInterval) { keepFigures(loop, services) }
         }
     }
 

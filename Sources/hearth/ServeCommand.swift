@@ -14,6 +14,7 @@ import HearthTriggers
 import HearthAccess
 import HearthAccountEndpoints
 import HearthBackups
+import HearthRealtimeSessions
 
 extension Command {
     static let serve = Command(

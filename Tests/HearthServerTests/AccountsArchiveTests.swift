@@ -5,6 +5,7 @@ import HearthTreeStorage
 
 @testable import HearthServer
 @testable import HearthBackups
+@testable import HearthRealtimeSessions
 
 @Suite("The archive of accounts, keys, rules and settings")
 struct AccountsArchiveTests {

@@ -13,6 +13,7 @@ import HearthTriggers
 import Testing
 import HearthAccountEndpoints
 import HearthBackups
+import HearthRealtimeSessions
 
 @Suite("Messages of administrators, answered")
 struct AdministrationTests {

@@ -8,6 +8,7 @@ import Testing
 
 @testable import HearthServer
 @testable import HearthAccess
+@testable import HearthHTTPConnections
 
 @Suite("The console is served")
 struct ConsoleTests {

@@ -11,6 +11,7 @@ import Testing
 import HearthTreeStorage
 import HearthTriggers
 
+@testable import HearthAdministration
 @testable import HearthDatabaseHost
 @testable import HearthServer
 @testable import HearthBackups
@@ -257,7 +258,7 @@ struct IdleDatabaseTests {
         let server = try start { $0.databaseLimits.logWindowMilliseconds = 1 }
         let client = try server.connectREST()
         for number in 1...5 { #expect(try client.ask("PUT", "/x.json?ns=old", [], "\(number)").status == 200) }
-        let reader = try #require(server.server.services.logReader(of: "old"))
+        let reader = try #require(server.server.services.administered.logReader(of: "old"))
         try wait("one record is left") {
             var count = 0
             try reader.forEachRecordBackwards(before: nil) { _ in

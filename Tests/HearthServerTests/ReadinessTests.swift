@@ -5,7 +5,8 @@ import HearthSystem
 import HearthRealtimeDatabase
 import Testing
 import HearthStorageErrors
-@testable import HearthHTTPResponses
+@testable import HearthHTTPConnections
+import HearthHTTPResponses
 
 @Suite("Readiness")
 struct ReadinessTests {
