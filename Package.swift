@@ -83,26 +83,84 @@ let rooms: [Room] = [
             "Delivery", "Triggers",
         ], testsUse: nil),
     Room(
-        name: "HearthServer",
+        name: "Access",
+        uses: [
+            "System", "JSONTree", "HTTPCodec", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "RealtimeDatabase", "Identity", "ServerLog",
+        ], testsUse: nil),
+    Room(name: "HTTPResponses", uses: ["System", "JSONTree", "HTTPCodec"], testsUse: nil),
+    Room(
+        name: "REST",
+        uses: [
+            "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "StorageErrors", "RealtimeDatabase",
+            "Delivery", "DatabaseHost", "HTTPResponses",
+        ], testsUse: nil),
+    Room(
+        name: "AccountEndpoints",
+        uses: [
+            "Bytes", "System", "HTTPCodec", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "StorageErrors", "Identity", "ServerLog", "Access", "HTTPResponses",
+        ], testsUse: nil),
+    Room(
+        name: "ClusterSharing",
+        uses: [
+            "Bytes", "System", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "StorageErrors",
+            "RealtimeDatabase", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "DatabaseHost", "Access",
+        ], testsUse: nil),
+    Room(
+        name: "Backups",
+        uses: [
+            "Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "TreeStorage", "Identity", "ServerLog",
+        ], testsUse: nil),
+    Room(
+        name: "RealtimeSessions",
+        uses: [
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "EventLoop",
+            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity", "ServerLog",
+            "Delivery", "DatabaseHost", "Access",
+        ], testsUse: nil),
+    Room(
+        name: "Administration",
+        uses: [
+            "Bytes", "System", "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
+            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity", "ServerLog",
+            "Delivery", "Triggers", "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints",
+            "ClusterSharing", "Backups", "RealtimeSessions",
+        ], testsUse: nil),
+    Room(
+        name: "HTTPConnections",
         uses: [
             "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
-            "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
-            "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "CConsole",
-            "CZlib",
-        ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
+            "EventLoop", "StorageErrors", "RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "Delivery",
+            "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints", "RealtimeSessions", "Administration",
+            "CConsole", "CZlib",
+        ], testsUse: nil),
+    Room(
+        name: "HearthServer",
+        uses: [
+            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop",
+            "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode",
+            "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access", "AccountEndpoints",
+            "ClusterSharing", "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
+        ],
+        testsUse: ["Bytes", "WireProtocol", "JSONWebTokens", "EtcdMessages", "ReplicatedLog", "HTTPResponses", "REST"]),
     Room(
         name: "HearthClient",
         uses: [
             "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
             "EventLoop", "StorageErrors", "SQLite",
         ],
-        testsUse: ["RealtimeDatabase", "TreeStorage", "ServerLog", "HearthServer", "Identity"]),
+        testsUse: [
+            "RealtimeDatabase", "TreeStorage", "ServerLog", "RealtimeSessions", "HearthServer", "AccountEndpoints",
+            "Identity",
+        ]),
     Room(
         name: "HearthAdmin", uses: ["System", "HTTPCodec", "JSONValues", "JSONWebTokens", "EventLoop", "HearthClient"],
-        testsUse: ["Bytes", "Identity", "ServerLog", "HearthServer", "TreeStorage"]),
+        testsUse: ["Bytes", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage"]),
     // A server in the process of a test, for packages that depend on this one.
     Room(
-        name: "HearthTesting", uses: ["EventLoop", "TreeStorage", "Identity", "ServerLog", "HearthServer"],
+        name: "HearthTesting",
+        uses: ["EventLoop", "TreeStorage", "Identity", "ServerLog", "AccountEndpoints", "HearthServer"],
         testsUse: ["HearthClient", "HearthAdmin"]),
     // A small HTTP server and client, for services in front of a database.
     Room(
@@ -114,14 +172,14 @@ let rooms: [Room] = [
             "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
             "HearthClient", "CLibedit",
         ],
-        testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer"]),
+        testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
         name: "HearthFuzzing",
         uses: [
             "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
-            "SecurityRules", "EventLoop", "TreeStorage", "Identity", "ServerLog", "HearthServer",
+            "SecurityRules", "EventLoop", "TreeStorage", "Identity", "ServerLog", "AccountEndpoints", "HearthServer",
         ]),
 ]
 
@@ -173,7 +231,7 @@ let exampleTargets: [Target] =
                     "Hello", "Chat", "Threads", "ThreadsService", "AccountsWeather", "WeatherFeeder", "ExampleKit",
                     "ExampleTerminal",
                     "TestSupport",
-                    "HearthClient", "ServerLog", "HearthServer",
+                    "HearthClient", "ServerLog", "HearthServer", "AccountEndpoints",
                     "HearthAdmin", "HearthHTTP", "Identity",
                     "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONValues", "JSONWebTokens",
                 ]),
@@ -259,7 +317,7 @@ let package = Package(
             dependencies: dependencies([
                 "System", "JSONTree", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway",
                 "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
-                "HearthServer", "HearthClient",
+                "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "HearthServer", "HearthClient",
                 "HearthAdmin", "HearthShell", "HearthBench",
             ]),
             swiftSettings: settings),

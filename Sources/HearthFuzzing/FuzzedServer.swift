@@ -7,6 +7,7 @@ import HearthServerLog
 import HearthTreeStorage
 import HearthWebSocketCodec
 import HearthWireProtocol
+import HearthAccountEndpoints
 
 /// A whole server in development mode, in the process of the fuzzer, where everything is an administrator's who says
 /// so. It lives as long as the process: its threads run the code that is fuzzed.

@@ -5,6 +5,12 @@ import Glibc
 import HearthServerLog
 import Synchronization
 package import HearthSystem
+import HearthAccess
+import HearthAdministration
+import HearthAccountEndpoints
+import HearthBackups
+import HearthClusterSharing
+import HearthHTTPConnections
 
 extension Server {
     /// Says from now on that the server is not ready, and takes all requests as before: `stop()` follows.
@@ -30,14 +36,14 @@ extension Server {
         group.shutDown(grace: .seconds(5))
         group.join()
         // They refer to the contexts, and those to the services.
-        services.set([])
+        services.administered.set([])
         services.helper.stop()
         services.parser.stop()
         services.identity?.stop()
         services.archiver?.stop()  // After everything that writes.
         services.set(nil as Sharing?)
         // They hold the services, which hold the data folder and its lock.
-        services.set([])
+        services.administered.set([])
         services.log.info("server.stopped")
     }
 

@@ -13,6 +13,13 @@ import HearthSystem
 import HearthTreeStorage
 import HearthTriggers
 package import HearthStorageErrors
+import HearthAccess
+import HearthAccountEndpoints
+import HearthBackups
+import HearthClusterSharing
+import HearthAdministration
+import HearthHTTPConnections
+import HearthRealtimeSessions
 
 /// A running server: listener, event loops, database thread.
 package final class Server: Sendable {
@@ -24,7 +31,7 @@ package final class Server: Sendable {
     /// Where metrics are told without a credential; nil for nowhere.
     package let metricsAddress: SocketAddress?
     let listeners: [Listener]
-    let contexts: LoopContexts
+    let contexts: ConnectionLoops
     /// What became of the seed file; nil if there is none.
     package let seeding: Seeding?
     let services: Services
@@ -73,7 +80,7 @@ package final class Server: Sendable {
             let group = try EventLoopGroup(count: loopCount, outbound: outbound)
             let trail = AuditTrail(log, file: auditFile)
             let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
-            let trust = try Trust(configuration, folder, fetcher: fetcher)
+            let trust = try Trust(configuration.trust(in: folder.path), fetcher: fetcher)
             trust.serviceAccounts.observe { before, now in trail.noteKeys(before, now) }
             var names = configuration.databaseNames
             if configuration.isDevelopment { names.allowsNew = true }
@@ -88,7 +95,7 @@ package final class Server: Sendable {
                 [isFixed = names.areFixed] in
                 !isFixed && folder.hasDatabase($0) || rules.hasOwn($0)
             }
-            let contexts = LoopContexts()
+            let contexts = ConnectionLoops()
             let readiness = Readiness(lacksLease: configuration.cluster != nil)
             let metrics = ServerMetrics()
             let tls = try configuration.tls.map {
@@ -107,7 +114,9 @@ package final class Server: Sendable {
             }
             self.cluster = cluster
             let identity = try configuration.identity.map {
-                try IdentityService($0, configuration, folder, trust, log: log, trail: trail)
+                try IdentityService(
+                    $0, options: configuration.accountOptions($0, in: folder.path), in: folder.path,
+                    survivesPowerLoss: configuration.durability == .full, trust, log: log, trail: trail)
             }
             let sessions = identity.map { StoredSessions(accounts: $0.accounts, trust: trust) }
             let sharing = SharingSlot()
@@ -128,7 +137,8 @@ package final class Server: Sendable {
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
-                metrics: metrics, outbound: outbound, tls: tls, clients: clients, log: log, trail: trail)
+                metrics: metrics, outbound: outbound, tls: tls, clients: clients,
+                sharing: sharing, connected: contexts.connected, log: log, trail: trail)
             self.contexts = contexts
             self.group = group
             self.services = services
@@ -145,20 +155,24 @@ package final class Server: Sendable {
             }
             contexts.set(
                 group.loops.enumerated().map {
-                    LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
+                    ConnectionLoop(
+                        index: $0, loop: $1, services: services.connections, endpoints: services.endpoints,
+                        loops: contexts)
                 })
             if let cluster {
                 try Self.beginPeering(cluster, folder, databases, directory)
                 if cluster.forwardsWrites {
-                    let database = ClusterDatabase(
-                        folder: folder, directory: directory, databases: databases, contexts: contexts)
+                    let database = ClusterDatabase(folder: folder, directory: directory, databases: databases) {
+                        [weak contexts] operation, database, principal, milliseconds, then in
+                        guard let contexts else { return then(.failed(.unavailable(.stopping))) }
+                        contexts.ask(operation, of: database, as: principal, after: milliseconds, then: then)
+                    }
                     sharing.value = try Sharing(
-                        cluster, database, identity: identity, trust: trust, rules: rules, log: log
+                        cluster, database, accounts: identity?.accounts, trust: trust, rules: rules, log: log
                     ) { [weak databases] name in
                         databases?.rulesChanged()
                         if rules.hasOwn(name) { databases?.follow(directory.index(ofServed: name)) }
                     }
-                    services.set(sharing.value)
                 }
             }
             // Clients find the databases open, and the seed in its place.
@@ -179,7 +193,7 @@ package final class Server: Sendable {
                 if role == .metrics { options.tls = nil }
                 do throws(SystemError) {
                     return try Listener(at: address, on: group, options: options) { stream in
-                        HTTPConnection(stream: stream, context: contexts.context(of: stream.loop), role: role)
+                        contexts.accept(stream, as: role)
                     }
                 } catch {
                     guard let option else { throw error }
@@ -196,7 +210,7 @@ package final class Server: Sendable {
             }
             metricsAddress = metricsListener?.address
             listeners = [listener, adminListener, metricsListener].compactMap { $0 }
-            services.set(listeners)
+            services.administered.set(listeners)
             address = listener.address
             adminAddress = adminListener?.address ?? address
             let url = AdminURL(adminAddress, isSecure: tls != nil)
@@ -211,7 +225,7 @@ package final class Server: Sendable {
             }
             Self.tick(group.loops[0], services, contexts)
             Self.returnFreeMemory(group.loops[0], services)
-            Self.keepFigures(group.loops[0], services, contexts)
+            Self.keepFigures(group.loops[0], services)
             Self.reportRefusals(listeners, group.loops[0], log)
         } catch let error as StorageError {
             throw .storage(error)
@@ -219,72 +233,14 @@ package final class Server: Sendable {
             throw error
         } catch let error as RulesInForce.LoadError {
             throw .configuration(error.message)
+        } catch let error as Trust.LoadError {
+            throw .configuration(error.message)
         } catch AccountFailure.storage(let error) {
             throw .storage(error)
         } catch let error as KeyStoreError {
             throw .configuration(error.description)
         } catch {
             throw .system("\(error)")
-        }
-    }
-
-    static func check(_ configuration: ServerConfiguration) throws(StartError) {
-        if let folder = configuration.triggers.commandFolder, access(folder, X_OK) != 0 {
-            throw .configuration("--trigger-commands: there is no folder \(folder)")
-        }
-        for address in [configuration.address, configuration.adminAddress, configuration.metricsAddress].compactMap({
-            $0
-        }) {
-            guard !configuration.isDevelopment || address.isLoopback else {
-                throw .configuration(
-                    "development mode listens on loopback only (127.0.0.1, ::1), as it takes tokens at their word, "
-                        + "not on \(address)")
-            }
-        }
-        // A folder that is not there yet has no rules, and need not be made to find that out.
-        let mayHaveRules = configuration.rulesFile != nil || access(configuration.dataFolder, F_OK) == 0
-        guard configuration.isDevelopment || mayHaveRules else { throw withoutRules }
-        if configuration.archive != nil, configuration.durability == .memory {
-            throw .configuration("--archive needs data on disk, which --durability memory does not keep")
-        }
-        try checkCluster(configuration)
-        let names = [configuration.defaultDatabase] + configuration.databaseNames.names.sorted()
-        if let name = names.first(where: { !DataFolder.isValidName($0) }) {
-            throw .configuration("a database name has 1 to 64 letters, digits, - and _, unlike '\(name)'")
-        }
-    }
-
-    /// Data of development mode does not get into production by mistake.
-    private static func check(_ mark: DevelopmentMark, _ configuration: ServerConfiguration, _ log: Log) throws {
-        if configuration.isDevelopment { return try mark.set() }
-        guard mark.isSet else { return }
-        guard configuration.adoptsDevelopmentData else {
-            throw StartError.configuration(
-                "\(configuration.dataFolder) was written by --dev, where anybody could plant accounts, rules and data: "
-                    + "use another --data folder, or take this one over with --adopt-dev-data")
-        }
-        try mark.remove()
-        log.warning("data.adopted", [("folder", configuration.dataFolder), ("written-by", "development mode")])
-    }
-
-    /// What is safe only if somebody has thought of it.
-    private static func warn(_ folder: DataFolder, _ configuration: ServerConfiguration, _ log: Log) {
-        var status = stat()
-        if stat(folder.path, &status) == 0, status.st_mode & 0o077 != 0 {
-            let mode = String(status.st_mode & 0o777, radix: 8)
-            log.warning("data.folder-open", [("folder", folder.path), ("mode", mode), ("advice", "chmod 700")])
-        }
-        let isPlain = configuration.tls == nil && configuration.trustedProxies.isEmpty
-        if configuration.identity != nil, isPlain, !configuration.address.isLoopback {
-            log.warning(
-                "accounts.unencrypted",
-                [
-                    ("address", "\(configuration.address)"),
-                    (
-                        "meaning",
-                        "passwords and tokens travel in the clear: --tls-cert, or a proxy with TLS (--trusted-proxy)"
-                    ),
-                ])
         }
     }
 
@@ -300,47 +256,6 @@ package final class Server: Sendable {
             cluster.turnAway(requests, because: .stopping)
         } forwarded: { database, news in
             if let index = directory.index(ofKnown: database) { databases.post(index, news) }
-        }
-    }
-
-    private static func checkCluster(_ configuration: ServerConfiguration) throws(StartError) {
-        guard let cluster = configuration.cluster else { return }
-        guard ClusterConfiguration.isValidName(cluster.node) else {
-            throw .configuration("--node must have 1 to 64 letters, digits, -, _ and ., unlike '\(cluster.node)'")
-        }
-        if let peers = cluster.peers, peers.address.isUnspecified {
-            throw .configuration(
-                "--peer-listen names the address at which other nodes find this one, so it must be one of its own, "
-                    + "not \(peers.address)")
-        }
-        guard configuration.durability == .full else {
-            throw .configuration("a node of a cluster keeps what it says it has: --durability full")
-        }
-        guard configuration.identity == nil || cluster.peers != nil else {
-            throw .configuration("nodes share accounts if they reach each other: add --peer-listen, or --no-auth")
-        }
-        if configuration.seedFile != nil {
-            throw .configuration("--seed is for a server that is alone: import the file with 'hearth import' instead")
-        }
-        if configuration.databaseNames.allowsNew {
-            throw .configuration("all nodes of a cluster have the same databases: name them with --databases")
-        }
-    }
-
-    private static let withoutRules = StartError.configuration(
-        "without rules nobody may do anything: add --dev to develop, or --rules FILE")
-
-    /// Outside of development somebody must have thought about who may do what.
-    private static func check(_ rules: RulesInForce, _ configuration: ServerConfiguration) throws(StartError) {
-        if configuration.isDevelopment { return }
-        guard rules.file != nil || !rules.databasesWithOwn.isEmpty else {
-            throw withoutRules
-        }
-        let open = rules.openRules
-        guard open.isEmpty || configuration.address.isLoopback || configuration.allowsOpenRules else {
-            throw .configuration(
-                "\(open.joined(separator: ", ")): these rules let everybody read or write everything, and "
-                    + "\(configuration.address) can be reached from elsewhere; --allow-open-rules if that is meant")
         }
     }
 
@@ -405,7 +320,7 @@ package final class Server: Sendable {
     }
 
     private static func seed(
-        from path: String, _ services: Services, _ contexts: LoopContexts
+        from path: String, _ services: Services, _ contexts: ConnectionLoops
     ) throws(StartError) -> Seeding {
         guard let text = FileBytes.read(path) else { throw .configuration("cannot read the seed file \(path)") }
         let value: CanonicalJSON
@@ -423,7 +338,7 @@ package final class Server: Sendable {
         let answer = Mutex<Reply?>(nil)
         let isAnswered = Semaphore()
         context.loop.execute {
-            context.ask(write, of: database.index) { reply in
+            context.realtime.ask(write, of: database.index) { reply in
                 answer.withLock { $0 = reply }
                 isAnswered.signal()
             }
@@ -456,7 +371,7 @@ package final class Server: Sendable {
         }
     }
 
-    private static func tick(_ loop: EventLoop, _ services: Services, _ contexts: LoopContexts, ticks: Int = 1) {
+    private static func tick(_ loop: EventLoop, _ services: Services, _ contexts: ConnectionLoops, ticks: Int = 1) {
         loop.execute {
             services.databases.tick()
             services.tick()
@@ -471,12 +386,10 @@ package final class Server: Sendable {
         }
     }
 
-    private static func keepFigures(_ loop: EventLoop, _ services: Services, _ contexts: LoopContexts) {
+    private static func keepFigures(_ loop: EventLoop, _ services: Services) {
         loop.execute {
-            contexts.context(of: loop).gatherFigures(isDetailed: false) { figures in
-                services.recent.withLock { $0.add(figures, at: WallClock.milliseconds) }
-            }
-            loop.schedule(after: RecentFigures.interval) { keepFigures(loop, services, contexts) }
+            services.administered.noteFigures()
+            loop.schedule(after: AdministeredServer.figuresInterval) { keepFigures(loop, services) }
         }
     }
 

@@ -7,6 +7,13 @@ package import HearthServerLog
 import HearthSystem
 package import HearthTreeStorage
 package import HearthTriggers
+package import HearthAccess
+package import HearthAccountEndpoints
+package import HearthBackups
+import HearthAdministration
+import HearthHTTPConnections
+import HearthIdentity
+package import HearthRealtimeSessions
 
 /// Everything that can be set when a server is started.
 package struct ServerConfiguration: Sendable {
@@ -99,6 +106,45 @@ package struct ServerConfiguration: Sendable {
         return triggers
     }
 
+    /// What administrators' requests need of the configuration.
+    var administration: AdministeredServer.Configuration {
+        AdministeredServer.Configuration(
+            dataFolder: dataFolder, isDevelopment: isDevelopment, allowsOpenRules: allowsOpenRules,
+            isClustered: cluster != nil, project: project, connectionsMax: connectionsMax,
+            backlogBytesMax: databaseLimits.backlogBytesMax)
+    }
+
+    /// What connections of all kinds need of the configuration.
+    var connections: ConnectionConfiguration {
+        ConnectionConfiguration(
+            connectionLimits: connectionLimits, isDevelopment: isDevelopment,
+            listenersMax: databaseLimits.listenersMax, slowRequest: slowRequest)
+    }
+
+    /// What HTTP connections need of the configuration besides.
+    var endpoints: Endpoints.Configuration {
+        Endpoints.Configuration(
+            developmentAccess: developmentAccess, defaultDatabase: defaultDatabase, compresses: compresses,
+            advertisedHost: advertisedHost, isSecure: tls != nil, consoleFolder: consoleFolder)
+    }
+
+    /// - parameter folder: the data folder, by the name that it was found at.
+    func trust(in folder: String) -> Trust.Configuration {
+        Trust.Configuration(
+            folder: folder, isDevelopment: isDevelopment, project: project, trustFile: trustFile,
+            legacySecretFile: legacySecretFile)
+    }
+
+    /// The options of accounts, with what the rest of the configuration says of them.
+    func accountOptions(_ identity: IdentityConfiguration, in folder: String) -> AccountOptions {
+        var options = identity.options
+        options.project = project
+        if learnsProjects { options.projectsFile = folder + "/client-projects.json" }
+        options.isDevelopment = isDevelopment
+        options.areShared = cluster != nil
+        return options
+    }
+
     /// PEM files of the server's certificate chain and its key.
     package struct TLSFiles: Sendable {
         package var certificate: String
@@ -109,56 +155,4 @@ package struct ServerConfiguration: Sendable {
             self.key = key
         }
     }
-}
-
-/// What one connection may take.
-package struct ConnectionLimits: Sendable {
-    /// From the first byte of a request to the end of its head.
-    package var headTimeout = Duration.seconds(10)
-    /// What must come of a body or message that is under way, in bytes per second.
-    package var receiveRateMin = 16 << 10
-    /// The same for a message in segments of long polling, whose clients wait for an answer to each.
-    package var polledRateMin = 1 << 10
-    /// How far a peer may fall behind that.
-    package var receivePatience = Duration.seconds(30)
-    /// Between two requests of a connection that is kept open.
-    package var keepAliveTimeout = Duration.seconds(75)
-    /// Without the peer taking any byte of what waits for it.
-    package var sendTimeout = Duration.seconds(60)
-    /// Without any byte from a realtime client: SDKs send a keep-alive every 45 s (Protocol.md 2).
-    package var realtimeTimeout = Duration.seconds(90)
-    /// An open poll of a long polling client with nothing to say is answered after this time (long-polling.md 2).
-    package var pollHoldMax = Duration.seconds(30)
-    /// Without an open poll, a long polling client is gone.
-    package var pollGapMax = Duration.seconds(45)
-    /// Sessions of one event loop that are polled: they need no connection, so connections do not bound them.
-    package var polledSessionsMax = 10_000
-    /// Connections of one client address, and its realtime sessions and event streams. Connections of trusted proxies
-    /// are not counted.
-    package var connectionsPerClientMax = 2000
-    /// Of these, the sessions that are polled.
-    package var polledSessionsPerClientMax = 500
-    /// Connections of this machine are not limited so.
-    package var exemptsLoopback = true
-    /// Between two signs of life of an event stream (rest.md 4).
-    package var eventStreamKeepAlive = Duration.seconds(30)
-    /// A message of a realtime client, joined, in bytes: 16 MB and its envelope.
-    package var messageBytesMax = 17 << 20
-    /// A value written over REST, in bytes.
-    package var bodyBytesMax = 256 << 20
-    /// Requests of one connection that may wait for their answers before it is no longer read.
-    package var requestsWaitingMax = 1024
-    /// Bytes of these requests, before it is no longer read: those of the values that are written, and for each value
-    /// that is read as much as may be assembled for it in memory. One request may have more.
-    package var requestBytesMax = 32 << 20
-    /// Bytes per second that compressed messages of one connection, and of all of an event loop, may expand to beyond
-    /// eight times what came; with more, the connection is not read for a while.
-    package var expandedBytesPerConnection = 4 << 20
-    package var expandedBytesPerLoop = 16 << 20
-    /// The same while nobody has signed in; a read then counts as what the answers of the connection were like lately.
-    package var anonymousRequestBytesMax = 4 << 20
-    /// Bytes that may wait for a slow reader before it is closed.
-    package var outboundBytesMax = 64 << 20
-
-    package init() {}
 }

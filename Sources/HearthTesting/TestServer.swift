@@ -4,6 +4,7 @@ import HearthIdentity
 import HearthServerLog
 import Synchronization
 import HearthTreeStorage
+import HearthAccountEndpoints
 
 /// A Hearth server in the process of a test: on a free port of loopback, with databases and accounts of its own, and
 /// with temporary files that are removed when it stops.

@@ -1,9 +1,9 @@
 import Glibc
-import HearthServer
 import HearthShell
 import HearthIdentity
 import HearthSystem
 import HearthTreeStorage
+import HearthAccess
 
 extension Command {
     static let admin = Command(

@@ -8,6 +8,7 @@ import HearthServerLog
 import Synchronization
 import HearthSystem
 import HearthTreeStorage
+import HearthBackups
 
 /// `hearth restore --archive`: a whole database into a data folder, everything into a new data folder, or the value at
 /// one path into a running database.

@@ -1,8 +1,8 @@
 import Glibc
-import HearthServer
 import HearthShell
 import HearthSystem
 import HearthTreeStorage
+import HearthBackups
 
 extension Command {
     private static let folder = Arguments.Option(

@@ -1,6 +1,6 @@
-import HearthServer
 import HearthIdentity
 import HearthSystem
+import HearthAccountEndpoints
 
 extension IdentityConfiguration {
     /// What the options of `hearth serve` say about accounts.

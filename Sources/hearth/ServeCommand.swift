@@ -11,6 +11,10 @@ import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
 import HearthTriggers
+import HearthAccess
+import HearthAccountEndpoints
+import HearthBackups
+import HearthRealtimeSessions
 
 extension Command {
     static let serve = Command(

@@ -1,5 +1,5 @@
-import HearthServer
 import HearthShell
+import HearthSystem
 
 extension Command {
     static let version = Command(name: "version", synopsis: "", summary: "Print the version.", options: []) {

@@ -7,6 +7,7 @@ import HearthServerLog
 import HearthSystem
 import HearthTestSupport
 import HearthTreeStorage
+import HearthAccountEndpoints
 
 /// A server on loopback with an empty folder, in production with a listener for administrators, or in development mode.
 final class AdminServer: Sendable {

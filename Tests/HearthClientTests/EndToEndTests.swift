@@ -5,6 +5,7 @@ import HearthJSONTree
 import HearthTestSupport
 import Testing
 import HearthWireProtocol
+import HearthRealtimeSessions
 
 @Suite("Clients and a real server", .timeLimit(.minutes(15)))
 struct EndToEndTests {

@@ -8,6 +8,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthServer
+@testable import HearthAccountEndpoints
 
 @Suite("Sessions of users with accounts, in production") struct AccountSessionTests {
     private static let rules = """

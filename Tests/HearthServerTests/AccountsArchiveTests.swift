@@ -4,6 +4,8 @@ import Testing
 import HearthTreeStorage
 
 @testable import HearthServer
+@testable import HearthBackups
+@testable import HearthRealtimeSessions
 
 @Suite("The archive of accounts, keys, rules and settings")
 struct AccountsArchiveTests {

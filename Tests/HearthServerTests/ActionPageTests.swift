@@ -1,9 +1,9 @@
-@testable import HearthServer
 import HearthIdentity
 import HearthJSONTree
 import HearthJSONValues
 import HearthTestSupport
 import Testing
+@testable import HearthAccountEndpoints
 
 @Suite("The pages behind the links of mails (accounts.md 7)") struct ActionPageTests {
     @Test("a reset in production: a page with a form, which is sent, and safe headers")

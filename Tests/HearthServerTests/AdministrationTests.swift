@@ -11,6 +11,9 @@ import HearthSystem
 import HearthTestSupport
 import HearthTriggers
 import Testing
+import HearthAccountEndpoints
+import HearthBackups
+import HearthRealtimeSessions
 
 @Suite("Messages of administrators, answered")
 struct AdministrationTests {

@@ -7,6 +7,8 @@ import Testing
 
 @testable import HearthServer
 @testable import HearthServerLog
+@testable import HearthAccess
+@testable import HearthAccountEndpoints
 
 @Suite("The audit trail") struct AuditTrailTests {
     /// Events of a server's log, without their times; ids and keys are left out.

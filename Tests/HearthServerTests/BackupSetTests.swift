@@ -4,7 +4,7 @@ import HearthTestSupport
 import Testing
 import HearthTreeStorage
 
-@testable import HearthServer
+@testable import HearthBackups
 
 @Suite("Backups of everything")
 struct BackupSetTests {

@@ -6,6 +6,7 @@ import Testing
 import HearthTreeStorage
 
 @testable import HearthServer
+@testable import HearthRealtimeSessions
 
 @Suite("What one client address may have") struct ClientLimitTests {
     private static func makeServer(_ configure: (inout ServerConfiguration) -> Void = { _ in }) throws

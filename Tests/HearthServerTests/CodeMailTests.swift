@@ -6,8 +6,8 @@ import Testing
 
 @testable import HearthEventLoop
 @testable import HearthSystem
-@testable import HearthServer
 @testable import HearthServerLog
+@testable import HearthAccountEndpoints
 
 /// Where a command leaves mails.
 struct MailBox {

@@ -3,6 +3,7 @@ import Testing
 import HearthWebSocketCodec
 
 @testable import HearthServer
+@testable import HearthRealtimeSessions
 
 @Suite("Compression of realtime connections")
 struct CompressionTests {

@@ -8,6 +8,7 @@ import Testing
 import HearthTreeStorage
 
 @testable import HearthServer
+@testable import HearthAccountEndpoints
 
 @Suite("Checking a configuration")
 struct ConfigurationCheckTests {

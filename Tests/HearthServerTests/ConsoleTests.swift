@@ -7,6 +7,8 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthServer
+@testable import HearthAccess
+@testable import HearthHTTPConnections
 
 @Suite("The console is served")
 struct ConsoleTests {

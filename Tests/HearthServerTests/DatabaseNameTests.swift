@@ -7,6 +7,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthServer
+@testable import HearthAccountEndpoints
 
 @Suite("Which databases there are in production") struct DatabaseNameTests {
     private static let unknown =

@@ -6,6 +6,8 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthServer
+@testable import HearthAccess
+@testable import HearthAccountEndpoints
 
 @Suite("Development mode trusts this machine")
 struct DevelopmentAccessTests {

@@ -5,7 +5,7 @@ import HearthTestSupport
 import Testing
 import HearthWireProtocol
 
-@testable import HearthServer
+@testable import HearthREST
 
 /// The client's end of an event stream, which keeps what the events add up to.
 final class EventStreamClient {

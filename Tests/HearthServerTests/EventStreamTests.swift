@@ -5,6 +5,7 @@ import HearthJSONTree
 import HearthTestSupport
 import Testing
 import HearthTreeStorage
+import HearthRealtimeSessions
 
 @Suite("Event streams") struct EventStreamTests {
     @Test("a stream begins with the value and is told of each change (rest.md 4)")

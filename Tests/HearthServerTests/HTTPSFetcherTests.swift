@@ -1,9 +1,9 @@
 import HearthEventLoop
-@testable import HearthServer
 import HearthJSONWebTokens
 import Synchronization
 import HearthTestSupport
 import Testing
+@testable import HearthAccess
 
 struct HTTPSFetcherTests {
     /// Answers every request with the same bytes, on loopback, with and without TLS.

@@ -7,6 +7,8 @@ import HearthJSONValues
 import HearthServerLog
 import HearthTestSupport
 import Testing
+import HearthAccountEndpoints
+import HearthRealtimeSessions
 
 /// A server with accounts, and a client that asks its endpoints.
 final class IdentityClient {

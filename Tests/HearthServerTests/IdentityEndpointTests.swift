@@ -1,11 +1,11 @@
 import HearthHTTPCodec
-import HearthServer
 import HearthIdentity
 import HearthJSONTree
 import HearthJSONValues
 import HearthJSONWebTokens
 import HearthTestSupport
 import Testing
+import HearthAccountEndpoints
 
 @Suite("Endpoints about accounts") struct IdentityEndpointTests {
     @Test("a user's story: up, in, again with another spelling, seen, renewed, deleted (accounts.md 4)")

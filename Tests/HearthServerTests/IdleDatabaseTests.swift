@@ -11,8 +11,10 @@ import Testing
 import HearthTreeStorage
 import HearthTriggers
 
+@testable import HearthAdministration
 @testable import HearthDatabaseHost
 @testable import HearthServer
+@testable import HearthBackups
 
 /// A server that closes databases as soon as nobody uses them.
 @Suite("Databases that nobody uses", .timeLimit(.minutes(10)))
@@ -256,7 +258,7 @@ struct IdleDatabaseTests {
         let server = try start { $0.databaseLimits.logWindowMilliseconds = 1 }
         let client = try server.connectREST()
         for number in 1...5 { #expect(try client.ask("PUT", "/x.json?ns=old", [], "\(number)").status == 200) }
-        let reader = try #require(server.server.services.logReader(of: "old"))
+        let reader = try #require(server.server.services.administered.logReader(of: "old"))
         try wait("one record is left") {
             var count = 0
             try reader.forEachRecordBackwards(before: nil) { _ in

@@ -6,6 +6,9 @@ import Testing
 import HearthTreeStorage
 
 @testable import HearthServer
+@testable import HearthAccountEndpoints
+@testable import HearthHTTPConnections
+@testable import HearthRealtimeSessions
 
 @Suite("What comes in takes memory as it comes") struct IncomingBodyTests {
     private static func put(_ target: String, length: Int, _ fields: String...) -> String {

@@ -10,6 +10,7 @@ import HearthTreeStorage
 @testable import HearthDatabaseHost
 @testable import HearthServer
 @testable import HearthRealtimeDatabase
+@testable import HearthRealtimeSessions
 
 @Suite("The limits of a server") struct LimitTests {
     private func connect(to server: RealtimeTestServer, _ name: String = "example") throws -> RealtimePeer {

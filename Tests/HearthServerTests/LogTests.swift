@@ -6,6 +6,8 @@ import Testing
 
 @testable import HearthServer
 @testable import HearthServerLog
+@testable import HearthAccess
+@testable import HearthSystem
 
 @Suite("The log")
 struct LogTests {

@@ -6,6 +6,7 @@ import HearthTreeStorage
 
 @testable import HearthServer
 @testable import HearthRealtimeDatabase
+@testable import HearthRealtimeSessions
 
 @Suite("Long polling")
 struct LongPollTests {

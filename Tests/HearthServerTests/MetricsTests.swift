@@ -6,6 +6,8 @@ import Testing
 import HearthTreeStorage
 
 @testable import HearthServer
+@testable import HearthAdministration
+@testable import HearthRealtimeSessions
 
 @Suite("Metrics")
 struct MetricsTests {

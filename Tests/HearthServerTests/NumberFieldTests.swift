@@ -1,9 +1,9 @@
 import Glibc
 import HearthHTTPCodec
-import HearthServer
 import HearthIdentity
 import HearthTestSupport
 import Testing
+import HearthAccountEndpoints
 
 /// Numbers at and beyond all limits, in every place of a request that is read as a number. A trap would end the process
 /// of the tests.
@@ -119,7 +119,7 @@ import Testing
     func accountFields() throws {
         let tested = Set(Self.forms.flatMap(\.fields))
         var read: Set<String> = []
-        for file in try Self.sources("HearthServer/Identity") + Self.sources("Identity/Passwords") {
+        for file in try Self.sources("AccountEndpoints") + Self.sources("Identity/Passwords") {
             for match in file.matches(of: /(?:integer|number)\("(\w+)"/) { read.insert(String(match.1)) }
         }
         // What is written in kept hashes, which nobody else writes.

@@ -3,7 +3,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthDelivery
-@testable import HearthServer
+@testable import HearthRealtimeSessions
 
 @Suite("Output of long polling")
 struct PollOutputTests {

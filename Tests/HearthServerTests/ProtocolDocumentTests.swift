@@ -13,6 +13,7 @@ import HearthWireProtocol
 
 @testable import HearthServer
 @testable import HearthRealtimeDatabase
+@testable import HearthRealtimeSessions
 
 @Suite("The protocol documents")
 struct ProtocolDocumentTests {

@@ -2,6 +2,7 @@ import HearthHTTPCodec
 import HearthServer
 import Testing
 import HearthTreeStorage
+import HearthRealtimeSessions
 
 @Suite("HTTP connections") struct RESTConnectionTests {
     @Test("requests that come at once are answered in order")

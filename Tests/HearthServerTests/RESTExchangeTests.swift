@@ -4,7 +4,9 @@ import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
 
-@testable import HearthServer
+@testable import HearthHTTPResponses
+@testable import HearthREST
+@testable import HearthHTTPConnections
 
 @Suite("REST requests") struct RESTExchangeTests {
     private static let id = RESTRequests.pushID

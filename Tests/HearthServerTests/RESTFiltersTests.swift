@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthTestSupport
 import Testing
 
-@testable import HearthServer
+@testable import HearthREST
 
 @Suite("REST filters") struct RESTFiltersTests {
     private func filters(_ parameters: [(String, String)]) -> RESTFilters {

@@ -5,7 +5,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthDelivery
-@testable import HearthServer
+@testable import HearthREST
 
 @Suite("REST reads") struct RESTReadTests {
     @Test(

@@ -4,7 +4,8 @@ import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
 
-@testable import HearthServer
+@testable import HearthHTTPResponses
+@testable import HearthREST
 
 /// Requests and their translations, for tests of the pure parts.
 enum RESTRequests {

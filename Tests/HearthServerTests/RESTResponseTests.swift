@@ -6,7 +6,8 @@ import Testing
 import HearthStorageErrors
 
 @testable import HearthDelivery
-@testable import HearthServer
+@testable import HearthHTTPResponses
+@testable import HearthREST
 
 @Suite("REST responses") struct RESTResponseTests {
     private static let value: CanonicalJSON = #"{".priority":2,"b":1,"l":{"0":"x","2":{".priority":1,".value":"z"}}}"#

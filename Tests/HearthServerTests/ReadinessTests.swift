@@ -5,6 +5,8 @@ import HearthSystem
 import HearthRealtimeDatabase
 import Testing
 import HearthStorageErrors
+@testable import HearthHTTPConnections
+import HearthHTTPResponses
 
 @Suite("Readiness")
 struct ReadinessTests {

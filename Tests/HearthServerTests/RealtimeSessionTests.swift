@@ -6,6 +6,7 @@ import HearthStorageErrors
 @testable import HearthDelivery
 @testable import HearthServer
 @testable import HearthRealtimeDatabase
+@testable import HearthRealtimeSessions
 
 @Suite("A realtime session")
 struct RealtimeSessionTests {

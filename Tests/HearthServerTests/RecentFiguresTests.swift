@@ -2,7 +2,7 @@ import HearthJSONValues
 import Testing
 
 @testable import HearthDatabaseHost
-@testable import HearthServer
+@testable import HearthAdministration
 
 /// The console's charts begin with the last hour, also if nobody looked at them.
 @Suite("The figures of the last hour")

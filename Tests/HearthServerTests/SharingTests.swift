@@ -4,6 +4,7 @@ import HearthServer
 import HearthSystem
 import HearthTestSupport
 import Testing
+import HearthAccountEndpoints
 
 @Suite(
     "What the nodes of a cluster share", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized,

@@ -9,6 +9,9 @@ import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
 import HearthWireProtocol
+@testable import HearthAccountEndpoints
+@testable import HearthHTTPConnections
+@testable import HearthRealtimeSessions
 
 @Suite("A server that stops", .timeLimit(.minutes(15)))
 struct ShutdownTests {
@@ -121,7 +124,7 @@ struct ShutdownTests {
         let (poll, id, context) = try await Self.openPoll(PollingPeer(server))
         // The acknowledgement and the end come in the same turn of the loop.
         let isKnown = await Self.run(on: context) {
-            guard let polls = context.polls(id) else { return false }
+            guard let polls = context.realtime.polls(id) else { return false }
             var frames: [UInt8] = []
             RealtimeFrames.append(Array(RealtimePeer.response(2).utf8).span, to: &frames)
             polls.send(frames, 0..<frames.count)
@@ -149,7 +152,7 @@ struct ShutdownTests {
     }
 
     /// A poll that the server keeps open; the session and where it lives.
-    private static func openPoll(_ peer: PollingPeer) async throws -> (RESTClient, ConnectionID, LoopContext) {
+    private static func openPoll(_ peer: PollingPeer) async throws -> (RESTClient, ConnectionID, ConnectionLoop) {
         _ = try peer.receive(1, sending: [Self.put(1, bytes: 10)])
         let poll = try peer.open()
         let id = try #require(SessionToken(peer.id.utf8)).connection
@@ -163,7 +166,7 @@ struct ShutdownTests {
     }
 
     private static func run<Result: Sendable>(
-        on context: LoopContext, _ body: @escaping @Sendable () -> Result
+        on context: ConnectionLoop, _ body: @escaping @Sendable () -> Result
     ) async -> Result {
         await withCheckedContinuation { continuation in
             context.loop.execute { continuation.resume(returning: body()) }

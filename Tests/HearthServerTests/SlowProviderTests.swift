@@ -1,11 +1,11 @@
 import Glibc
-import HearthServer
 import HearthIdentity
 import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
 import HearthTestSupport
 import Testing
+import HearthAccountEndpoints
 
 /// An identity provider that takes connections and says nothing.
 private final class SilentProvider {

@@ -9,6 +9,7 @@ import Synchronization
 import HearthTestSupport
 import Testing
 import HearthTreeStorage
+@testable import HearthAccountEndpoints
 
 /// A server whose files fail, vanish or were damaged before it started.
 @Suite("A server with broken storage", .timeLimit(.minutes(15)))

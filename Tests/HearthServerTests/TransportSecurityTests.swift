@@ -5,6 +5,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthServer
+@testable import HearthAccountEndpoints
 
 @Suite("Pages of accounts over TLS")
 struct TransportSecurityTests {

@@ -9,6 +9,7 @@ import HearthTestSupport
 import HearthTriggers
 import Synchronization
 import Testing
+import HearthRealtimeSessions
 
 @Suite("Triggers of a server") struct TriggerServerTests {
     private static let target = "/.settings/settings.json"

@@ -2,7 +2,8 @@ import HearthEventLoop
 import HearthIdentity
 import Testing
 
-@testable import HearthServer
+@testable import HearthAccountEndpoints
+@testable import HearthRealtimeSessions
 
 @Suite("Proxies in front of a server") struct TrustedProxyTests {
     private func client(_ peer: String, _ forwarded: [String], trusting proxies: String) throws -> String {

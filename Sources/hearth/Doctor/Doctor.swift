@@ -4,6 +4,8 @@ import HearthHTTPCodec
 import HearthServer
 import HearthSystem
 import HearthTreeStorage
+import HearthAccess
+import HearthBackups
 
 /// Looks at an installation. Changes nothing, except that it writes and removes one small file to time the disk.
 struct Doctor {

@@ -1,6 +1,6 @@
 import HearthEventLoop
-import HearthServer
 import HearthShell
+import HearthAccess
 
 extension Command {
     static let health = Command(

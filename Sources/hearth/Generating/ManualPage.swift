@@ -1,5 +1,5 @@
-import HearthServer
 import HearthShell
+import HearthSystem
 
 /// Manual pages (man(7)) of the commands and of the configuration file.
 enum ManualPage {

@@ -8,6 +8,7 @@ import HearthServerLog
 import HearthSystem
 import HearthTestSupport
 import HearthTreeStorage
+import HearthAccountEndpoints
 
 /// A server with the rules and the seed of an example, on an empty folder.
 final class ExampleServer: Sendable {

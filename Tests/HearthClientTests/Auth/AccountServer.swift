@@ -3,6 +3,7 @@ import HearthServer
 import HearthIdentity
 import HearthSystem
 import Testing
+import HearthAccountEndpoints
 
 /// A server with accounts and owner-only rules, and its operator. Ends with the test.
 final class AccountServer: Sendable {

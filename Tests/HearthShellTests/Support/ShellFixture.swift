@@ -7,6 +7,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthShell
+import HearthAccountEndpoints
 
 /// What a shell writes, kept.
 final class MemoryOutput: ShellOutput {

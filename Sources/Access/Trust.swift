@@ -1,0 +1,74 @@
+package import HearthIdentity
+package import HearthJSONWebTokens
+import HearthSystem
+
+/// The keys of a server, and whom it believes: what the database and the accounts share.
+package struct Trust: Sendable {
+    package let mode: TokenAuthority.Mode
+    package let serviceAccounts: ServiceAccounts
+    /// Whose users may sign in to accounts here.
+    package let providers: ProviderDirectory
+    package let verifier: TokenVerifier
+
+    /// Nil in development mode, where tokens are not signed.
+    package var keys: KeyStore? { if case .production(let keys) = mode { keys } else { nil } }
+
+    /// What is set of it when a server is started.
+    package struct Configuration: Sendable {
+        /// The data folder, which has the server's own keys.
+        package var folder: String
+        package var isDevelopment: Bool
+        /// Whose users sign in here: what tokens name as their audience.
+        package var project: String
+        /// The file of issuers and providers that are believed.
+        package var trustFile: String?
+        /// The file of the secrets that old SDKs use.
+        package var legacySecretFile: String?
+
+        package init(
+            folder: String, isDevelopment: Bool, project: String, trustFile: String?, legacySecretFile: String?
+        ) {
+            self.folder = folder
+            self.isDevelopment = isDevelopment
+            self.project = project
+            self.trustFile = trustFile
+            self.legacySecretFile = legacySecretFile
+        }
+    }
+
+    /// A file that was named cannot be used.
+    package struct LoadError: Error {
+        /// One line for people.
+        package let message: String
+    }
+
+    /// Throws a ``LoadError``, or a `KeyStoreError` if the server's own keys cannot be read.
+    ///
+    /// - parameter fetcher: gets the keys of others.
+    package init(_ configuration: Configuration, fetcher: any DocumentFetcher) throws {
+        let now = WallClock.milliseconds / 1000
+        let folder = configuration.folder
+        mode = configuration.isDevelopment ? .development : .production(try KeyStore(folder: folder, now: now))
+        serviceAccounts = try ServiceAccounts(folder: folder)
+        let file = try configuration.trustFile.map { try Self.read($0, fetcher) }
+        providers = try ProviderDirectory(
+            folder: folder, fixed: file?.providers ?? IdentityProviders([]), fetcher: fetcher)
+        let legacySecrets = try configuration.legacySecretFile.map { (path) throws(LoadError) in
+            do throws(LegacySecrets.Failure) { return try LegacySecrets(file: path) } catch {
+                throw LoadError(message: error.description)
+            }
+        }
+        verifier = TokenVerifier(
+            authority: TokenAuthority(project: configuration.project, mode: mode), accounts: serviceAccounts,
+            issuers: file?.issuers ?? [], legacySecrets: legacySecrets)
+    }
+
+    private static func read(_ path: String, _ fetcher: any DocumentFetcher) throws(LoadError) -> TrustFile {
+        guard let text = FileBytes.read(path) else {
+            throw LoadError(message: "cannot read \(path), the file of whom to trust")
+        }
+        do throws(TrustFile.Failure) {
+            return try TrustFile(text, fetcher: fetcher, readFile: FileBytes.read)
+        } catch { throw LoadError(message: "\(path): \(error)") }
+    }
+}

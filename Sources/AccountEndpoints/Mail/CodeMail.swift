@@ -1,0 +1,158 @@
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthServerLog
+import Synchronization
+import HearthSystem
+
+/// A mail with a link, as RFC 5322 has it.
+struct CodeMail: Sendable {
+    let recipient: String
+    let kind: OneTimeCode.Kind
+    let link: String
+
+    init(_ code: OneTimeCode, link: String) {
+        recipient = code.kind == .verifyAndChangeEmail ? code.newEmail ?? code.email : code.email
+        kind = code.kind
+        self.link = link
+    }
+
+    private var subject: String {
+        switch kind {
+        case .resetPassword: "Reset your password"
+        case .verifyEmail: "Verify your email address"
+        case .emailSignIn: "Sign in"
+        case .verifyAndChangeEmail: "Verify your new email address"
+        case .recoverEmail: "Your email address was changed"
+        }
+    }
+
+    private var body: String {
+        let what =
+            switch kind {
+            case .resetPassword: "Follow this link to choose a new password:"
+            case .verifyEmail: "Follow this link to verify your email address:"
+            case .emailSignIn: "Follow this link to sign in:"
+            case .verifyAndChangeEmail: "Follow this link to verify your new email address:"
+            case .recoverEmail:
+                "The address of your account was changed. If that was not you, follow this link to change it back:"
+            }
+        let end = kind == .recoverEmail ? "" : "\r\nIf you did not ask for this, you can ignore this mail.\r\n"
+        return "\(what)\r\n\r\n\(link)\r\n\(end)"
+    }
+
+    /// - parameter sender: an address; nil leaves it to the mail program.
+    func message(from sender: String?, milliseconds: Int64) -> String {
+        var fields = ["To: <\(recipient)>", "Subject: \(subject)"]
+        if let sender { fields.insert("From: <\(sender)>", at: 0) }
+        fields += [
+            "Date: \(MailDate(milliseconds: milliseconds))", "Message-ID: <\(Cryptography.randomName(32))@hearth>",
+            "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8", "Content-Transfer-Encoding: 8bit",
+            "Auto-Submitted: auto-generated",
+        ]
+        return fields.joined(separator: "\r\n") + "\r\n\r\n" + body
+    }
+}
+
+/// A moment as mails have it (RFC 5322, section 3.3), in UTC.
+struct MailDate: CustomStringConvertible {
+    let milliseconds: Int64
+
+    var description: String {
+        // "2026-11-22T00:00:00.000Z"
+        let text = Timestamp(milliseconds: milliseconds).description
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let month = Int(text.dropFirst(5).prefix(2)) ?? 1
+        return
+            "\(text.dropFirst(8).prefix(2)) \(months[(month - 1) % 12]) \(text.prefix(4)) \(text.dropFirst(11).prefix(8)) +0000"
+    }
+}
+
+/// Sends mails, one after the other, on a thread of its own. What cannot be sent is told to the log; the user asks
+/// again.
+package final class CodeMailer: Sendable {
+    /// What became of a mail.
+    package enum End: Int, CaseIterable {
+        case sent, failed
+        /// Never tried: too many waited, or nothing can be sent to the address.
+        case dropped
+
+        package var name: StaticString {
+            switch self {
+            case .sent: "sent"
+            case .failed: "failed"
+            case .dropped: "dropped"
+            }
+        }
+    }
+
+    private final class Tally: Sendable {
+        private let counts = Mutex([Int64](repeating: 0, count: End.allCases.count))
+
+        func add(_ end: End) { counts.withLock { $0[end.rawValue] += 1 } }
+
+        func count(of end: End) -> Int64 { counts.withLock { $0[end.rawValue] } }
+    }
+
+    private let worker: Worker<CodeMail>
+    private let log: Log
+    private let tally: Tally
+
+    init(_ delivery: IdentityConfiguration.CodeDelivery, log: Log) throws(SystemError) {
+        self.log = log
+        let tally = Tally()
+        self.tally = tally
+        worker = try Worker(name: "mail", capacity: 256) {
+            { mails in
+                for mail in mails { if let end = Self.send(mail, delivery, log) { tally.add(end) } }
+            }
+        }
+    }
+
+    func send(_ mail: CodeMail) {
+        // Accounts from before may have any.
+        guard AccountNames.isMailable(mail.recipient) else {
+            return drop("the address cannot be written to")
+        }
+        if !worker.post(mail) { drop("too many are waiting") }
+    }
+
+    private func drop(_ reason: StaticString) {
+        tally.add(.dropped)
+        log.warning("mail.dropped", [("reason", "\(reason)")])
+    }
+
+    /// Since the start. Links that are written to the log are not mails.
+    package func count(of end: End) -> Int64 { tally.count(of: end) }
+
+    func stop() { worker.stop() }
+
+    /// Nil if nothing is sent, by the configuration.
+    private static func send(
+        _ mail: CodeMail, _ delivery: IdentityConfiguration.CodeDelivery, _ log: Log
+    ) -> End? {
+        do throws(MailError) {
+            switch delivery {
+            case .log:
+                log.info("auth.code", [("kind", mail.kind.rawValue), ("to", mail.recipient), ("link", mail.link)])
+                return nil
+            case .none: return nil
+            case .command(let command):
+                let message = mail.message(from: nil, milliseconds: WallClock.milliseconds)
+                try MailCommand(command).run(message, recipient: mail.recipient)
+            case .relay(let settings):
+                let message = mail.message(from: settings.sender, milliseconds: WallClock.milliseconds)
+                try SMTPRelay(settings).send(message, to: mail.recipient)
+            }
+            log.debug("mail.sent", [("kind", mail.kind.rawValue)])
+            return .sent
+        } catch {
+            log.error("mail.failed", [("kind", mail.kind.rawValue), ("reason", error.reason)])
+            return .failed
+        }
+    }
+}
+
+/// Why a mail was not sent.
+struct MailError: Error {
+    let reason: String
+}

@@ -1,0 +1,27 @@
+package import HearthHTTPCodec
+
+/// Where administrators ask over HTTP, besides the places of accounts.
+package enum AdminPlace {
+    /// The names of the databases, for tools (rest.md 1).
+    case databases
+    /// `/.settings/….json`
+    case settings
+
+    /// Nil for other places.
+    package init?(_ head: RequestHead) {
+        let path = head.path
+        if head.method == .options { return nil }
+        if path.elementsEqual("/.inspect/databases.json".utf8) || path.elementsEqual("/.inspect/databases".utf8) {
+            self = .databases
+        } else if path.starts(with: "/.settings/".utf8), path.suffix(5).elementsEqual(".json".utf8) {
+            self = .settings
+        } else {
+            return nil
+        }
+    }
+}
+
+extension RequestHead {
+    /// Why would an operation be allowed, or not?
+    package var asksForExplanation: Bool { method == .post && path.elementsEqual("/.settings/explain.json".utf8) }
+}

@@ -1,0 +1,121 @@
+package import HearthDatabaseHost
+import HearthJSONTree
+import HearthJSONValues
+package import HearthRealtimeDatabase
+import HearthStorageErrors
+import HearthSystem
+package import HearthTreeStorage
+import Synchronization
+
+/// The database in which the nodes of a cluster keep what they share besides databases
+/// (``DataFolder/clusterDatabase``). It is replicated as others are, and no client can name it.
+///
+/// ```
+/// accounts/head           version: that of the newest commit, author: who has made it
+/// accounts/TABLE/KEY      a row of the accounts (SharedRow.swift)
+/// documents/NAME          a document (SharedDocuments.swift)
+/// ```
+package final class ClusterDatabase: Sendable {
+    /// Asks a database of this server something, after some milliseconds. Never waits.
+    package typealias Asking =
+        @Sendable (
+            Operation, _ database: UInt32, Principal, _ milliseconds: Int, _ then: @escaping @Sendable (Reply) -> Void
+        ) -> Void
+
+    private let folder: DataFolder
+    private let databases: DatabaseThread
+    private let asking: Asking
+    private let index: UInt32
+
+    package init(
+        folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread, asking: @escaping Asking
+    ) {
+        self.folder = folder
+        self.databases = databases
+        self.asking = asking
+        index = directory.index(ofServed: DataFolder.clusterDatabase)
+    }
+
+    /// A path that is this program's text.
+    static func path(_ text: String) -> Path {
+        guard let path = try? Path(parsing: text) else { preconditionFailure("\(text) is no path") }
+        return path
+    }
+
+    /// Asks the database something. Never waits.
+    ///
+    /// - parameter milliseconds: how long to wait first.
+    func ask(
+        _ operation: Operation, as principal: Principal = .administrator, after milliseconds: Int = 0,
+        then: @escaping @Sendable (Reply) -> Void
+    ) {
+        asking(operation, index, principal, milliseconds, then)
+    }
+
+    /// The same, and waits. Not from an event loop, nor from the databases' thread.
+    func ask(_ operation: Operation, as principal: Principal = .administrator) -> Reply {
+        let answer = Mutex<Reply?>(nil)
+        let isAnswered = Semaphore()
+        ask(operation, as: principal) { reply in
+            answer.withLock { $0 = reply }
+            isAnswered.signal()
+        }
+        isAnswered.wait()
+        return answer.withLock { $0 } ?? .failed(.unavailable(.stopping))
+    }
+
+    /// The last operation that the log of this node has; nil while the database is not open.
+    func sequence(then: @escaping @Sendable (UInt64?) -> Void) {
+        databases.ask { [index] databases in then(databases.durableSequence(of: index)) }
+    }
+
+    /// The same, and waits.
+    func sequence() -> UInt64? {
+        let answer = Mutex<UInt64?>(nil)
+        let isAnswered = Semaphore()
+        sequence { sequence in
+            answer.withLock { $0 = sequence }
+            isAnswered.signal()
+        }
+        isAnswered.wait()
+        return answer.withLock { $0 }
+    }
+
+    /// Asked as nobody, it is denied once this node has all that was committed before.
+    static let question = Operation.update(
+        base: path("accounts"),
+        [
+            (
+                target: WriteTarget(path: path("accounts/head/version")),
+                value: IncomingValue(json: CanonicalJSON(integer: 0))
+            )
+        ])
+
+    /// Visits the operations of this node's log after a sequence number.
+    ///
+    /// - returns: the last one's; nil if the log does not reach back so far.
+    func forEachOperation(
+        after sequence: UInt64, _ body: (LogRecord.Operation) throws(StorageError) -> Void
+    ) throws(StorageError) -> UInt64? {
+        // The file may have been replaced by a copy of another node's.
+        guard let reader = folder.makeLogReader(of: DataFolder.clusterDatabase) else { return sequence }
+        var (start, end) = (sequence, sequence)
+        try reader.forEachRecord(after: sequence, bytesMax: .max) {
+            start = $0
+        } _: { (record) throws(StorageError) in
+            if start > sequence { return }
+            for operation in try record.operations() where operation.sequence > sequence {
+                try body(operation)
+                end = operation.sequence
+            }
+        }
+        return start > sequence ? nil : end
+    }
+}
+
+extension CanonicalJSON {
+    /// The text of a string.
+    var string: [UInt8]? { (try? JSONValue(parsing: bytes))?.utf8 }
+
+    var integer: Int64? { (try? JSONValue(parsing: bytes))?.integer }
+}

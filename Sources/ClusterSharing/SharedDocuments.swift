@@ -1,0 +1,80 @@
+import HearthSystem
+import Synchronization
+
+/// The small texts that all nodes of a cluster have: signing keys, administrators' keys, providers, and the rules and
+/// settings that databases have of their own. The cluster's database has each at `documents/NAME`.
+///
+/// A node takes over what another one has put there, and then confirms that it is in force. What is changed in the
+/// files of a node is noticed within a second, and put there. On a thread of its own, which waits for the database.
+package final class SharedDocuments: Sendable {
+    /// Why a text is not in force everywhere, for people.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
+    }
+
+    private enum Message: Sendable {
+        case begin(whenLoaded: @Sendable () -> Void)
+        case arrived
+        case look
+        case put(name: String, [UInt8], then: @Sendable (Failure?) -> Void)
+    }
+
+    private let worker: Worker<Message>
+    private let isStopping: Flag
+
+    final class Flag: Sendable {
+        private let value = Atomic(false)
+
+        var isSet: Bool { value.load(ordering: .relaxed) }
+
+        func set() { value.store(true, ordering: .relaxed) }
+    }
+
+    /// - parameter makeTable: makes the state of the thread. It gives up waiting once the flag is set.
+    init(_ makeTable: @escaping @Sendable (Flag) -> DocumentTable) throws(SystemError) {
+        let isStopping = Flag()
+        self.isStopping = isStopping
+        worker = try Worker(name: "documents") {
+            let table = makeTable(isStopping)
+            return { messages in
+                for message in messages where !isStopping.isSet {
+                    switch message {
+                    case .begin(let whenLoaded): table.begin(whenLoaded)
+                    case .arrived: table.catchUp()
+                    case .look: table.look()
+                    case .put: break
+                    }
+                }
+                for case .put(let name, let text, let then) in messages { then(table.put(name, text)) }
+            }
+        }
+    }
+
+    /// Reads the documents of the cluster, and gives it those that only this node has.
+    ///
+    /// - parameter whenLoaded: called on the thread when that is done, which takes until a node takes writes.
+    func begin(whenLoaded: @escaping @Sendable () -> Void) { worker.post(.begin(whenLoaded: whenLoaded)) }
+
+    /// The cluster's database has more.
+    func arrived() { worker.post(.arrived) }
+
+    /// To be called about once a second.
+    func look() { worker.post(.look) }
+
+    /// Puts a text in force at all nodes that run. Calls back on the thread once they have confirmed that.
+    package func put(_ name: String, _ text: [UInt8], then: @escaping @Sendable (Failure?) -> Void) {
+        let isTaken = worker.post(.put(name: name, text, then: then))
+        if !isTaken { then(Failure(description: "the server is shutting down")) }
+    }
+
+    /// What waits ends soon.
+    func beginToStop() { isStopping.set() }
+
+    /// Ends the thread.
+    func stop() {
+        beginToStop()
+        worker.stop()
+    }
+}

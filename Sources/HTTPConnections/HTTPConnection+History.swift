@@ -1,0 +1,73 @@
+import HearthDatabaseHost
+import HearthDelivery
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTreeStorage
+import HearthWireProtocol
+import HearthAccess
+import HearthREST
+import HearthRealtimeSessions
+
+/// Questions about the past over HTTP (additions.md 9).
+extension HTTPConnection {
+    func askHistory(
+        _ request: HistoryRequest, _ exchange: RESTExchange, _ authentication: Authentication, _ writer: ResponseWriter
+    ) {
+        do throws(DatabaseDirectory.LookUpError) {
+            let database = try context.services.directory.use(exchange.databaseName, by: client, mayCreate: false)
+            work = .waiting(exchange, writer)
+            let goOn = context.continuation(of: self) {
+                (connection: HTTPConnection, result: Result<CanonicalJSON, HistoryRefusal>) in
+                connection.finishHistory(request, exchange, authentication, writer, result)
+            }
+            context.services.askHistory(
+                request, by: authentication.principal, from: client.number, of: database.index, then: goOn)
+            context.release(database)
+        } catch {
+            respond(RESTError(error).response, with: writer)
+        }
+    }
+
+    private func finishHistory(
+        _ request: HistoryRequest, _ exchange: RESTExchange, _ authentication: Authentication,
+        _ writer: ResponseWriter, _ result: Result<CanonicalJSON, HistoryRefusal>
+    ) {
+        // It may have been answered that it takes too long.
+        guard case .waiting = work else { return }
+        work = .none
+        switch result {
+        case .success(let value) where request.restores:
+            let target = WriteTarget(path: request.path)
+            let write = RESTExchange(
+                databaseName: exchange.databaseName,
+                operation: .set(target, IncomingValue(json: value), echoes: exchange.parameters.printing != .silent),
+                action: .put, target: target, parameters: exchange.parameters)
+            ask(.success(write), authentication, nil, writer)
+        case .success(let value): respond(exchange.response(to: .value(value)), with: writer)
+        case .failure(let refusal): respond(refusal.restError.response, with: writer)
+        }
+        readOn()
+    }
+}
+
+extension HistoryRefusal {
+    fileprivate var restError: RESTError {
+        switch self {
+        case .notAdmitted(let failure): RESTError(failure)
+        case .history(.storage(let error)): RESTError(error)
+        case .history(let error): RESTError(error.httpStatus, error.message)
+        }
+    }
+}
+
+extension HistoryError {
+    fileprivate var httpStatus: HTTPStatus {
+        switch self {
+        case .notKept: .notFound
+        case .tooOld: HTTPStatus(410)
+        case .tooLarge: .contentTooLarge
+        case .storage: .serviceUnavailable
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthHTTPResponses
+import HearthAdministration
+import HearthRealtimeSessions
+
+/// `/metrics`: for administrators, or for everybody who reaches the listener that answers nothing else.
+extension HTTPConnection {
+    func answerMetrics(_ head: RequestHead, _ writer: ResponseWriter) {
+        if role == .metrics { return tellMetrics(writer) }
+        admit(head, writer) { connection, _ in connection.tellMetrics(writer) }
+    }
+
+    private func tellMetrics(_ writer: ResponseWriter) {
+        work = .beside
+        let goOn = context.continuation(of: self) { connection, response in
+            connection.work = .none
+            connection.respond(response, with: writer)
+            connection.readOn()
+            connection.setTimeout(wasIdle: false)
+        }
+        MetricsPage.gather(context.endpoints.server) { goOn(HTTPResponse(metrics: $0)) }
+    }
+}
+
+extension HTTPResponse {
+    fileprivate init(metrics: [UInt8]) {
+        self.init(.ok, json: metrics)
+        contentType = .metrics
+    }
+}

@@ -1,0 +1,45 @@
+import HearthAccess
+import HearthAdministration
+import HearthDatabaseHost
+import HearthHTTPCodec
+import HearthHTTPResponses
+import HearthREST
+import HearthRealtimeSessions
+
+/// `/.settings/….json`, for administrators (docs/rules.md 1).
+extension HTTPConnection {
+    func answerSettings(_ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
+        admit(head, writer) { connection, administrator in
+            connection.answer(administrator, head, body, writer)
+        }
+    }
+
+    private func answer(_ administrator: String, _ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
+        let endpoint: SettingsEndpoint
+        do throws(DatabaseDirectory.LookUpError) {
+            endpoint = SettingsEndpoint(
+                database: try context.services.directory.name(head.databaseName), server: context.endpoints.server,
+                administrator: administrator)
+        } catch {
+            return respond(RESTError(error).response, with: writer)
+        }
+        if head.asksForExplanation {
+            let exchange = Result { () throws(RESTError) in try RESTExchange(explaining: body, head) }
+            return ask(exchange, .nobody, nil, writer)
+        }
+        guard head.method == .put || head.method == .post else {
+            return respond(endpoint.response(to: head, body), with: writer)
+        }
+        work = .beside
+        context.besideLoop(self) {
+            endpoint.change(head, body)
+        } then: { connection, change in
+            let end = connection.context.continuation(of: connection) { (connection, response: HTTPResponse) in
+                connection.work = .none
+                connection.respond(response, with: writer)
+                connection.readOn()
+            }
+            change.finish(endpoint, end)
+        }
+    }
+}

@@ -1,0 +1,273 @@
+import HearthDelivery
+package import HearthHTTPCodec
+package import HearthJSONTree
+package import HearthRealtimeDatabase
+package import HearthWireProtocol
+
+/// One request for data on its way (rest.md 1): what it asks of the database, and how the reply becomes a
+/// response.
+///
+/// A pure translation: it looks at no clock, and a push id is handed in.
+package struct RESTExchange: Sendable {
+    package enum Action {
+        case read
+        /// As an event stream.
+        case listen
+        case put
+        /// Under this new key.
+        case post(Key)
+        /// The body as it came, without white space.
+        case patch(echo: [UInt8])
+        case delete
+        /// Of what the rules say.
+        case explain
+        /// Of what a worker asks.
+        case job
+    }
+
+    /// Empty for the default database.
+    package let databaseName: String
+    package let operation: Operation
+    let action: Action
+    let target: WriteTarget
+    package let parameters: RESTParameters
+    package let isHead: Bool
+    /// The response carries the tag of the value.
+    let wantsTag: Bool
+    /// `if-none-match`: nothing is sent while this is the tag.
+    let knownTag: ETag?
+    /// What is asked of the past, if that is asked.
+    package let history: HistoryRequest?
+    /// What a shallow read shows.
+    private(set) var range = ShallowRange()
+
+    /// Translates a request for data. `body` is that of a write; others have none that matters.
+    ///
+    /// - parameter pushID: the key that a POST makes.
+    init(_ head: RequestHead, body: consuming [UInt8], pushID: @autoclosure () -> Key) throws(RESTError) {
+        databaseName = head.databaseName
+        let isUpload = head.isUpload
+        target = try Self.target(of: head.place)
+        parameters = try RESTParameters(head.query)
+        isHead = head.method == .head
+        let conditions = try RESTConditions(head.headers, of: target)
+        let method = isUpload ? .put : try Self.method(head, parameters)
+        if head.asksForHistory {
+            history = try RESTPast(head.query, parameters).request(at: target, by: method)
+            (operation, action, wantsTag, knownTag) = (.get(target.path), .read, false, nil)
+            return
+        }
+        history = nil
+        if method != .get, method != .head { try parameters.refuseForWrites() }
+        switch method {
+        case .get, .head:
+            if method == .get, Self.asksForEvents(head) {
+                guard !target.isPriority else { throw RESTError("a priority has no event stream of its own") }
+                action = .listen
+                operation =
+                    if let find = try parameters.conditions(ofListener: true) {
+                        .listenQuery(target.path, find, .eventStream)
+                    } else if let query = try parameters.filters.query() {
+                        .listenQuery(target.path, query, .eventStream)
+                    } else {
+                        .listen(target.path, known: nil, since: parameters.wantsIDs ? try Self.lastEvent(head) : nil)
+                    }
+                (wantsTag, knownTag) = (false, nil)
+                return
+            }
+            if let find = try parameters.conditions() {
+                if target.isPriority { throw RESTError("a priority has no children to find") }
+                action = .read
+                operation = .get(target.path, query: find)
+                wantsTag = false
+                knownTag = nil
+                return
+            }
+            action = .read
+            let query: Query?
+            if parameters.isShallow {
+                (range, query) = try parameters.filters.shallowSelection()
+            } else {
+                query = try parameters.filters.query()
+            }
+            operation = .get(target.path, query: query, needsIndex: true)
+            wantsTag = conditions.wantsTag || conditions.unlike != nil
+            knownTag = conditions.unlike
+        case .put, .delete:
+            let isPut = method == .put
+            action = isPut ? .put : .delete
+            wantsTag = conditions.wantsTag || conditions.like != nil
+            knownTag = nil
+            if isUpload { body = try RESTBody.file(body, head.headers) }
+            let value = isPut ? try RESTBody.value(&body, for: target) : IncomingValue(json: .null)
+            let echoes = isPut && (wantsTag || parameters.printing != .silent)
+            operation = .set(target, value, expecting: conditions.like?.hash, echoes: echoes)
+        case .post:
+            try conditions.refuseExpectation()
+            let key = pushID()
+            let child = WriteTarget(path: try Self.child(key, of: target))
+            action = .post(key)
+            wantsTag = conditions.wantsTag
+            knownTag = nil
+            operation = .set(child, try RESTBody.value(&body, for: child), echoes: conditions.wantsTag)
+        default:
+            try conditions.refuseExpectation()
+            guard !target.isPriority else { throw Self.priorityHasNoChildren }
+            (operation, action) = try RESTBody.update(
+                &body, at: target.path, echoes: parameters.printing != .silent)
+            wantsTag = false
+            knownTag = nil
+        }
+    }
+
+    /// One that is answered once, and whose response has no tag.
+    package init(
+        databaseName: String, operation: Operation, action: Action, target: WriteTarget, parameters: RESTParameters
+    ) {
+        self.databaseName = databaseName
+        self.operation = operation
+        self.action = action
+        self.target = target
+        self.parameters = parameters
+        (isHead, wantsTag, knownTag, history) = (false, false, nil, nil)
+    }
+
+    /// Refuses what the head of a write alone shows to be wrong: its place and its method.
+    package static func check(_ head: RequestHead) throws(RESTError) {
+        if try queue(of: head) != nil { return }
+        let isUpload = head.isUpload
+        _ = try target(of: head.place)
+        if !isUpload { _ = try method(head, try RESTParameters(head.query)) }
+    }
+
+    /// The answer is an event stream.
+    package var listens: Bool { if case .listen = action { true } else { false } }
+
+    /// How long its data may take to come. That of a write comes when it is durable.
+    package var timeout: Duration? {
+        switch action {
+        case .read, .listen: parameters.timeout
+        case .put, .post, .patch, .delete, .explain, .job: nil
+        }
+    }
+
+    /// Whether the list of types that a client takes names event streams (rest.md 4).
+    private static func asksForEvents(_ head: RequestHead) -> Bool {
+        guard let types = head.headers.combined("accept") else { return false }
+        return types.split(separator: UInt8(ascii: ",")).contains { type in
+            let name = type.prefix { $0 != UInt8(ascii: ";") }.filter { $0 > 0x20 }
+            return String(decoding: name, as: UTF8.self).lowercased() == "text/event-stream"
+        }
+    }
+
+    /// The methods that ``init(_:body:pushID:)`` takes.
+    static let methods: StaticString = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
+
+    /// What a client has that lost its event stream and comes back (Protocol.md 18.2).
+    private static func lastEvent(_ head: RequestHead) throws(RESTError) -> Since {
+        guard let id = head.headers.first("last-event-id"), !id.isEmpty else { return .nothing }
+        guard let position = Position(id) else { throw RESTError("Last-Event-ID is none of this server") }
+        return .position(position)
+    }
+
+    private static let priorityHasNoChildren = RESTError(.key(.forbidden(byte: UInt8(ascii: ".")), index: 0))
+
+    /// `/a/b.json`, `/a/b/.json`, and `/a/b/.priority.json` for the priority of `a/b`.
+    private static func target(of place: ArraySlice<UInt8>) throws(RESTError) -> WriteTarget {
+        let suffix = Array("/.priority".utf8)
+        let isPriority = place.suffix(suffix.count).elementsEqual(suffix)
+        do throws(PathError) {
+            let path = try Path(percentEncoded: Array(isPriority ? place.dropLast(suffix.count) : place))
+            return WriteTarget(path: path, isPriority: isPriority)
+        } catch {
+            throw RESTError(error)
+        }
+    }
+
+    /// The place of a new child.
+    private static func child(_ key: Key, of target: WriteTarget) throws(RESTError) -> Path {
+        guard !target.isPriority else { throw priorityHasNoChildren }
+        let path = target.path.appending(key)
+        guard path.depth <= Path.maximumDepth else { throw RESTError(.tooDeep) }
+        return path
+    }
+
+    /// A POST may stand for another method (rest.md 1): some clients can send no other.
+    private static func method(_ head: RequestHead, _ parameters: RESTParameters) throws(RESTError) -> HTTPMethod {
+        let data: Set<HTTPMethod> = [.get, .put, .post, .patch, .delete]
+        var method = head.method
+        if method == .post, let name = head.headers.first("x-http-method-override") ?? parameters.method?[...] {
+            method = HTTPMethod(ignoringCase: Array(name).span)
+        } else if method == .head {
+            return .head
+        }
+        guard let method, data.contains(method) else { throw .methodNotAllowed(methods) }
+        return method
+    }
+}
+
+/// The bodies of writes (rest.md 1).
+enum RESTBody {
+    /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where
+    /// arrays become objects.
+    static let canonicalBytesMax = CanonicalJSON.maximumTextByteCount
+
+    /// The file in a form.
+    static func file(_ body: [UInt8], _ headers: HeaderFields) throws(RESTError) -> [UInt8] {
+        guard let type = headers.first("content-type"), let file = MultipartForm.firstPart(of: body, contentType: type)
+        else { throw RESTError("the body is no form with a file") }
+        return Array(file)
+    }
+
+    /// Uses the body's memory, so that a large value takes little more.
+    static func value(_ body: inout [UInt8], for target: WriteTarget) throws(RESTError) -> IncomingValue {
+        if isBlank(body) { throw .noData }
+        do throws(RequestError) {
+            return IncomingValue(try WireAssignment.parse(using: &body, for: target))
+        } catch {
+            throw RESTError(error, in: body)
+        }
+    }
+
+    /// An object sets what its keys name; null removes everything at the place, as the command line tools of Firebase
+    /// ask (rest.md 1).
+    /// Uses the body's memory if that is large.
+    static func update(
+        _ body: inout [UInt8], at base: Path, echoes: Bool
+    ) throws(RESTError) -> (Operation, RESTExchange.Action) {
+        switch body.first(where: { !isWhiteSpace($0) }) {
+        case nil: throw .noData
+        case UInt8(ascii: "{"): break
+        default:
+            var text = body
+            guard try value(&text, for: WriteTarget(path: base)).json.isNull, !body.contains(UInt8(ascii: "[")) else {
+                throw .notAnObject
+            }
+            let nothing = IncomingValue(json: .null)
+            return (.set(WriteTarget(path: base), nothing), .patch(echo: nothing.json.bytes))
+        }
+        let echo = echoes ? body : []
+        func action() -> RESTExchange.Action { .patch(echo: echoes ? JSONLayout(isPretty: false).text(echo) : []) }
+        do throws(RequestError) {
+            if let (value, hasServerValues) = try WireAssignment.parseChildren(
+                using: &body, base: base, bytesMin: Database.largeBytesMin, countMin: Database.largeCountMin)
+            {
+                return (.setChildren(base, IncomingValue(json: value, hasServerValues: hasServerValues)), action())
+            }
+            let entries = try body.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
+                try WireAssignment.parse(text, base: base).map { ($0.target, IncomingValue($0)) }
+            }
+            let bytes = entries.reduce(0) { $0 + $1.1.json.bytes.count }
+            if bytes > canonicalBytesMax { throw RequestError.value(JSONError(.textTooLong, at: 0)) }
+            return (.update(base: base, entries), action())
+        } catch {
+            throw RESTError(error, in: body)
+        }
+    }
+
+    private static func isBlank(_ body: [UInt8]) -> Bool { body.allSatisfy(isWhiteSpace) }
+
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+}

@@ -1,0 +1,126 @@
+import HearthHTTPCodec
+import HearthJSONTree
+
+/// The parameters of a request's query, as far as they are known here (rest.md 2). Unknown ones, and those that
+/// only matter to credentials and rules, are passed over. Of several with one name the first counts.
+package struct RESTParameters: Equatable {
+    package enum Printing {
+        case compact, pretty
+        /// No body.
+        case silent
+    }
+
+    package var printing = Printing.compact
+    var isShallow = false
+    var isExport = false
+    /// The events of a stream have ids, which are positions (Protocol.md 18.2).
+    var wantsIDs = false
+    /// The file name under which a browser saves the answer.
+    var download: [UInt8]?
+    /// The function that the answer calls (JSONP).
+    var callback: [UInt8]?
+    /// What acts in the place of POST.
+    var method: [UInt8]?
+    /// How long a read may wait for its data.
+    var timeout: Duration?
+    var filters = RESTFilters()
+    /// A query with conditions.
+    var find: Query?
+
+    /// For the parameters of a write, see ``refuseForWrites()``.
+    init(_ query: QueryString) throws(RESTError) {
+        var seen: Set<String> = []
+        for parameter in query {
+            let name = String(decoding: parameter.name, as: UTF8.self)
+            guard seen.insert(name).inserted else { continue }
+            let value = Array(parameter.value)
+            switch name {
+            case "print":
+                switch value {
+                case Array("pretty".utf8): printing = .pretty
+                case Array("silent".utf8): printing = .silent
+                default: break
+                }
+            case "shallow": isShallow = value.elementsEqual("true".utf8)
+            case "format": isExport = value.elementsEqual("export".utf8)
+            case "find":
+                do throws(QueryError) {
+                    find = try ConditionParser.query(value)
+                } catch {
+                    throw RESTError("invalid query: \(error)")
+                }
+            case "ids": wantsIDs = value.elementsEqual("true".utf8)
+            case "download": download = value
+            case "callback":
+                guard Self.isFunctionName(value) else {
+                    throw RESTError("callback must be the name of a JavaScript function")
+                }
+                callback = value
+            case "timeout": timeout = try Self.timeout(value)
+            case "writeSizeLimit": try Self.checkWriteSizeLimit(value)
+            default:
+                if name.lowercased() == "x-http-method-override" { method = value }
+                filters.set(name, value)
+            }
+        }
+    }
+
+    /// The query with conditions, if there is one.
+    func conditions(ofListener isListener: Bool = false) throws(RESTError) -> Query? {
+        guard let find else { return nil }
+        if isShallow || !filters.isEmpty {
+            throw RESTError("find cannot be combined with shallow, or orderBy and what goes with it")
+        }
+        if isListener, find.conditions?.fields.isEmpty == false { throw RESTError("an event stream has no fields") }
+        return find
+    }
+
+    /// Filters narrow what is read; they mean nothing to a write.
+    func refuseForWrites() throws(RESTError) {
+        guard filters.isEmpty, find == nil else {
+            throw RESTError("Querying related parameters not supported on this request type")
+        }
+    }
+
+    /// Identifiers with dots between them, in ASCII.
+    private static func isFunctionName(_ name: [UInt8]) -> Bool {
+        let parts = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return name.count <= 256
+            && parts.allSatisfy { part in
+                part.first.map { !isDigit($0) } ?? false && part.allSatisfy { isIdentifierByte($0) }
+            }
+    }
+
+    private static func isIdentifierByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
+            UInt8(ascii: "$"):
+            true
+        default: isDigit(byte)
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// `500ms`, `3s`, `3min`, at most 15 minutes.
+    private static func timeout(_ value: [UInt8]) throws(RESTError) -> Duration {
+        let digits = value.prefix(while: isDigit)
+        let milliseconds: [[UInt8]: Int] = [
+            Array("ms".utf8): 1, Array("s".utf8): 1000, Array("min".utf8): 60_000,
+        ]
+        guard (1...9).contains(digits.count), let number = Int(String(decoding: digits, as: UTF8.self)),
+            let unit = milliseconds[Array(value.dropFirst(digits.count))], number > 0, number * unit <= 15 * 60_000
+        else {
+            throw RESTError("timeout must be a number with the unit ms, s or min, of at most 15min")
+        }
+        return .milliseconds(number * unit)
+    }
+
+    /// Every size is taken: writes of any size cost other clients little here.
+    private static func checkWriteSizeLimit(_ value: [UInt8]) throws(RESTError) {
+        let sizes = ["tiny", "small", "medium", "large", "unlimited"]
+        guard sizes.contains(where: { value.elementsEqual($0.utf8) }) else {
+            throw RESTError("writeSizeLimit must be tiny, small, medium, large or unlimited")
+        }
+    }
+}

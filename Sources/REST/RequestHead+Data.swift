@@ -1,0 +1,25 @@
+package import HearthHTTPCodec
+
+extension RequestHead {
+    static let uploadSuffix = Array("/.upload".utf8)
+
+    /// A form that a tool's page posts with a file (rest.md 1).
+    package var isUpload: Bool {
+        method == .post && path.suffix(Self.uploadSuffix.count).elementsEqual(Self.uploadSuffix)
+    }
+
+    /// The database that a request means (Protocol.md 2.2, rest.md 1): `ns`, or the first label of a host name of
+    /// three labels or more; empty for the default one. A client that was given an IP address may take its first number
+    /// for a name.
+    package var databaseName: String {
+        let host = host.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false).first ?? []
+        let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let isAddress = labels.allSatisfy { $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
+        let firstLabel = String(decoding: labels.first ?? [], as: UTF8.self).lowercased()
+        if let name = query.first("ns"), !name.isEmpty {
+            let name = String(decoding: name, as: UTF8.self)
+            return isAddress && name == firstLabel ? "" : name
+        }
+        return isAddress || labels.count < 3 ? "" : firstLabel
+    }
+}

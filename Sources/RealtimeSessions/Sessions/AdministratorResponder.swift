@@ -1,0 +1,46 @@
+package import HearthRealtimeDatabase
+package import HearthWireProtocol
+
+/// What comes of an administrator's request: JSON text, or why not.
+package typealias AdminAnswer = Result<[UInt8], AdminRefusal>
+
+package struct AdminRefusal: Error {
+    package var status: StaticString
+    package var text: String
+
+    package init(status: StaticString = "error", text: String) {
+        self.status = status
+        self.text = text
+    }
+}
+
+/// An administrator who asks, over a session of a database.
+package struct AskingAdministrator: Sendable {
+    package let name: String
+    /// The database of the session.
+    package let database: UInt32
+    /// What the administrator calls this server.
+    package let host: [UInt8]
+}
+
+/// Answers what administrators ask over realtime connections, except for what the database of the session answers.
+package protocol AdministratorResponder: Sendable {
+    /// Whatever waits, waits on other threads.
+    ///
+    /// - parameter then: called once, perhaps at once.
+    func answer(
+        _ request: AdminRequest, of administrator: AskingAdministrator,
+        then: @escaping @Sendable (AdminAnswer) -> Void)
+
+    /// What a request over HTTP that is made over a session asks of its database. Nil if it asks nothing of it.
+    func question(
+        _ method: [UInt8], _ target: [UInt8], _ body: [UInt8], host: [UInt8]
+    ) -> AdministratorQuestion?
+}
+
+/// A request over HTTP to the database of a session, as the session makes it.
+package enum AdministratorQuestion {
+    case operation(Operation)
+    /// The request is refused, with this answer.
+    case refused([UInt8])
+}

@@ -1,0 +1,65 @@
+import HearthDatabaseHost
+package import HearthJSONTree
+package import HearthRealtimeDatabase
+package import HearthTreeStorage
+package import HearthWireProtocol
+
+/// Why the past is not told.
+package enum HistoryRefusal: Error {
+    /// The database does not let the client ask.
+    case notAdmitted(Failure)
+    case history(HistoryError)
+}
+
+extension ConnectionServices {
+    /// Answers on another thread. Whoever may read the present may not read the past for that: it takes an
+    /// administrator, or a setting.
+    ///
+    /// - parameter client: that asks, for the rates of reads.
+    package func askHistory(
+        _ request: HistoryRequest, by principal: Principal, from client: UInt64, of index: UInt32,
+        then: @escaping @Sendable (Result<CanonicalJSON, HistoryRefusal>) -> Void
+    ) {
+        let (keeper, name) = (databases.keeper, directory.name(of: index))
+        let ask: @Sendable () -> Void = {
+            keeper.ask(request.question, at: request.path, of: name) { then($0.mapError(HistoryRefusal.history)) }
+        }
+        if principal.isAdministrator { return ask() }
+        databases.ask { databases in
+            do throws(Failure) {
+                try databases.admitToHistory(of: request.path, by: principal, from: client, in: index)
+                ask()
+            } catch {
+                then(.failure(.notAdmitted(error)))
+            }
+        }
+    }
+}
+
+extension HistoryRequest {
+    /// Entries of one answer, if nobody says how many.
+    private static let limit = 20
+    private static let differences = 1000
+
+    /// What has to be found out.
+    fileprivate var question: PastQuestion {
+        switch command {
+        case .get(let moment): .value(moment.stored)
+        case .restore(let moment): .whole(moment.stored)
+        case .log(let before, let limit): .commits(before: before, limit: limit ?? Self.limit)
+        case .difference(let from, let to, let limit):
+            .differences(from: from.stored, to: to?.stored, limit: limit ?? Self.differences)
+        }
+    }
+
+    package var restores: Bool { if case .restore = command { true } else { false } }
+}
+
+extension HistoryRequest.Moment {
+    fileprivate var stored: HistoryFile.Moment {
+        switch self {
+        case .time(let time): .time(time)
+        case .sequence(let sequence): .sequence(sequence)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTreeStorage
+import HearthWireProtocol
+import HearthAccess
+
+/// Questions about the past over a realtime connection (additions.md 9).
+extension RealtimeSession {
+    func askHistory(_ number: Int64, _ request: HistoryRequest) {
+        awaitAnswer(reads: true)
+        if request.restores { awaitPast() }
+        let (loop, context, token) = (context.loop, context, token)
+        context.services.askHistory(
+            request, by: authentication.principal, from: origin.client.number, of: database.index
+        ) { result in
+            _ = loop.execute { context.session(token)?.finishHistory(number, request, result) }
+        }
+    }
+
+    private func finishHistory(
+        _ number: Int64, _ request: HistoryRequest, _ result: Result<CanonicalJSON, HistoryRefusal>
+    ) {
+        if request.restores { endAwaitingPast() }
+        var message: [UInt8] = []
+        switch result {
+        case .success(let value) where request.restores:
+            // An ordinary write, by whoever asks.
+            submit(number, .set(WriteTarget(path: request.path), IncomingValue(json: value)))
+            // It has its own answer.
+            return answered(1)
+        case .success(let value):
+            ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &message)
+        case .failure(.notAdmitted(let failure)):
+            submit(number, .relay(.failed(failure)))
+            return answered(1)
+        case .failure(.history(let error)):
+            ServerMessageWriter.appendFailure(number: number, status: error.status, text: error.message, to: &message)
+        }
+        answer(message)
+    }
+}
+
+extension HistoryError {
+    fileprivate var status: StaticString {
+        switch self {
+        case .notKept: "not_found"
+        case .tooOld: "too_old"
+        case .tooLarge: "too_big"
+        case .storage: "unavailable"
+        }
+    }
+}

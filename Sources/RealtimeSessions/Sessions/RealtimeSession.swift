@@ -1,0 +1,491 @@
+package import HearthDatabaseHost
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthEventLoop
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSystem
+package import HearthWebSocketCodec
+import HearthWireProtocol
+import HearthStorageErrors
+import HearthAccess
+
+/// What a client of the realtime protocol has here (Protocol.md 2, 4), whatever carries its messages: hands their
+/// requests to the database, and what comes back to the transport. Requests are processed, and answered, in order.
+package final class RealtimeSession: GroupMember {
+    package enum Transport {
+        case webSocket(WebSocketTransport)
+        case polling(LongPollTransport)
+        /// The session is over.
+        case none
+    }
+
+    // Safe because: the context lives as long as its loop, and after `closed` nobody calls a session any more.
+    unowned(unsafe) let context: LoopContext
+    // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil
+    // with long polling. Safe because: the transport is told when its stream ends, and ends the session.
+    private unowned(unsafe) var stream: Stream?
+    private var compresses = false
+    /// Nothing goes out after a close frame, nor after the end.
+    private(set) var maySend = true
+    /// The large read under way, and those that wait for its end.
+    var largeReads = LargeReads<SnapshotStream, [UInt8]>()
+    private var heldClaim: OutboundClaim?
+
+    /// Names the session to the client's next connection.
+    let token: SessionToken
+    /// The groups this session is a member of; almost always few.
+    package var groups: Set<UInt64> = []
+    let database: DatabaseDirectory.Use
+    let origin: SessionOrigin
+    /// What the client calls this server.
+    private(set) var host: [UInt8] = []
+    /// What it is told of, as long as it is an administrator's.
+    private var watched: Set<Watched> = []
+    private(set) var transport = Transport.none
+    /// A WebSocket that is to take over from long polling.
+    private var candidate: WebSocketTransport?
+    private var queryLists = QueryLists()
+    /// When more is read.
+    private var order: SessionOrder
+    private var smallRequests = SmallRequests()
+    /// The request whose time is taken.
+    private var timed: TimedRequest?
+    /// Bytes that were sent since the last answer.
+    private var sentBytes = 0
+    /// In whose name requests are made.
+    private(set) var authentication = Authentication.nobody
+    /// The account in whose name the last write for the end of the connection was registered.
+    private(set) var owingAccount: AccountSession?
+    /// For the message that is being parsed beside the loop.
+    private var parsingClaim: MemoryClaim?
+    private var expiry: Timer?
+
+    var id: ConnectionID { token.connection }
+    /// Nothing more is read for the time being.
+    var isPaused: Bool { order.isPaused }
+
+    /// The session counts among those of its client, which `origin` has been admitted to.
+    package init(context: LoopContext, database: DatabaseDirectory.Use, origin: SessionOrigin) {
+        self.origin = origin
+        token = SessionToken(context.makeID(.realtime))
+        self.context = context
+        self.database = database
+        let limits = context.services.configuration.connectionLimits
+        order = SessionOrder(
+            RequestsInFlight(
+                countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax,
+                anonymousBytesMax: limits.anonymousRequestBytesMax))
+        context.add(self)
+    }
+
+    /// `host` is what the client called this server; it is told to come back to the same.
+    package func begin(on transport: Transport, host: [UInt8]) {
+        self.host = host
+        carry(by: transport)
+        context.metrics.noteOpened(stream == nil ? .longPolling : .webSocket)
+        var hello: [UInt8] = []
+        ServerMessageWriter.appendHello(time: WallClock.milliseconds, host: host, session: token.text, to: &hello)
+        send(hello)
+    }
+
+    private func carry(by transport: Transport) {
+        self.transport = transport
+        guard case .webSocket(let socket) = transport else { return }
+        stream = socket.stream
+        compresses = socket.compresses
+    }
+
+    // MARK: Receiving
+
+    /// Takes a message of the client.
+    func handle(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
+        if bytes.count >= LoopContext.besideBytesMin { return parseBesideLoop(Array(bytes)) }
+        if let put = PlainPut(bytes) {
+            let value = IncomingValue(put.assignment)
+            let operation = Operation.set(put.assignment.target, value, expecting: nil)
+            context.noteWrite(operation, by: authentication, origin.client, in: database.index)
+            return submit(put.number, operation, reads: false)
+        }
+        handle(try ClientMessage.parseGenerally(bytes))
+    }
+
+    /// Takes a message of the client that was joined.
+    func handle(joined message: [UInt8]) throws(MessageError) {
+        if message.count >= LoopContext.besideBytesMin { return parseBesideLoop(message) }
+        try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try handle(bytes) }
+    }
+
+    private func handle(_ message: ClientMessage) {
+        switch message {
+        case .request(let number, .authenticate(let token, let acting)):
+            authenticate(number, Credential(token: .user(token), acting: acting))
+        case .request(let number, .unauthenticate): unauthenticate(number)
+        case .request(let number, .admin(let request)): administer(number, request)
+        case .request(let number, .history(let request)): askHistory(number, request)
+        case .request(let number, let request):
+            let countMax = context.services.configuration.listenersMax
+            guard let request = queryLists.tagged(request, countMax: countMax) else {
+                let text = "a connection has at most \(countMax) listeners"
+                return submit(number, .relay(.failed(.refused(status: StaticText("too_big"), text))))
+            }
+            submit(number, Operation(request))
+        case .invalidRequest(let number, let error):
+            let refusal = Failure.refused(status: StaticText("invalid_argument"), error.message)
+            submit(number, .relay(.failed(refusal)))
+        case .ping:
+            var pong: [UInt8] = []
+            ServerMessageWriter.appendPong(to: &pong)
+            send(pong)
+        case .endOfTransmission: endPolling()
+        case .switchAck, .otherControl: break
+        }
+    }
+
+    private func parseBesideLoop(_ message: [UInt8]) {
+        guard let claim = context.services.requestMemory.claim(message.count, for: origin.client) else {
+            return close(.tryAgainLater, reason: "the server has no room for large messages")
+        }
+        parsingClaim = claim
+        stopReading(order.wait(for: .message))
+        context.parse(message, of: self)
+    }
+
+    func finishParsing(_ result: Result<ClientMessage, MessageError>) {
+        parsingClaim = nil
+        order.finishWaiting()
+        if order.hasEnded {
+            // It came before the end, as small ones do that are processed at once.
+            if case .success(.request(let number, let request)) = result {
+                let operation = Operation(request)
+                if operation.writes { submit(number, operation) }
+            }
+            return leaveDatabase()
+        }
+        do throws(MessageError) {
+            handle(try result.get())
+        } catch {
+            return close(.policyViolation, reason: error.reason)
+        }
+        readOn()
+    }
+
+    /// - parameter principal: in whose name; nil for the session's.
+    func submit(_ number: Int64, _ operation: consuming Operation, as principal: Principal? = nil) {
+        let reads = operation.reads
+        if case .onDisconnect = operation { owingAccount = authentication.account }
+        context.noteWrite(operation, by: authentication, origin.client, in: database.index)
+        submit(number, operation, reads: reads, as: principal)
+    }
+
+    /// What an operation does is said where it is known: asking it costs a copy.
+    private func submit(
+        _ number: Int64, _ operation: consuming Operation, reads: Bool, as principal: Principal? = nil
+    ) {
+        var request = Request(
+            connection: id, number: number, principal: principal ?? authentication.principal, operation: operation,
+            client: origin.client.number)
+        var counted = 0
+        if request.byteCount >= RequestMemory.bytesMin {
+            counted = request.byteCount
+            let claim = context.services.requestMemory.claim(counted, for: origin.client)
+            request = claim.map(request.keeping) ?? request.asking(.relay(.failed(.noRoom)))
+        } else if !smallRequests.add(request.byteCount, context.services.requestMemory, for: origin.client) {
+            request = request.asking(.relay(.failed(.noRoom)))
+        }
+        if timed == nil, let kind = request.kind, !request.operation.mayWait {
+            timed = TimedRequest(number: order.requests.made, kind: kind, since: context.loop.now)
+            if context.services.configuration.slowRequest != nil { timed?.place = request.operation.place }
+        }
+        stopReading(order.add(bytes: counted, reads: reads))
+        context.submit(request, to: database.index)
+    }
+
+    private func stopReading(_ isDue: Bool) {
+        if isDue { stream?.pauseReading() }
+    }
+
+    /// A request has come that the database does not answer.
+    ///
+    /// - parameter bytes: what is kept for it until then, if that counts.
+    /// - parameter reads: the answer may be as large as that to a read.
+    func awaitAnswer(bytes: Int = 0, reads: Bool = false) {
+        stopReading(order.add(bytes: bytes, reads: reads))
+    }
+
+    /// Nothing more is read until it is known what a request has to write.
+    func awaitPast() { stopReading(order.wait(for: .past)) }
+
+    /// It is known. Reading goes on with the answer to the request.
+    func endAwaitingPast() { order.finishWaiting() }
+
+    /// Answers it.
+    func answer(_ message: [UInt8]) {
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message.span, to: &frames)
+        send(frames, answers: 1)
+    }
+
+    func answered(_ count: Int) {
+        smallRequests.answered(count, of: order.requests.count)
+        order.answered(count, bytes: sentBytes)
+        if let timed, order.requests.answeredCount > timed.number {
+            context.noteAnswer(timed.kind, at: timed.place, since: timed.since, bytes: sentBytes)
+            self.timed = nil
+        }
+        sentBytes = 0
+        readOn()
+    }
+
+    /// Goes on once enough is answered and the answers are taken.
+    private func readOn() {
+        guard order.goOn(isWritable: isWritable) else { return }
+        switch transport {
+        case .webSocket(let socket): socket.readOn()
+        case .polling(let polls): polls.readOn()
+        case .none: break
+        }
+    }
+
+    // MARK: Who the client is
+
+    func beginAuthentication() { stopReading(order.wait(for: .caller)) }
+
+    func finishAuthentication(_ number: Int64, _ result: Authenticator.Outcome) {
+        order.finishWaiting()
+        become(number, result)
+        readOn()
+    }
+
+    /// Requests are made in another name from now on, until the credential ends. `reply` is what answers the request
+    /// that asked for it.
+    func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
+        self.authentication = authentication
+        order.isAnonymous = authentication.principal == .nobody
+        // A newer token of the same user.
+        if let account = authentication.account, let owing = owingAccount, owing.isSameUser(as: account) {
+            owingAccount = account
+        }
+        if !authentication.principal.isAdministrator { endWatching() }
+        expiry?.cancel()
+        expiry = authentication.schedule(on: context.loop) { [unowned self] in
+            revokeCredential("expired_token", "Auth token is expired.")
+        }
+        if let number { return submit(number, .become(reply)) }
+        context.submit(
+            Request(connection: id, number: 0, principal: authentication.principal, operation: .become(nil)),
+            to: database.index)
+    }
+
+    func watch(_ watched: Watched, _ isOn: Bool) {
+        if isOn == self.watched.contains(watched) { return }
+        if isOn { self.watched.insert(watched) } else { self.watched.remove(watched) }
+        context.services.databases.watch(database.index, watched, isOn, by: id)
+    }
+
+    private func endWatching() {
+        for watched in watched { watch(watched, false) }
+    }
+
+    /// The client is told that a listener failed, so the database must not keep it.
+    func dropListener(of read: SnapshotRead) {
+        context.submit(
+            Request(connection: id, number: read.number, operation: .dropListener(read.path)), to: database.index)
+    }
+
+    // MARK: Sending
+
+    /// Queues frames that many sessions may share. `answers` requests are done with them.
+    func send(_ bytes: SharedBytes, _ range: Range<Int>, answers: Int) {
+        if maySend {
+            if largeReads.isEmpty {
+                transmit(bytes, range)
+            } else {
+                hold(bytes.bytes[range])
+            }
+        }
+        sentBytes += range.count
+        if answers > 0 { answered(answers) }
+    }
+
+    private func send(_ frames: [UInt8], answers: Int) {
+        send(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count, answers: answers)
+    }
+
+    func send(_ message: [UInt8]) {
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message.span, to: &frames)
+        send(frames, answers: 0)
+    }
+
+    /// Queues frames at once, whatever is under way.
+    func transmit(_ frames: [UInt8]) {
+        transmit(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count)
+    }
+
+    private func transmit(_ bytes: SharedBytes, _ range: Range<Int>) {
+        guard let stream else {
+            if case .polling(let polls) = transport { polls.send(bytes.bytes, range) }
+            return
+        }
+        // A client that receives need not say anything (Protocol.md 2). One that is gone takes nothing.
+        if stream.outboundBytes == 0 { WebSocketTransport.extendTimeout(of: stream, in: context) }
+        if compresses {
+            let frames = context.compressor.frames(bytes, range)
+            stream.send(shared: frames, 0..<frames.count)
+        } else {
+            stream.send(shared: bytes, range)
+        }
+    }
+
+    private func hold(_ frames: ArraySlice<UInt8>) {
+        largeReads.hold(frames)
+        countHeld()
+        let limit = context.services.configuration.connectionLimits.outboundBytesMax
+        if largeReads.heldCount > limit { shed() }
+    }
+
+    /// What is held back after a large read waits for the client, too.
+    func countHeld() {
+        let bytes = largeReads.heldCount
+        if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
+        heldClaim?.resize(to: bytes)
+    }
+
+    /// Bytes that wait for the client.
+    var waitingBytes: Int {
+        switch transport {
+        case .webSocket(let socket): largeReads.heldCount + socket.stream.outboundBytes
+        case .polling(let polls): largeReads.heldCount + polls.waitingBytes
+        case .none: 0
+        }
+    }
+
+    /// Ends the session because too much waits for the client. It is not told why: that would wait as well.
+    func shed() {
+        switch transport {
+        case .webSocket: stream?.abort(.slowConsumer)
+        case .polling(let polls): polls.giveUp(because: "the client does not take what waits for it")
+        case .none: break
+        }
+    }
+
+    /// The client takes what is sent.
+    var isWritable: Bool {
+        if let stream { return stream.isWritable }
+        if case .polling(let polls) = transport { return polls.isWritable }
+        return false
+    }
+
+    /// It had not taken everything, and has now.
+    func drained() {
+        largeReads.grantPieces()
+        readOn()
+    }
+
+    // MARK: The switch from long polling to a WebSocket
+
+    /// A WebSocket may stand by.
+    package var mayBeTakenOver: Bool {
+        if case .polling(let polls) = transport { candidate == nil && !polls.hasClientEnded } else { false }
+    }
+
+    /// Lets a WebSocket stand by.
+    package func admit(_ socket: WebSocketTransport) { candidate = socket }
+
+    /// The client sends nothing more by long polling.
+    private func endPolling() {
+        guard case .polling(let polls) = transport else { return }
+        polls.clientEnded()
+        switchTransport()
+    }
+
+    /// Hands over, once the client has and nothing is half sent.
+    func switchTransport() {
+        guard case .polling(let polls) = transport, polls.hasClientEnded, largeReads.isEmpty else { return }
+        guard let socket = candidate else { return close(reason: "there is nothing to switch to") }
+        var end: [UInt8] = []
+        ServerMessageWriter.appendEndOfTransmission(to: &end)
+        send(end)
+        polls.finish()
+        candidate = nil
+        carry(by: .webSocket(socket))
+        socket.takeOver()
+    }
+
+    var report: ConnectionReport {
+        ConnectionReport(
+            id: id, database: database.index, peer: origin.peer, principal: authentication.principal,
+            since: origin.since, transport: stream == nil ? "long polling" : "websocket",
+            waiting: waitingBytes)
+    }
+
+    // MARK: Ending
+
+    /// The transport sends nothing more.
+    func stopSending() {
+        maySend = false
+        largeReads.cancel()
+        countHeld()
+    }
+
+    /// A WebSocket of this session ends. One that only stood by is not missed, unless the client relies on it already.
+    func lost(_ socket: WebSocketTransport) {
+        if candidate === socket {
+            candidate = nil
+            switchTransport()
+        } else if case .webSocket(let current) = transport, current === socket {
+            end()
+        }
+    }
+
+    /// Ends the session and what carries it.
+    package func close(_ code: CloseCode = .normal, reason: String) {
+        let (current, candidate) = (transport, candidate)
+        end()
+        switch current {
+        case .webSocket(let socket): socket.shut(code, reason: reason)
+        case .polling(let polls): polls.close()
+        case .none: break
+        }
+        candidate?.shut(code, reason: reason)
+    }
+
+    /// A message that has begun cannot be completed.
+    func giveUp(because error: StorageError) {
+        let code: CloseCode = if case .overloaded = error { .tryAgainLater } else { .internalError }
+        // A close frame has room for 123 bytes of reason.
+        close(code, reason: String(error.summary.prefix(120).filter(\.isASCII)))
+    }
+
+    /// Nothing is done for the client any more. Requests that it makes on a new connection of the same loop come after
+    /// this.
+    private func end() {
+        guard !order.hasEnded else { return }
+        let leavesNow = order.end()
+        stopSending()
+        expiry?.cancel()
+        transport = .none
+        stream = nil
+        candidate = nil
+        context.remove(self)
+        origin.client.sessions.leave()
+        endWatching()
+        if leavesNow { leaveDatabase() }
+    }
+
+    private func leaveDatabase() {
+        context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
+        context.release(database)
+    }
+}
+
+/// A request whose time is taken.
+private struct TimedRequest {
+    /// Requests before it.
+    let number: Int
+    let kind: RequestTally.Kind
+    let since: MonotonicTime
+    /// Where it is, if slow requests are named.
+    var place: Path?
+}

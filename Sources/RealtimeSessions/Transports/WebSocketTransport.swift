@@ -1,0 +1,288 @@
+import HearthDelivery
+package import HearthEventLoop
+import HearthRealtimeDatabase
+import HearthServerLog
+package import HearthWebSocketCodec
+import HearthWireProtocol
+
+/// A WebSocket that carries a session, or stands by to take it over from long polling: takes frames apart and joins
+/// them to messages.
+package final class WebSocketTransport: StreamHandler {
+    private enum Role {
+        case carrier
+        /// Long polling carries the session; pings are answered here.
+        case standby
+        /// The client has said that it goes on here. What follows waits for the end of what it sent by long polling.
+        case waiting
+    }
+
+    let session: RealtimeSession
+    // Safe because: the stream keeps its handler and tells it when it ends.
+    unowned(unsafe) let stream: Stream
+    /// What goes out is compressed.
+    let compresses: Bool
+    private unowned let context: LoopContext
+    private var role: Role
+    private var decoder: WebSocketDecoder
+    private var joiner: FrameJoiner
+    private var goodbye = CloseHandshake(role: .server)
+    /// What was read and is not decoded yet, because no more requests may be made: the bytes from `unreadStart` on.
+    private var unread: [UInt8] = []
+    private var unreadStart = 0
+    /// A large message of which a part has come, and what waits unread.
+    private var partial: PartialMessage?
+    /// Present once a message has expanded a lot.
+    private var expansion: ExpansionBudget?
+    /// Of the decoder, as far as it is accounted for.
+    private var expandedBytes = 0
+    /// Runs while the next messages have to wait because those before have expanded too much.
+    private var expansionTimer: Timer?
+    /// Bytes that waited to be sent when the deadline last came.
+    private var lastWaiting = 0
+
+    /// - parameter standsBy: long polling carries the session, which has admitted this transport or does so next.
+    package init(
+        _ stream: Stream, _ session: RealtimeSession, deflate: DeflateParameters? = nil, standsBy: Bool = false
+    ) {
+        self.stream = stream
+        self.session = session
+        let context = session.context
+        self.context = context
+        role = standsBy ? .standby : .carrier
+        let limits = context.services.configuration.connectionLimits
+        decoder = WebSocketDecoder(
+            role: .server, limits: .init(frameSizeMax: limits.messageBytesMax, messageSizeMax: limits.messageBytesMax),
+            deflate: deflate, validatesUTF8: false)
+        compresses = deflate.map { context.compressor.serves($0) } ?? false
+        joiner = FrameJoiner(bytesMax: limits.messageBytesMax)
+        stream.handler = self
+        extendTimeout()
+    }
+
+    // MARK: Receiving
+
+    private var isHeld: Bool {
+        switch role {
+        case .carrier: session.isPaused || isThrottled
+        case .standby: isThrottled
+        case .waiting: true
+        }
+    }
+
+    private var isThrottled: Bool { expansionTimer?.isArmed == true }
+
+    /// Lets a connection wait whose messages cost much more than they bring.
+    private func accountForExpansion() {
+        let bytes = decoder.expandedBytes - expandedBytes
+        if bytes == 0 { return }
+        expandedBytes += bytes
+        let now = context.loop.now
+        let rate = context.services.configuration.connectionLimits.expandedBytesPerConnection
+        var own = expansion ?? ExpansionBudget(bytesPerSecond: rate, now: now)
+        let wait = max(own.use(bytes, now: now), context.expansion.use(bytes, now: now))
+        expansion = own
+        guard wait > .zero else { return }
+        let timer = expansionTimer ?? context.loop.makeTimer { [unowned self] in readOn() }
+        expansionTimer = timer
+        timer.arm(after: wait)
+        stream.pauseReading()
+    }
+
+    package func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+        if goodbye.maySend { extendTimeout() }
+        let used = unread.isEmpty ? read(bytes) : 0
+        unread.append(contentsOf: bytes[used...])
+        accountForPart(bytes.count)
+    }
+
+    /// Decodes until there are as many requests as may be. Answers how many bytes it used.
+    private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
+        var input = bytes
+        // What follows a close frame is only looked through for the answer to it.
+        defer { accountForExpansion() }
+        while !isHeld || !goodbye.maySend, let event = decoder.next(&input) {
+            accountForExpansion()
+            switch event {
+            case .message(_, let payload): receive(payload)
+            case .ping(let payload):
+                if goodbye.maySend { sendFrame(.pong, payload) }
+            case .pong: break
+            case .close(let code, _): follow(goodbye.received(code))
+            case .failure(let violation):
+                context.services.log.info("connection.protocol-error", [("reason", "\(violation.reason)")])
+                follow(goodbye.failed(violation))
+            }
+        }
+        return bytes.count - input.count
+    }
+
+    /// Goes on with what was held back.
+    func readOn() {
+        if !unread.isEmpty {
+            var bytes = unread
+            let start = unreadStart
+            unread = []
+            unreadStart = 0
+            let used = bytes.withUnsafeMutableBytes { read(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+            if start + used < bytes.count {
+                unread = bytes
+                unreadStart = start + used
+            }
+            accountForPart(used)
+        }
+        if !isHeld { stream.resumeReading() }
+    }
+
+    /// Large messages count while they come in, too.
+    ///
+    /// - parameter received: bytes that have come since the last call.
+    private func accountForPart(_ received: Int) {
+        let bytes = decoder.heapBytes + joiner.heapBytes + unread.count - unreadStart
+        guard bytes >= RequestMemory.partBytesMin, stream.isOpen else { return endPart() }
+        let part = partial ?? makePart()
+        partial = part
+        if !part.received(received, holding: bytes) {
+            close(.tryAgainLater, reason: "the server has no room for large messages")
+        }
+    }
+
+    private func makePart() -> PartialMessage {
+        PartialMessage(in: context, of: session.origin.client) { [unowned self] in
+            !isHeld && stream.isWritable
+        } fellBehind: { [unowned self] in
+            close(.policyViolation, reason: "the message comes too slowly")
+        }
+    }
+
+    private func endPart() {
+        partial?.end()
+        partial = nil
+    }
+
+    private func receive(_ frame: UnsafeRawBufferPointer) {
+        guard goodbye.maySend else { return }
+        do throws(MessageError) {
+            switch joiner.add(frame) {
+            case .message: try handle(frame)
+            case .joined:
+                let message = joiner.takeMessage()
+                if case .standby = role {
+                    try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try handle(bytes) }
+                } else {
+                    try session.handle(joined: message)
+                }
+            case .more: break
+            case .tooLarge: close(.messageTooBig, reason: "the message is too large")
+            }
+        } catch {
+            close(.policyViolation, reason: error.reason)
+        }
+    }
+
+    private func handle(_ message: UnsafeRawBufferPointer) throws(MessageError) {
+        guard case .standby = role else { return try session.handle(message) }
+        guard message.count < LoopContext.besideBytesMin else {
+            return close(.policyViolation, reason: "a message before the switch")
+        }
+        switch try ClientMessage.parse(message) {
+        case .ping:
+            var pong: [UInt8] = []
+            ServerMessageWriter.appendPong(to: &pong)
+            send(pong)
+        case .switchAck:
+            role = .waiting
+            stream.pauseReading()
+        default: close(.policyViolation, reason: "a message before the switch")
+        }
+    }
+
+    // MARK: Sending
+
+    /// Sends a message of the transport itself.
+    package func send(_ message: [UInt8]) {
+        guard goodbye.maySend else { return }
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message.span, to: &frames)
+        stream.send(shared: frames)
+    }
+
+    private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
+        var frame: [UInt8] = []
+        FrameEncoder.append(opcode, payload.bytes, to: &frame)
+        stream.send(shared: frame)
+    }
+
+    private func extendTimeout() { Self.extendTimeout(of: stream, in: context) }
+
+    static func extendTimeout(of stream: Stream, in context: LoopContext) {
+        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
+    }
+
+    // MARK: The switch from long polling
+
+    /// Carries the session from now on.
+    func takeOver() {
+        role = .carrier
+        readOn()
+    }
+
+    // MARK: Ending
+
+    private func close(_ code: CloseCode, reason: String) {
+        if goodbye.maySend { follow(goodbye.close(code, reason: reason)) }
+    }
+
+    /// Says goodbye without waiting for the answer.
+    func shut(_ code: CloseCode, reason: String) {
+        close(code, reason: reason)
+        stream.close()
+    }
+
+    private func follow(_ step: CloseHandshake.Step) {
+        if let frame = step.send {
+            if case .carrier = role { session.stopSending() }
+            var bytes: [UInt8] = []
+            FrameEncoder.appendClose(frame.code, reason: frame.reason, to: &bytes)
+            stream.send(shared: bytes)
+        }
+        switch step.transport {
+        case .keep: break
+        case .awaitPeer: stream.setTimeout(after: .seconds(5))
+        case .shut: end(.local)
+        }
+    }
+
+    /// The session ends at once, the stream when the peer has taken what waits for it.
+    private func end(_ reason: CloseReason) {
+        session.lost(self)
+        stream.close(reason)
+    }
+
+    package func drained(_ stream: Stream) {
+        if goodbye.maySend { extendTimeout() }
+        if case .carrier = role { session.drained() }
+    }
+
+    package func timedOut(_ stream: Stream) {
+        // A peer that takes something, however slowly, is alive: while much waits for it, nothing it says is read.
+        let waiting = stream.outboundBytes
+        defer { lastWaiting = waiting }
+        if goodbye.maySend, waiting > 0 ? waiting != lastWaiting : isHeld { return extendTimeout() }
+        end(.timedOut)
+    }
+
+    package func receivedEnd(on stream: Stream) { end(.peer) }
+
+    package func shutdownRequested(_ stream: Stream) {
+        close(.goingAway, reason: "the server is shutting down")
+        end(.shutdown)
+    }
+
+    package func closed(_ stream: Stream, reason: CloseReason) {
+        context.metrics.noteClosed(reason)
+        endPart()
+        expansionTimer?.cancel()
+        session.lost(self)
+        context.services.log.debug("connection.closed", [("connection", "\(session.id.raw)"), ("reason", "\(reason)")])
+    }
+}
