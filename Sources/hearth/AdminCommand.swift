@@ -2,8 +2,8 @@ import Glibc
 import HearthServer
 import HearthShell
 import HearthIdentity
-import HearthSystem
 import HearthTreeStorage
+import HearthSystem
 
 extension Command {
     static let admin = Command(

@@ -1,5 +1,5 @@
 import HearthEventLoop
-import HearthClient
+import HearthEventLoopTransport
 import HearthServer
 import HearthServerLog
 import Synchronization
@@ -7,6 +7,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthShell
+import HearthClientSession
 
 /// What a shell writes, kept.
 final class MemoryOutput: ShellOutput {
