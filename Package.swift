@@ -17,14 +17,19 @@ let cFolders: Set = [
 struct Room {
     var name: String
     var uses: [String] = []
+    /// When a room that it uses is one of the program: always, if it is not named here.
+    var conditions: [String: TargetDependencyCondition?] = [:]
     /// Tests of a room may use any room above it, and `TestSupport`.
     var testsUse: [String]? = []
 }
 
 let rooms: [Room] = [
     Room(name: "Bytes"),
-    Room(name: "System", uses: ["CLinux"]),
+    // The little that differs between systems and clients need.
+    Room(name: "Platform", testsUse: nil),
+    Room(name: "System", uses: ["CLinux", "Platform"]),
     Room(name: "JSONTree", uses: ["Bytes"]),
+    Room(name: "JSONPieces", uses: ["Bytes", "JSONTree"]),
     Room(name: "WebSocketCodec", uses: ["Bytes", "CZlib"]),
     Room(name: "HTTPCodec", uses: ["Bytes"]),
     Room(name: "WireProtocol", uses: ["Bytes", "JSONTree"]),
@@ -32,6 +37,14 @@ let rooms: [Room] = [
     Room(name: "JSONWebTokens", uses: ["Bytes", "JSONValues", "COpenSSL"]),
     Room(name: "SecurityRules", uses: ["Bytes", "JSONTree"]),
     Room(name: "EventLoop", uses: ["System", "CLinux", "COpenSSL"]),
+    // How clients reach a server: the seam, a network in memory for tests, and the event loop.
+    Room(name: "ClientTransport", testsUse: nil),
+    Room(name: "MemoryTransport", uses: ["Bytes", "ClientTransport"]),
+    Room(name: "EventLoopTransport", uses: ["System", "EventLoop", "ClientTransport"], testsUse: nil),
+    // Requests and answers over a transport, with no more of the system than that.
+    Room(
+        name: "ClientSession",
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "ClientTransport"]),
     Room(name: "EtcdMessages", uses: ["Bytes", "JSONValues"]),
     Room(
         name: "EtcdGateway", uses: ["System", "EtcdMessages", "HTTPCodec", "EventLoop"]),
@@ -144,18 +157,34 @@ let rooms: [Room] = [
             "ClusterSharing", "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
         ],
         testsUse: ["Bytes", "WireProtocol", "JSONWebTokens", "EtcdMessages", "ReplicatedLog", "HTTPResponses", "REST"]),
+    // For commands: one connection that does not come back, import and download, keys of administrators' programs.
+    Room(
+        name: "Connection",
+        uses: [
+            "Platform", "JSONTree", "JSONPieces", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
+            "ClientTransport", "ClientSession",
+        ], testsUse: nil),
     Room(
         name: "HearthClient",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
-            "EventLoop", "StorageErrors", "SQLite",
+            "Bytes", "Platform", "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "ClientTransport",
+            "EventLoopTransport", "ClientSession", "StorageErrors", "SQLite",
+        ],
+        conditions: [
+            "EventLoopTransport": .when(platforms: [.linux]), "StorageErrors": .when(traits: ["Persistence"]),
+            "SQLite": .when(traits: ["Persistence"]),
         ],
         testsUse: [
+            "System", "WebSocketCodec", "JSONWebTokens", "EventLoop", "MemoryTransport", "Connection",
             "RealtimeDatabase", "TreeStorage", "ServerLog", "RealtimeSessions", "HearthServer", "AccountEndpoints",
             "Identity",
         ]),
     Room(
-        name: "HearthAdmin", uses: ["System", "HTTPCodec", "JSONValues", "JSONWebTokens", "EventLoop", "HearthClient"],
+        name: "HearthAdmin",
+        uses: [
+            "System", "HTTPCodec", "JSONValues", "JSONWebTokens", "EventLoop", "EventLoopTransport", "ClientSession",
+            "Connection", "HearthClient",
+        ],
         testsUse: ["Bytes", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage"]),
     // A server in the process of a test, for packages that depend on this one.
     Room(
@@ -164,13 +193,13 @@ let rooms: [Room] = [
         testsUse: ["HearthClient", "HearthAdmin"]),
     // A small HTTP server and client, for services in front of a database.
     Room(
-        name: "HearthHTTP", uses: ["System", "HTTPCodec", "EventLoop", "HearthClient"],
-        testsUse: ["HearthAdmin", "HearthTesting"]),
+        name: "HearthHTTP", uses: ["System", "HTTPCodec", "EventLoop", "EventLoopTransport", "ClientSession"],
+        testsUse: ["HearthClient", "HearthAdmin", "HearthTesting"]),
     Room(
         name: "HearthShell",
         uses: [
             "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "HearthClient", "CLibedit",
+            "EventLoopTransport", "ClientSession", "Connection", "HearthClient", "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
@@ -178,8 +207,9 @@ let rooms: [Room] = [
     Room(
         name: "HearthFuzzing",
         uses: [
-            "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
-            "SecurityRules", "EventLoop", "TreeStorage", "Identity", "ServerLog", "AccountEndpoints", "HearthServer",
+            "Bytes", "JSONTree", "JSONPieces", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues",
+            "JSONWebTokens", "SecurityRules", "EventLoop", "TreeStorage", "Identity", "ServerLog", "AccountEndpoints",
+            "HearthServer",
         ]),
 ]
 
@@ -207,7 +237,11 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-func dependencies(_ folders: [String]) -> [Target.Dependency] { folders.map { .init(stringLiteral: module($0)) } }
+func dependencies(
+    _ folders: [String], _ conditions: [String: TargetDependencyCondition?] = [:]
+) -> [Target.Dependency] {
+    folders.map { .target(name: module($0), condition: conditions[$0] ?? nil) }
+}
 
 let exampleTargets: [Target] =
     examples.map { name in
@@ -275,20 +309,30 @@ let weatherTargets: [Target] = [
         path: "Examples/AccountsWeather/Feeder", packageAccess: false, swiftSettings: settings),
 ]
 
+/// For the package in `Fuzz` alone: `Fuzz/run` sets the variable.
+let fuzzingProducts: [Product] =
+    Context.environment["HEARTH_FUZZING"] == nil ? [] : [.library(name: "HearthFuzzing", targets: ["HearthFuzzing"])]
+
 let package = Package(
     name: "hearth",
+    // What the client needs of the Swift library. It has been built on Linux only.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
-        .library(name: "HearthClient", targets: ["HearthClient"]),
+        .library(name: "HearthClient", targets: ["HearthClient", module("ClientTransport")]),
         .library(name: "HearthAdmin", targets: ["HearthAdmin"]),
         .library(name: "HearthHTTP", targets: ["HearthHTTP"]),
-        .library(name: "HearthTesting", targets: ["HearthTesting"]),
-        .library(name: "HearthFuzzing", targets: ["HearthFuzzing"]),
+        .library(name: "HearthTesting", targets: ["HearthTesting", module("MemoryTransport")]),
         .executable(name: "hearth", targets: ["hearth"]),
         .executable(name: "hearth-threads-service", targets: [module("ThreadsService")]),
         .executable(name: "hearth-threads", targets: [module("Threads")]),
         .executable(name: "hearth-accounts-weather", targets: [module("AccountsWeather")]),
         .executable(name: "hearth-weather-feeder", targets: [module("WeatherFeeder")]),
-    ] + (examples + smallExamples.map(\.0)).map { .executable(name: programName($0), targets: [module($0)]) },
+    ] + (examples + smallExamples.map(\.0)).map { .executable(name: programName($0), targets: [module($0)]) }
+        + fuzzingProducts,
+    traits: [
+        .trait(name: "Persistence", description: "HearthClient keeps values and writes in a SQLite file."),
+        .default(enabledTraits: ["Persistence"]),
+    ],
     targets: [
         .target(name: module("CLinux"), path: "Sources/CLinux", cSettings: [.define("_GNU_SOURCE")]),
         .target(
@@ -317,15 +361,15 @@ let package = Package(
             dependencies: dependencies([
                 "System", "JSONTree", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway",
                 "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
-                "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "HearthServer", "HearthClient",
-                "HearthAdmin", "HearthShell", "HearthBench",
+                "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "EventLoopTransport", "ClientSession",
+                "Connection", "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
             ]),
             swiftSettings: settings),
     ]
         + smallTargets + exampleTargets + threadsTargets + weatherTargets
         + rooms.map {
             .target(
-                name: module($0.name), dependencies: dependencies($0.uses), path: "Sources/\($0.name)",
+                name: module($0.name), dependencies: dependencies($0.uses, $0.conditions), path: "Sources/\($0.name)",
                 swiftSettings: settings)
         }
         + rooms.compactMap { room in

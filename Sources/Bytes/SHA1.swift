@@ -6,8 +6,10 @@ package struct SHA1 {
     private var state: (UInt32, UInt32, UInt32, UInt32, UInt32) = (
         0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0
     )
+    /// The bytes of a block.
+    private typealias Block = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
     /// Bytes that do not fill a block yet: the first `pendingCount` ones.
-    private var pending = InlineArray<64, UInt8>(repeating: 0)
+    private var pending: Block = (0, 0, 0, 0, 0, 0, 0, 0)
     private var pendingCount = 0
     private var messageCount: UInt64 = 0
 
@@ -17,11 +19,8 @@ package struct SHA1 {
         messageCount &+= UInt64(bytes.count)
         var offset = 0
         if pendingCount > 0 {
-            while pendingCount < 64, offset < bytes.count {
-                pending[pendingCount] = bytes[offset]
-                pendingCount += 1
-                offset += 1
-            }
+            offset = min(64 - pendingCount, bytes.count)
+            keep(UnsafeRawBufferPointer(rebasing: bytes[..<offset]))
             if pendingCount < 64 { return }
             compressPending()
         }
@@ -29,11 +28,16 @@ package struct SHA1 {
             compress(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + 64]))
             offset += 64
         }
-        while offset < bytes.count {
-            pending[pendingCount] = bytes[offset]
-            pendingCount += 1
-            offset += 1
+        keep(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+    }
+
+    /// Adds bytes for which there is room in the block.
+    private mutating func keep(_ bytes: UnsafeRawBufferPointer) {
+        let start = pendingCount
+        withUnsafeMutableBytes(of: &pending) { block in
+            UnsafeMutableRawBufferPointer(rebasing: block[start...]).copyMemory(from: bytes)
         }
+        pendingCount += bytes.count
     }
 
     package mutating func update(_ text: StaticString) {
@@ -48,28 +52,44 @@ package struct SHA1 {
         }
     }
 
+    /// The ``SHA1/byteCount`` bytes of a digest.
+    package struct Digest: RandomAccessCollection, Sendable {
+        fileprivate var words: (UInt32, UInt32, UInt32, UInt32, UInt32)
+
+        package var startIndex: Int { 0 }
+
+        package var endIndex: Int { SHA1.byteCount }
+
+        package subscript(position: Int) -> UInt8 { withUnsafeBytes { $0[position] } }
+
+        /// Calls `body` with the bytes.
+        package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+            Swift.withUnsafeBytes(of: words, body)
+        }
+    }
+
     /// The digest; the state is used up.
-    package consuming func finish() -> InlineArray<20, UInt8> {
-        pending[pendingCount] = 0x80
-        for index in pendingCount + 1..<max(64, pendingCount + 1) { pending[index] = 0 }
-        if pendingCount >= 56 {
+    package consuming func finish() -> Digest {
+        let (start, bits) = (pendingCount, (messageCount &* 8).bigEndian)
+        withUnsafeMutableBytes(of: &pending) { block in
+            block[start] = 0x80
+            for index in start + 1..<max(64, start + 1) { block[index] = 0 }
+        }
+        if start >= 56 {
             compressPending()
-            pending = InlineArray(repeating: 0)
+            pending = (0, 0, 0, 0, 0, 0, 0, 0)
         }
-        let bits = messageCount &* 8
-        for index in 0..<8 { pending[56 + index] = UInt8(truncatingIfNeeded: bits >> UInt64(56 - 8 * index)) }
+        pending.7 = bits
         compressPending()
-        var digest = InlineArray<20, UInt8>(repeating: 0)
-        let words = [state.0, state.1, state.2, state.3, state.4] as InlineArray<5, UInt32>
-        for index in 0..<20 {
-            digest[index] = UInt8(truncatingIfNeeded: words[index / 4] >> UInt32(24 - 8 * (index % 4)))
-        }
-        return digest
+        return Digest(
+            words: (
+                state.0.bigEndian, state.1.bigEndian, state.2.bigEndian, state.3.bigEndian, state.4.bigEndian
+            ))
     }
 
     private mutating func compressPending() {
         let block = pending
-        block.span.withUnsafeBytes { compress($0) }
+        withUnsafeBytes(of: block) { compress($0) }
         pendingCount = 0
     }
 

@@ -1,5 +1,5 @@
-import HearthClient
 import HearthJSONWebTokens
+import HearthClientSession
 
 /// Why a request of an administrator failed.
 public struct AdminError: Error, Hashable, Sendable {

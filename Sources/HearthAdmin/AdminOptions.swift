@@ -1,5 +1,6 @@
 import HearthEventLoop
-import HearthClient
+import HearthEventLoopTransport
+import HearthClientSession
 
 /// How an ``Administrator`` or an ``IDTokenVerifier`` behaves. All options have defaults.
 public struct AdminOptions: Sendable {
@@ -38,7 +39,9 @@ public struct AdminOptions: Sendable {
             var connection = ConnectionOptions()
             connection.openTimeout = openTimeout
             do throws(TLSError) {
-                if let file = certificateAuthorityFile { connection.tls = try .client(trusting: .file(file)) }
+                if let file = certificateAuthorityFile {
+                    connection.authorities = try TLSContext.client(trusting: .file(file))
+                }
             } catch {
                 throw AdminError(.invalidURL, "the authorities cannot be used: \(error)")
             }

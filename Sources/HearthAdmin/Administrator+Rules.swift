@@ -1,3 +1,4 @@
+import HearthClientSession
 import HearthHTTPCodec
 import HearthClient
 import HearthJSONValues

@@ -2,6 +2,7 @@ import HearthHTTPCodec
 public import HearthClient
 package import HearthJSONValues
 import HearthSystem
+import HearthClientSession
 
 /// Users (accounts.md 4).
 extension Administrator {

@@ -2,6 +2,8 @@ package import HearthEventLoop
 public import HearthClient
 import HearthJSONValues
 import HearthSystem
+package import HearthClientSession
+package import HearthConnection
 
 /// What a back end does with a server as its administrator: verify ID tokens, make custom tokens, manage users, read
 /// and replace rules, and read and write data that no rules restrict.

@@ -29,7 +29,7 @@ private func record(_ head: ResponseHead, _ transcript: inout Transcript) {
     // The nonce of RFC 6455 1.3, so that a seed can hold the answer to it.
     let nonce = Array("the sample nonce".utf8)
     let offer = DeflateOffer()
-    let handshake = try? ClientHandshake(host: "x", path: "/", nonce: .init { nonce[$0] }, offers: [offer])
+    let handshake = try? ClientHandshake(host: "x", path: "/", nonce: nonce, offers: [offer])
     let agreed = try? handshake?.verify(status: head.status.code) { head.headers.combined($0) }
     transcript.add("\(agreed as DeflateParameters?? as Any)")
 }

@@ -1,3 +1,4 @@
+import HearthJSONPieces
 import HearthJSONTree
 
 /// The text of a value as a client sends it: what is read is canonical, so it reads back as itself, and taken apart and

@@ -1,5 +1,6 @@
-import HearthClient
+import HearthClientSession
 import HearthEventLoop
+import HearthEventLoopTransport
 import HearthHTTPCodec
 import HearthSystem
 

@@ -1,3 +1,4 @@
+import HearthClientSession
 package import HearthEventLoop
 import Glibc
 import HearthClient

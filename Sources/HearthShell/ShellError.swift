@@ -1,4 +1,4 @@
-package import HearthClient
+package import HearthClientSession
 
 /// Why a command of the shell did not do what it was to do.
 package enum ShellError: Error {

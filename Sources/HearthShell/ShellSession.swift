@@ -1,9 +1,11 @@
 package import HearthEventLoop
-package import HearthClient
+import HearthEventLoopTransport
 import HearthJSONTree
 import HearthJSONValues
-import HearthSystem
 import HearthWireProtocol
+import HearthSystem
+package import HearthClientSession
+package import HearthConnection
 
 /// Asks whoever sits in front of the shell.
 package protocol ShellPrompter: AnyObject, Sendable {

@@ -134,6 +134,6 @@ struct NodeHasher {
 extension SHA1 {
     /// The digest in Base64, as hashes are written. The state is used up.
     consuming func finishAsText() -> [UInt8] {
-        finish().span.withUnsafeBytes { Base64.standard.encode($0) }
+        finish().withUnsafeBytes { Base64.standard.encode($0) }
     }
 }

@@ -1,5 +1,11 @@
 import CHearthSQLite
-import Glibc
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 package import HearthStorageErrors
 
 /// One SQLite connection. It may move between threads but is used by one at a time, so SQLite's own locks are off.
@@ -47,8 +53,7 @@ package final class Connection {
         if mode != .readOnly {
             // SQLite would let everybody read a file that it makes. One that is there is not opened: closing it would
             // end the locks that this process has on it.
-            let file = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            if file >= 0 { close(file) }
+            createPrivately(path)
         }
         let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let handle else {
@@ -136,4 +141,10 @@ package final class Connection {
         default: .inputOutput(detail)
         }
     }
+}
+
+// Outside of the class, which has functions with the names of the system's.
+private func createPrivately(_ path: String) {
+    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if file >= 0 { close(file) }
 }

@@ -1,4 +1,10 @@
-import Glibc
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 package import HearthStorageErrors
 
 /// The file that a name meant when it was opened, to notice when it means another one, or none.
@@ -12,8 +18,8 @@ package struct FileIdentity: Hashable, Sendable {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.path = path
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        inode = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
     /// Throws ``StorageErrors/StorageError/replaced(_:)`` if the name does not mean the same file any more: it was

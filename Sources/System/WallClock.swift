@@ -1,11 +1,7 @@
-import Glibc
+import HearthPlatform
 
-/// The time of day.
+/// The time of day: that of `HearthPlatform`, for modules that use this one.
 package enum WallClock {
     /// Milliseconds since 1970.
-    package static var milliseconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    package static var milliseconds: Int64 { HearthPlatform.WallClock.milliseconds }
 }

@@ -24,7 +24,7 @@ package struct ClientHandshake: Sendable {
     ///   - offers: what to propose for compression, best first. A `clientMaxWindowBits` of 8 counts as 9, because
     ///     zlib's raw deflate has no window of 256 bytes.
     package init(
-        host: String, path: String, nonce: [16 of UInt8], offers: [DeflateOffer] = []
+        host: String, path: String, nonce: [UInt8], offers: [DeflateOffer] = []
     ) throws(Failure) {
         let isGraphic = { (byte: UInt8) in byte > 0x20 && byte != 0x7F }
         guard !host.isEmpty, host.utf8.allSatisfy(isGraphic), path.utf8.first == UInt8(ascii: "/"),
@@ -35,7 +35,8 @@ package struct ClientHandshake: Sendable {
             offer.clientMaxWindowBits = offer.clientMaxWindowBits.map { max($0, Deflater.windowBitsMin) }
             return offer
         }
-        key = nonce.span.withUnsafeBytes { Base64.standard.encode($0) }
+        precondition(nonce.count == 16, "a nonce has 16 bytes")
+        key = Base64.standard.encode(nonce)
         var request = "GET \(path) HTTP/1.1\r\nHost: \(host)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         request += "Sec-WebSocket-Key: \(String(decoding: key, as: UTF8.self))\r\nSec-WebSocket-Version: 13\r\n"
         if !self.offers.isEmpty {

@@ -9,7 +9,7 @@ enum HandshakeKey {
         var hash = SHA1()
         key.withUnsafeBytes { hash.update($0) }
         guid.withUnsafeBytes { hash.update($0) }
-        return hash.finish().span.withUnsafeBytes { Base64.standard.encode($0) }
+        return hash.finish().withUnsafeBytes { Base64.standard.encode($0) }
     }
 
     /// Whether `key` is 16 bytes in Base64. Clients may set bits of the last digit that mean nothing.

@@ -66,7 +66,7 @@ package struct WebSocketDecoder: ~Copyable {
     private static let expansionFree = 8
 
     /// The first bytes of a header that did not come whole.
-    private var header: [14 of UInt8] = .init(repeating: 0)
+    private var header: (UInt64, UInt64) = (0, 0)
     private var headerCount = 0
 
     /// The frame whose payload is being read; nil between frames.
@@ -137,7 +137,9 @@ package struct WebSocketDecoder: ~Copyable {
             return whole
         }
         while !input.isEmpty {
-            header[headerCount] = Self.take(1, from: &input)[0]
+            // No header has more than 14 bytes.
+            let (byte, index) = (Self.take(1, from: &input)[0], headerCount)
+            withUnsafeMutableBytes(of: &header) { $0[index] = byte }
             headerCount += 1
             let whole = try withUnsafeBytes(of: header) { bytes throws(ProtocolViolation) in
                 try FrameHeader(UnsafeRawBufferPointer(rebasing: bytes[..<headerCount]), rules: rules)

@@ -1,9 +1,9 @@
 import Glibc
 import HearthShell
 import HearthIdentity
-import HearthSystem
 import HearthTreeStorage
 import HearthAccess
+import HearthSystem
 
 extension Command {
     static let admin = Command(

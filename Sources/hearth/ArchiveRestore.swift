@@ -1,7 +1,6 @@
 import HearthEventLoop
 import Glibc
 import HearthHTTPCodec
-import HearthClient
 import HearthServer
 import HearthShell
 import HearthServerLog
@@ -9,6 +8,8 @@ import Synchronization
 import HearthSystem
 import HearthTreeStorage
 import HearthBackups
+import HearthClientSession
+import HearthConnection
 
 /// `hearth restore --archive`: a whole database into a data folder, everything into a new data folder, or the value at
 /// one path into a running database.

@@ -2,10 +2,11 @@ import HearthEventLoop
 import Glibc
 import HearthHTTPCodec
 import HearthAdmin
-import HearthClient
 import HearthShell
 import Synchronization
 import HearthSystem
+import HearthClientSession
+import HearthConnection
 
 /// Runs a command against a server: makes the connection, waits for the command, turns errors into lines and exit
 /// codes.

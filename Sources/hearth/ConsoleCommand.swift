@@ -1,7 +1,7 @@
-import HearthClient
 import HearthShell
 import HearthServer
 import HearthSystem
+import HearthConnection
 
 extension Command {
     static let console = Command(

@@ -1,6 +1,7 @@
-import HearthClient
 import HearthShell
 import HearthJSONTree
+import HearthClientSession
+import HearthConnection
 
 extension Command {
     static let export = Command(

@@ -1,8 +1,9 @@
 import HearthEventLoop
 import Glibc
-import HearthClient
 import HearthShell
 import HearthJSONTree
+import HearthClientSession
+import HearthConnection
 
 extension Command {
     static let importing = Command(

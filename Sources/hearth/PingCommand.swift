@@ -1,5 +1,6 @@
-import HearthClient
 import HearthShell
+import HearthClientSession
+import HearthConnection
 
 extension Command {
     static let ping = Command(

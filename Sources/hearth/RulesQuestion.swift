@@ -1,10 +1,10 @@
 import HearthHTTPCodec
-import HearthClient
 import HearthShell
 import HearthJSONTree
 import HearthJSONValues
 import HearthSecurityRules
 import HearthSystem
+import HearthClientSession
 
 /// What `hearth rules explain` asks: would this operation be allowed, and why?
 struct RulesQuestion {

@@ -1,6 +1,6 @@
 import Glibc
 import HearthAdmin
-import HearthClient
+import HearthClientSession
 import HearthShell
 import HearthSecurityRules
 

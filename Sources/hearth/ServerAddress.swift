@@ -1,9 +1,11 @@
 import HearthEventLoop
-import HearthClient
+import HearthEventLoopTransport
 import HearthServer
 import HearthJSONTree
 import HearthShell
 import HearthSystem
+import HearthClientSession
+import HearthConnection
 
 /// The options that say which database a command talks to, where in it, and as whom.
 struct ServerAddress {
@@ -128,7 +130,7 @@ struct ServerAddress {
     private static func options(_ arguments: Arguments) throws(UsageError) -> ConnectionOptions {
         var options = ConnectionOptions()
         guard let file = arguments["ca"], !file.isEmpty else { return options }
-        do throws(TLSError) { options.tls = try .client(trusting: .file(file)) } catch {
+        do throws(TLSError) { options.authorities = try TLSContext.client(trusting: .file(file)) } catch {
             throw UsageError(message: "--ca: \(error)")
         }
         return options

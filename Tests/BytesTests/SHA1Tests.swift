@@ -6,7 +6,7 @@ struct SHA1Tests {
     private func digest(_ pieces: [[UInt8]]) -> String {
         var hash = SHA1()
         for piece in pieces { piece.withUnsafeBytes { hash.update($0) } }
-        return hash.finish().span.withUnsafeBytes { text(Hexadecimal.encode(Array($0))) }
+        return hash.finish().withUnsafeBytes { text(Hexadecimal.encode(Array($0))) }
     }
 
     @Test(

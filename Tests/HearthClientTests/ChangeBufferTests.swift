@@ -1,8 +1,9 @@
-@testable import HearthClient
 import HearthJSONTree
 import Synchronization
 import HearthTestSupport
 import Testing
+@testable import HearthClientSession
+@testable import HearthConnection
 
 @Suite("Changes on their way to a reader", .timeLimit(.minutes(15)))
 struct ChangeBufferTests {

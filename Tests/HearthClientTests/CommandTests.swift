@@ -1,3 +1,4 @@
+import HearthConnection
 import Glibc
 import HearthClient
 import HearthJSONTree

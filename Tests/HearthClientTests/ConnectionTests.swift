@@ -1,23 +1,22 @@
+import HearthMemoryTransport
+import HearthClientTransport
 import HearthEventLoop
-@testable import HearthClient
 import HearthJSONTree
 import Synchronization
 import Testing
 import HearthWebSocketCodec
 import HearthWireProtocol
+@testable import HearthClientSession
+@testable import HearthConnection
 
 @Suite("A connection and what the server may do to it", .timeLimit(.minutes(15)))
 struct ConnectionTests {
-    private let clients: TestLoop
-
-    init() throws { clients = try TestLoop() }
-
     private func connect(
         _ server: ScriptedServer, _ rest: String = "", _ configure: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Connection {
         var options = ConnectionOptions.patient
         configure(&options)
-        return try await Connection.open(DatabaseURL(server.urlText + rest), on: clients.loop, options: options)
+        return try await Connection.open(DatabaseURL(server.urlText + rest), on: server.clientLoop, options: options)
     }
 
     private func disconnected(_ body: () async throws -> Void) async -> DisconnectReason? {
@@ -36,7 +35,7 @@ struct ConnectionTests {
 
     @Test("the hello is handed on, and the upgrade names the database and the last session")
     func hello() async throws {
-        let server = try ScriptedServer()
+        let server = ScriptedServer()
         let connection = try await connect(server, "/?ns=my-db") { $0.lastSession = Array("s1".utf8) }
         #expect(
             connection.hello
@@ -47,12 +46,10 @@ struct ConnectionTests {
 
     @Test("nobody listens")
     func nobody() async throws {
-        let server = try ScriptedServer()
-        let text = server.urlText
-        let port = try DatabaseURL(text).port
+        let clients = try TestLoop()
         let reason = await disconnected {
             // Nothing can listen on the port of a reserved address.
-            _ = try await Connection.open(try DatabaseURL("ws://127.255.255.254:\(port)"), on: clients.loop)
+            _ = try await Connection.open(try DatabaseURL("ws://127.255.255.254:9"), on: clients.loop)
         }
         guard case .unreachable(let why) = reason else {
             Issue.record("\(String(describing: reason))")
@@ -70,7 +67,7 @@ struct ConnectionTests {
         ])
     func refused(body: String, text: String) async throws {
         let response = "HTTP/1.1 403 Forbidden\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        let server = try ScriptedServer(.init(refusal: Array(response.utf8)))
+        let server = ScriptedServer(.init(refusal: Array(response.utf8)))
         #expect(await disconnected { _ = try await connect(server) } == .handshakeRefused(status: 403, text: text))
     }
 
@@ -81,7 +78,7 @@ struct ConnectionTests {
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n",
         ])
     func wrongAnswer(response: String) async throws {
-        let server = try ScriptedServer(.init(refusal: Array(response.utf8)))
+        let server = ScriptedServer(.init(refusal: Array(response.utf8)))
         await #expect {
             _ = try await connect(server)
         } throws: { error in
@@ -93,7 +90,7 @@ struct ConnectionTests {
     func silentServer(isUpgraded: Bool) async throws {
         var script = ScriptedServer.Script()
         if isUpgraded { script.upgraded = { _ in } } else { script.refusal = Array("HTTP/1.1 101 ".utf8) }
-        let server = try ScriptedServer(script)
+        let server = ScriptedServer(script)
         let reason = await disconnected { _ = try await connect(server) { $0.openTimeout = .milliseconds(200) } }
         guard case .unreachable(let text) = reason else {
             Issue.record("\(String(describing: reason))")
@@ -104,7 +101,7 @@ struct ConnectionTests {
 
     @Test("a cancelled attempt ends, and so does its socket")
     func cancelledOpening() async throws {
-        let server = try ScriptedServer(.init(upgraded: { _ in }))
+        let server = ScriptedServer(.init(upgraded: { _ in }))
         let attempt = Task { try await connect(server) }
         _ = await server.heard.next("GET")
         attempt.cancel()
@@ -117,7 +114,7 @@ struct ConnectionTests {
 
     @Test("requests are numbered, and answers find theirs in any order")
     func answers() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 guard text.contains(#""r":3"#) else { return }
                 peer.answer(3, "3")
@@ -136,7 +133,7 @@ struct ConnectionTests {
 
     @Test("each operation sends the form that SDKs send")
     func messages() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 let number = text.drop { !$0.isNumber }.prefix { $0.isNumber }
                 peer.answer(Int(number) ?? 0)
@@ -159,7 +156,7 @@ struct ConnectionTests {
 
     @Test("a status other than ok is an error with its words")
     func refusals() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 peer.answer(
                     text.contains(#""r":1"#) ? 1 : 2, text.contains(#""r":1"#) ? #""Permission denied""# : "null",
@@ -176,7 +173,7 @@ struct ConnectionTests {
 
     @Test("data that is no value is an error of its request alone")
     func badValue() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 peer.answer(text.contains(#""r":1"#) ? 1 : 2, text.contains(#""r":1"#) ? #"{"a$":1}"# : "7")
             }))
@@ -191,7 +188,7 @@ struct ConnectionTests {
 
     @Test("a cancelled request ends at once, and its late answer is nobody's")
     func cancelledRequest() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 guard text.contains(#""r":2"#) else { return }
                 peer.answer(1, "1")
@@ -207,7 +204,7 @@ struct ConnectionTests {
 
     @Test("a request of a task that is cancelled already is not sent")
     func cancelledBefore() async throws {
-        let server = try ScriptedServer(.init(received: { peer, _ in peer.answer(1, "1") }))
+        let server = ScriptedServer(.init(received: { peer, _ in peer.answer(1, "1") }))
         let connection = try await connect(server)
         let request = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -221,7 +218,7 @@ struct ConnectionTests {
     @Test("long messages are cut and joined both ways")
     func largeMessages() async throws {
         let text = String(repeating: "é😀", count: 60_000)
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, message in
                 message.contains(#""a":"p""#) ? peer.answer(1) : peer.answer(2, "\"\(text)\"")
             }))
@@ -236,7 +233,7 @@ struct ConnectionTests {
 
     /// A connection whose request is never answered, and how that request ends when the server does something.
     private func end(_ act: @escaping @Sendable (Peer) -> Void) async throws -> (ConnectionError?, ScriptedServer) {
-        let server = try ScriptedServer(.init(received: { peer, _ in act(peer) }))
+        let server = ScriptedServer(.init(received: { peer, _ in act(peer) }))
         let connection = try await connect(server) { $0.messageBytesMax = 100_000 }
         do {
             _ = try await connection.get(.root)
@@ -267,7 +264,7 @@ struct ConnectionTests {
 
     @Test("a redirect instead of a hello")
     func redirect() async throws {
-        let server = try ScriptedServer(.init(upgraded: { $0.send(#"{"t":"c","d":{"t":"r","d":"h:2"}}"#) }))
+        let server = ScriptedServer(.init(upgraded: { $0.send(#"{"t":"c","d":{"t":"r","d":"h:2"}}"#) }))
         #expect(await disconnected { _ = try await connect(server) } == .redirected(host: "h:2"))
     }
 
@@ -310,7 +307,7 @@ struct ConnectionTests {
 
     @Test("this side closes: whoever waits hears of it, the server gets what was sent before")
     func close() async throws {
-        let server = try ScriptedServer()
+        let server = ScriptedServer()
         let connection = try await connect(server)
         let request = Task { try await connection.set(place("a"), to: json("1")) }
         _ = await server.heard.next("{")
@@ -323,7 +320,7 @@ struct ConnectionTests {
 
     @Test("a connection that nobody refers to is closed")
     func letGo() async throws {
-        let server = try ScriptedServer()
+        let server = ScriptedServer()
         do {
             let connection = try await connect(server)
             #expect(connection.hello.time > 0)
@@ -333,14 +330,14 @@ struct ConnectionTests {
 
     @Test("the loop ends")
     func loopEnds() async throws {
-        let server = try ScriptedServer()
+        let server = ScriptedServer()
         let connection = try await connect(server)
         let request = Task { try await connection.get(.root) }
         _ = await server.heard.next("{")
-        clients.loop.shutDown(grace: .seconds(5))
+        server.clientLoop.shutDown(grace: .seconds(5))
         await #expect(throws: ConnectionError.disconnected(.closed)) { try await request.value }
         #expect(await server.heard.next("close") == "close 1001 ")
-        clients.loop.join()
+        await server.network.settle()
         await #expect(throws: ConnectionError.disconnected(.closed)) { try await connection.get(.root) }
         #expect(await disconnected { _ = try await connect(server) } == .closed)
     }
@@ -349,7 +346,7 @@ struct ConnectionTests {
 
     @Test("a ping of the WebSocket is answered")
     func webSocketPing() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(upgraded: { peer in
                 peer.sendFrame("hey", .ping)
                 peer.sayHello()
@@ -362,7 +359,7 @@ struct ConnectionTests {
     @Test("a silent connection is pinged as long as the server answers, then given up")
     func pings() async throws {
         let pings = Counter()
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 guard text == #"{"t":"c","d":{"t":"p","d":{}}}"#, pings.next() <= 3 else { return }
                 peer.send(#"{"t":"c","d":{"t":"o","d":null}}"#)
@@ -378,7 +375,7 @@ struct ConnectionTests {
 
     @Test("a connection that only receives sends keep-alives")
     func keepAlives() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(upgraded: { peer in
                 peer.sayHello()
                 peer.pushForever(every: .milliseconds(10))
@@ -390,7 +387,7 @@ struct ConnectionTests {
 
     @Test("push ids grow and follow the server's clock")
     func pushIDs() async throws {
-        let server = try ScriptedServer()
+        let server = ScriptedServer()
         let connection = try await connect(server)
         let keys = (0..<100).map { _ in connection.makePushID() }
         #expect(keys == keys.sorted() && Set(keys).count == 100)
@@ -415,8 +412,8 @@ final class Counter: Sendable {
 
 extension Peer {
     fileprivate func pushForever(every delay: Duration) {
-        guard stream.isOpen else { return }
+        guard !hasEnded else { return }
         push("d", #"{"p":"x","d":1}"#)
-        stream.loop.schedule(after: delay) { [weak self] in self?.pushForever(every: delay) }
+        loop.callLater(after: delay) { [weak self] in self?.pushForever(every: delay) }
     }
 }

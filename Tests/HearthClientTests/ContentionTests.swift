@@ -1,9 +1,10 @@
-import HearthClient
 import HearthServer
 import HearthJSONTree
 import Synchronization
 import Testing
 import HearthTreeStorage
+import HearthClientSession
+import HearthConnection
 
 @Suite("Transactions of many clients", .timeLimit(.minutes(15)))
 struct ContentionTests {

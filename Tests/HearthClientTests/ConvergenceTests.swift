@@ -1,11 +1,12 @@
 import HearthEventLoop
 import Glibc
-import HearthClient
 import HearthJSONTree
 import Synchronization
 import HearthTestSupport
 import Testing
 import HearthWireProtocol
+import HearthClientSession
+import HearthConnection
 
 /// Many clients at once on a server in a process of its own, which is killed in between: transactions, updates,
 /// listeners with and without queries. `HEARTH_CONVERGENCE_ROUNDS` says how often it is killed (2 times if it is not

@@ -1,9 +1,9 @@
 import HearthEventLoop
 import Glibc
-import HearthClient
 import Synchronization
 import HearthTestSupport
 import Testing
+import HearthConnection
 
 /// A server in a process of its own, killed again and again while it is written to.
 ///

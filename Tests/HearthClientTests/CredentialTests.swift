@@ -1,12 +1,13 @@
 import HearthJSONWebTokens
 import HearthEventLoop
 import HearthHTTPCodec
-import HearthClient
 import HearthJSONTree
 import HearthJSONValues
 import Synchronization
 import HearthTestSupport
 import Testing
+import HearthClientSession
+import HearthConnection
 
 @Suite("Credentials of commands", .timeLimit(.minutes(15)))
 struct CredentialTests {
@@ -173,9 +174,12 @@ struct CredentialTests {
 
     @Test("a renewal that fails is tried again")
     func renewalAgain() async throws {
-        let database = try TestDatabase()
-        let tokens = try ScriptedHTTP()
-        let connection = try await database.connect()
+        let database = ScriptedServer(
+            .init(received: { peer, text in
+                peer.answer(to: text, status: text.contains(#""cred":"x""#) ? "invalid_token" : "ok")
+            }))
+        let tokens = ScriptedHTTP(in: database.network)
+        let connection = try await Connection.open(DatabaseURL(database.urlText), on: database.clientLoop)
         let key = try ServiceAccountKey(serviceAccount(tokenURI: tokens.urlText + "/token"))
         async let first: Void = connection.authenticate(.key(key))
         await tokens.next()?.answer(#"{"access_token":"owner","expires_in":0}"#)
@@ -189,11 +193,10 @@ struct CredentialTests {
 
     @Test("a credential is not renewed when somebody else is there")
     func replaced() async throws {
-        let database = try ScriptedServer(
+        let database = ScriptedServer(
             .init(received: { peer, text in peer.answer(to: text) }))
-        let clients = try TestLoop()
-        let tokens = try ScriptedHTTP()
-        let connection = try await Connection.open(DatabaseURL(database.urlText), on: clients.loop)
+        let tokens = ScriptedHTTP(in: database.network)
+        let connection = try await Connection.open(DatabaseURL(database.urlText), on: database.clientLoop)
         let key = try ServiceAccountKey(serviceAccount(tokenURI: tokens.urlText + "/token"))
         async let first: Void = connection.authenticate(.key(key))
         await tokens.next()?.answer(#"{"access_token":"early","expires_in":0}"#)

@@ -1,6 +1,6 @@
-@testable import HearthClient
 import HearthJSONTree
 import Testing
+@testable import HearthClientSession
 
 @Suite("URLs of databases")
 struct DatabaseURLTests {

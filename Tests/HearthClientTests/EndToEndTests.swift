@@ -6,6 +6,8 @@ import HearthTestSupport
 import Testing
 import HearthWireProtocol
 import HearthRealtimeSessions
+import HearthClientSession
+import HearthConnection
 
 @Suite("Clients and a real server", .timeLimit(.minutes(15)))
 struct EndToEndTests {
@@ -379,7 +381,7 @@ struct EndToEndTests {
     func tls() async throws {
         let (database, certificate, files) = try secureDatabase()
         var options = ConnectionOptions.patient
-        options.tls = try .client(trusting: .file(certificate))
+        options.authorities = try TLSContext.client(trusting: .file(certificate))
         let client = try await database.connect(options: options)
         var changes = try await client.listen(path("a")).makeAsyncIterator()
         let text = CanonicalJSON(string: [UInt8](repeating: 0x78, count: 300_000))

@@ -1,7 +1,8 @@
-import HearthClient
 import HearthJSONTree
 import HearthTestSupport
 import Testing
+import HearthClientSession
+import HearthConnection
 
 /// A server whose files may not grow any more, which is how a full disk looks to it.
 @Suite("A server whose disk is full", .timeLimit(.minutes(15)))

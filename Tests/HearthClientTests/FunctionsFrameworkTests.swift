@@ -1,5 +1,6 @@
 import Glibc
-import HearthClient
+import HearthClientSession
+import HearthConnection
 import HearthJSONTree
 import HearthTestSupport
 import Testing

@@ -1,8 +1,8 @@
-import HearthClient
 import HearthJSONTree
 import HearthTestSupport
 import Testing
 import HearthWireProtocol
+import HearthConnection
 
 @Suite("The writes of an import")
 struct ImportReaderTests {

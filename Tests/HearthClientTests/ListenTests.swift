@@ -1,27 +1,25 @@
+import HearthMemoryTransport
 import HearthEventLoop
-@testable import HearthClient
 import HearthJSONTree
 import Synchronization
 import Testing
 import HearthWireProtocol
+@testable import HearthClientSession
+@testable import HearthConnection
 
 @Suite("Listens and what the server pushes", .timeLimit(.minutes(15)))
 struct ListenTests {
-    private let clients: TestLoop
-
-    init() throws { clients = try TestLoop() }
-
     private func connect(
         _ server: ScriptedServer, _ configure: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Connection {
         var options = ConnectionOptions.patient
         configure(&options)
-        return try await Connection.open(DatabaseURL(server.urlText), on: clients.loop, options: options)
+        return try await Connection.open(DatabaseURL(server.urlText), on: server.clientLoop, options: options)
     }
 
     /// A server that answers every request with ok, after what the script does.
     private func server(_ act: @escaping @Sendable (Peer, String) -> Void = { _, _ in }) throws -> ScriptedServer {
-        try ScriptedServer(
+        ScriptedServer(
             .init(received: { peer, text in
                 act(peer, text)
                 if let range = text.firstRange(of: #""r":"#) {
@@ -89,7 +87,7 @@ struct ListenTests {
 
     @Test("a refused listen")
     func refused() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(#""r":1"#) {
                     peer.push("d", #"{"p":"a","d":1}"#)
@@ -199,7 +197,7 @@ struct ListenTests {
 
     @Test("a cancelled listen is taken back")
     func cancelledListen() async throws {
-        let server = try ScriptedServer()
+        let server = ScriptedServer()
         let connection = try await connect(server)
         let listen = Task { try await connection.listen(path("a")) }
         _ = await server.heard.next(#"{"t":"d","d":{"r":1,"a":"q""#)
@@ -251,15 +249,13 @@ struct ListenTests {
 
     @Test("a reader that lags behind makes the server wait, and misses nothing")
     func backPressure() async throws {
-        // More than the buffers of two sockets hold and than may wait for the reader, together.
+        // More than may wait for the reader.
         let count = 64
-        let stalled = AsyncStream.makeStream(of: Bool.self)
         let server = try server { peer, text in
             guard text.contains(#""a":"q""#) else { return }
             // While it is awaited, nothing could make the server wait.
             peer.answer(1, "{}")
             for number in 0..<count { peer.push("d", #"{"p":"a/\#(number)","d":"\#(ListenTests.piece)"}"#) }
-            peer.reportStall { stalled.continuation.yield($0) }
         }
         let connection = try await connect(server) {
             $0.waitingChangeBytesHigh = 512 << 10
@@ -267,10 +263,8 @@ struct ListenTests {
         }
         var changes = try await connection.listen(path("a")).makeAsyncIterator()
         // The server cannot get rid of everything before something is read.
-        for await isStalled in stalled.stream {
-            #expect(isStalled)
-            break
-        }
+        await server.network.settle()
+        #expect(server.network.unreadBytes > 0)
         #expect(try await changes.required() == .set("a", "null"))
         for number in 0..<count {
             let change = try await changes.required()
@@ -282,7 +276,7 @@ struct ListenTests {
 
     @Test("a reader that lags behind while an answer is awaited loses the listen, and nothing else")
     func overflow() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(#""a":"q""#) {
                     peer.push("d", #"{"p":"a","d":0}"#)
@@ -309,19 +303,5 @@ struct ListenTests {
         #expect(count == 3)
         #expect(await server.heard.next(#"{"t":"d","d":{"r":3,"a":"n""#) != nil)
         #expect(try await connection.get(path("b")) == json("8"))
-    }
-}
-
-extension Peer {
-    /// Tells whether bytes are left that the client does not take, once their number has not changed for a while; false
-    /// if all are gone.
-    fileprivate func reportStall(last: Int = 0, unchanged: Int = 0, _ report: @escaping @Sendable (Bool) -> Void) {
-        let left = stream.outboundBytes
-        if left == 0, last > 0 || !stream.isOpen { return report(false) }
-        let unchanged = left == last ? unchanged + 1 : 0
-        if unchanged == 10 { return report(true) }
-        stream.loop.schedule(after: .milliseconds(20)) { [weak self] in
-            self?.reportStall(last: left, unchanged: unchanged, report)
-        }
     }
 }

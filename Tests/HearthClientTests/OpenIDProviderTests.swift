@@ -1,11 +1,11 @@
 import HearthBytes
 import HearthEventLoop
 import HearthHTTPCodec
-import HearthClient
 import HearthJSONValues
 import HearthJSONWebTokens
 import HearthTestSupport
 import Testing
+import HearthClientSession
 
 @Suite(
     "Sign-in with a real OpenID provider", .timeLimit(.minutes(15)),

@@ -1,7 +1,7 @@
 import Glibc
-import HearthClient
 import HearthTestSupport
 import Testing
+import HearthConnection
 
 @Suite("What connections leave behind", .timeLimit(.minutes(15)))
 struct PresenceTests {

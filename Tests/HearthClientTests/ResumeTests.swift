@@ -1,10 +1,11 @@
 import HearthEventLoop
 import Glibc
-import HearthClient
 import HearthJSONTree
 import Synchronization
 import HearthTestSupport
 import Testing
+import HearthClientSession
+import HearthConnection
 
 /// Clients that drop and come back to a server in a process of its own, which is killed under them.
 @Suite("Clients that come back", .timeLimit(.minutes(15)))

@@ -1,8 +1,8 @@
 import Glibc
 import HearthHTTPCodec
-import HearthClient
 import HearthTestSupport
 import Testing
+import HearthClientSession
 
 @Suite("The program's server", .timeLimit(.minutes(15)))
 struct ServeCommandTests {

@@ -1,5 +1,4 @@
 import Glibc
-import HearthClient
 import HearthServer
 import HearthJSONTree
 import Synchronization
@@ -8,6 +7,8 @@ import HearthTestSupport
 import Testing
 import HearthTreeStorage
 import HearthWireProtocol
+import HearthClientSession
+import HearthConnection
 
 @Suite("Export, import, backup and restore", .timeLimit(.minutes(15)))
 struct TransferTests {

@@ -115,7 +115,7 @@ struct ProtocolDocumentTests {
             let hash = NodeHash.hash(try CanonicalJSON.parse(Array(pair.left.utf8)).value)
             var text = SHA1()
             Array(pair.right.utf8).withUnsafeBytes { text.update($0) }
-            let digest = text.finish().span.withUnsafeBytes { Base64.standard.encode($0) }
+            let digest = text.finish().withUnsafeBytes { Base64.standard.encode($0) }
             #expect(digest == hash, "\(pair.place)")
         }
     }

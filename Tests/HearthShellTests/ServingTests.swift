@@ -1,5 +1,4 @@
 import HearthEventLoop
-import HearthClient
 import HearthServer
 import HearthIdentity
 import HearthJSONTree
@@ -9,6 +8,8 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthShell
+import HearthClientSession
+import HearthConnection
 
 @Suite("Commands about the server", .timeLimit(.minutes(15)))
 struct ServingTests {

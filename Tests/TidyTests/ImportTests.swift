@@ -2,32 +2,17 @@ import Testing
 
 /// The manifest says which room uses which; the imports in the sources must agree with it.
 @Suite("Imports") struct ImportTests {
-    /// The rooms of the manifest, with the names of the rooms that they use.
-    private static let rooms: [String: Set<String>] = {
-        let text = SourceTree.file("Package.swift")?.lines.joined(separator: " ") ?? ""
-        var rooms: [String: Set<String>] = [:]
-        let room = #/Room\(\s*name: "(\w+)"(?:,\s*uses: \[([^\]]*)\])?/#
-        for match in text.matches(of: room) {
-            rooms[String(match.1)] = Set((match.2 ?? "").matches(of: #/"(\w+)"/#).map { String($0.1) })
-        }
-        return rooms
-    }()
-
     private static var imports: Regex<(Substring, Substring)> {
-        #/^(?:@\w+ )*(?:package |public |private |internal )?import (?:\w+ )?(\w+).*$/#
+        #/^ *(?:@\w+ )*(?:package |public |private |internal )?import (?:\w+ )?(\w+).*$/#
     }
     /// Modules of the toolchain. Foundation is not among them: it would cost start-up time, memory and speed.
-    private static let toolchain: Set = ["Glibc", "Synchronization", "Observation"]
+    private static let toolchain: Set = ["Glibc", "Musl", "Darwin", "Synchronization", "Observation"]
 
-    /// The folder of a module, which goes without the prefix.
-    private static func folder(_ module: String) -> String {
-        let short = String(module.replacing(#/^(C?)Hearth/#) { $0.1 })
-        return rooms[module] == nil && module.hasPrefix("CHearth") || rooms[short] != nil ? short : module
-    }
-
-    @Test("of a room are rooms that it declares, and all that it declares are imported", arguments: rooms.keys.sorted())
+    @Test(
+        "of a room are rooms that it declares, and all that it declares are imported",
+        arguments: Manifest.rooms.keys.sorted())
     func declared(room: String) {
-        let declared = Self.rooms[room] ?? []
+        let declared = Manifest.rooms[room] ?? []
         var imported: Set<String> = []
         let files = SourceTree.swiftFiles(in: "Sources/\(room)")
         #expect(!files.isEmpty)
@@ -36,7 +21,7 @@ import Testing
                 guard line.has("import "), let module = line.wholeMatch(of: Self.imports).map({ String($0.1) }) else {
                     continue
                 }
-                let name = Self.folder(module)
+                let name = Manifest.folder(module)
                 guard !Self.toolchain.contains(name) else { continue }
                 imported.insert(name)
                 #expect(declared.contains(name), "\(place): the manifest does not say that \(room) uses \(name)")
@@ -47,7 +32,7 @@ import Testing
 
     @Test("bring in nothing more than they name, and never Foundation")
     func names() {
-        #expect(!Self.rooms.isEmpty)
+        #expect(!Manifest.rooms.isEmpty)
         for file in SourceTree.swiftFiles(in: "Sources", "Examples", "Tests") {
             for (place, line) in file.numbered where line.has("import ") && line.contains(Self.imports) {
                 #expect(!line.has("@_exported"), "\(place)")

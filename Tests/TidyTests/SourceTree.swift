@@ -38,6 +38,12 @@ struct SourceTree {
         folders.flatMap { paths(below: $0) }.filter { $0.hasSuffix(".swift") }.compactMap(file)
     }
 
+    /// All files in Swift and C below a folder, in path order.
+    static func codeFiles(in folder: String) -> [File] {
+        paths(below: folder).filter { $0.hasSuffix(".swift") || $0.hasSuffix(".c") || $0.hasSuffix(".h") }
+            .compactMap(file)
+    }
+
     /// All documents, those at the root included.
     static func documents() -> [File] {
         let folders = ["docs", "deploy", "Examples", "Fuzz", "Sources", "Tests"].flatMap { paths(below: $0) }

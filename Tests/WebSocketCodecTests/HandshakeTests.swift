@@ -132,8 +132,7 @@ struct HandshakeTests {
 
     @Test("the client's request is the one of RFC 6455 section 1.3")
     func request() throws {
-        var nonce: [16 of UInt8] = .init(repeating: 0)
-        for (index, byte) in "the sample nonce".utf8.enumerated() { nonce[index] = byte }
+        let nonce = Array("the sample nonce".utf8)
         var offer = DeflateOffer()
         offer.clientMaxWindowBits = 15
         var second = DeflateOffer()
@@ -158,14 +157,14 @@ struct HandshakeTests {
             ("", "/"), ("h", ""), ("h", "x"), ("h\r\nX: y", "/"), ("h", "/ x"), ("h", "/\n"), ("h x", "/"),
         ] {
             #expect(throws: ClientHandshake.Failure.invalidTarget) {
-                try ClientHandshake(host: host, path: path, nonce: .init(repeating: 0))
+                try ClientHandshake(host: host, path: path, nonce: [UInt8](repeating: 0, count: 16))
             }
         }
     }
 
     @Test("the client accepts no response but the right one")
     func verification() throws {
-        let client = try ClientHandshake(host: "h", path: "/", nonce: .init(repeating: 0))
+        let client = try ClientHandshake(host: "h", path: "/", nonce: [UInt8](repeating: 0, count: 16))
         func verify(_ status: Int, _ changes: [String: String?]) throws -> DeflateParameters? {
             var fields = acceptedResponse
             for (name, value) in changes { fields[name] = value }

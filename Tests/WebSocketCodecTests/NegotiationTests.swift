@@ -152,7 +152,8 @@ struct NegotiationTests {
             ([promises], "permessage-deflate; client_max_window_bits=11", nil),
         ]
         for (offers, answer, agreed) in table {
-            let client = try ClientHandshake(host: "h", path: "/", nonce: .init(repeating: 0), offers: offers)
+            let client = try ClientHandshake(
+                host: "h", path: "/", nonce: [UInt8](repeating: 0, count: 16), offers: offers)
             var fields = acceptedResponse
             fields["sec-websocket-extensions"] = answer
             let result = Result { () throws(ClientHandshake.Failure) in
@@ -174,7 +175,8 @@ struct NegotiationTests {
             offer.serverMaxWindowBits = [nil, 9, 12, 15][bits >> 2 & 3]
             offer.clientMaxWindowBits = [nil, 8, 12, 15][bits >> 4 & 3]
             for policy in [Self.lenient, Self.strict, DeflatePolicy()] {
-                let client = try ClientHandshake(host: "h", path: "/", nonce: .init(repeating: 0), offers: [offer])
+                let client = try ClientHandshake(
+                    host: "h", path: "/", nonce: [UInt8](repeating: 0, count: 16), offers: [offer])
                 let request = fields(ofMessage: client.request)
                 let server = try ServerHandshake(method: Array("GET".utf8), version: (1, 1), deflate: policy) {
                     request[$0].map { Array($0.utf8) }

@@ -1,8 +1,10 @@
 import HearthEventLoop
+import HearthEventLoopTransport
 import HearthHTTPCodec
-import HearthClient
 import HearthJSONValues
 import Synchronization
+import HearthClientSession
+import HearthConnection
 
 /// The requests of an administrator to one server. A token for a key is asked for once and used until it is about to
 /// end.

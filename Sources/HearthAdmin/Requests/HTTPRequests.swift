@@ -1,8 +1,9 @@
 import HearthEventLoop
+import HearthEventLoopTransport
 import HearthHTTPCodec
-import HearthClient
 import HearthJSONValues
 import HearthSystem
+import HearthClientSession
 
 /// HTTP requests to one server, one connection for each.
 final class HTTPRequests: Sendable {

@@ -2,6 +2,8 @@ import HearthClient
 import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
+import HearthClientSession
+import HearthConnection
 
 /// The claims of a custom token (accounts.md 11).
 struct CustomTokenClaims {

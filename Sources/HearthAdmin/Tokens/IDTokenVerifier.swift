@@ -1,8 +1,8 @@
 import HearthHTTPCodec
-import HearthClient
 import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
+import HearthClientSession
 
 /// Verifies the ID tokens that users show to a back end. It needs no key, only the server's public keys, which are
 /// fetched when they are first needed and kept for an hour.

@@ -1,6 +1,6 @@
-import HearthEventLoop
+import HearthClientTransport
 import Synchronization
-import HearthSystem
+import HearthClientSession
 
 /// Who uses the program: signing up, in and out, at a server's endpoints for accounts.
 ///
@@ -60,17 +60,16 @@ public final class Auth: Sendable {
         }
         var connection = ConnectionOptions()
         connection.openTimeout = options.openTimeout
-        do throws(TLSError) {
-            if let file = options.certificateAuthorityFile { connection.tls = try .client(trusting: .file(file)) }
+        let loop: any ClientLoop
+        do throws(ChosenTransport.Failure) {
+            let transport = try ChosenTransport(options.transport, authorityFile: options.certificateAuthorityFile)
+            connection.authorities = transport.authorities
+            loop = try transport.startLoop(name: "hearth-auth")
         } catch {
-            throw AuthError(.invalidURL, "The authorities cannot be used: \(error)")
-        }
-        let loop: EventLoop
-        do throws(SystemError) {
-            loop = try EventLoop(name: "hearth-auth")
-            try loop.start()
-        } catch {
-            throw AuthError(.internalError, error.description)
+            switch error {
+            case .authorities(let text): throw AuthError(.invalidURL, "The authorities cannot be used: \(text)")
+            case .transport(let text): throw AuthError(.internalError, text)
+            }
         }
         core = AuthCore(
             identity: IdentityClient(url: address, options: options, connection: connection, loop: loop),

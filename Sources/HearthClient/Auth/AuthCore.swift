@@ -1,4 +1,4 @@
-import HearthEventLoop
+import HearthClientTransport
 import Synchronization
 
 /// Who is signed in, and who is told of it. Any thread.
@@ -7,7 +7,7 @@ import Synchronization
 /// at. Listeners are told in the order of the changes, because posting happens under the lock.
 final class AuthCore: Sendable {
     let identity: IdentityClient
-    private let loop: EventLoop
+    private let loop: any ClientLoop
     private let refreshLead: Duration
     private let saved: Mutex<SessionFile?>
     private let state = Mutex(State())
@@ -64,7 +64,7 @@ final class AuthCore: Sendable {
         }
     }
 
-    init(identity: IdentityClient, file: SessionFile?, refreshLead: Duration, loop: EventLoop) {
+    init(identity: IdentityClient, file: SessionFile?, refreshLead: Duration, loop: any ClientLoop) {
         self.identity = identity
         self.refreshLead = refreshLead
         self.loop = loop

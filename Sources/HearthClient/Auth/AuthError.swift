@@ -1,3 +1,5 @@
+import HearthClientSession
+
 /// Why signing in, or something about an account, did not happen.
 public struct AuthError: Error, Hashable, Sendable {
     /// What went wrong, for programs.

@@ -1,3 +1,5 @@
+public import HearthClientTransport
+
 /// How signing in behaves.
 public struct AuthOptions: Sendable {
     /// The key of the app, which is not secret. Only a server whose operator has named keys looks at it.
@@ -17,6 +19,9 @@ public struct AuthOptions: Sendable {
     /// How long the server may take for an answer.
     public var requestTimeout: Duration
 
+    /// How to reach the server; nil for the default of the system, as in ``DatabaseOptions/transport``.
+    public var transport: (any ClientTransport)?
+
     /// How long before its end an ID token is replaced.
     package var refreshLead = Duration.seconds(300)
 
@@ -24,7 +29,7 @@ public struct AuthOptions: Sendable {
     public init(
         apiKey: String = "hearth", projectID: String? = nil, tenantID: String? = nil, sessionFile: String? = nil,
         certificateAuthorityFile: String? = nil, openTimeout: Duration = .seconds(15),
-        requestTimeout: Duration = .seconds(30)
+        requestTimeout: Duration = .seconds(30), transport: (any ClientTransport)? = nil
     ) {
         self.apiKey = apiKey
         self.projectID = projectID
@@ -33,5 +38,6 @@ public struct AuthOptions: Sendable {
         self.certificateAuthorityFile = certificateAuthorityFile
         self.openTimeout = openTimeout
         self.requestTimeout = requestTimeout
+        self.transport = transport
     }
 }

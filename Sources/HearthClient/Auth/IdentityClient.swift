@@ -1,6 +1,7 @@
-import HearthEventLoop
+import HearthClientTransport
 import HearthHTTPCodec
 import Synchronization
+import HearthClientSession
 
 /// Asks a server's endpoints about accounts (accounts.md 1), one connection for each question.
 final class IdentityClient: Sendable {
@@ -11,9 +12,9 @@ final class IdentityClient: Sendable {
     let tenantID: Mutex<String?>
     private let connection: ConnectionOptions
     private let patience: Duration
-    private let loop: EventLoop
+    private let loop: any ClientLoop
 
-    init(url: DatabaseURL, options: AuthOptions, connection: ConnectionOptions, loop: EventLoop) {
+    init(url: DatabaseURL, options: AuthOptions, connection: ConnectionOptions, loop: any ClientLoop) {
         self.url = url
         key = DatabaseURL.encoded(Array(options.apiKey.utf8))
         projectID = options.projectID

@@ -1,3 +1,5 @@
+import HearthClientSession
+
 /// What is asked of the endpoints, and what their answers mean (accounts.md 1).
 extension AuthCredential {
     /// The operation that signs in with it, and its members.

@@ -1,4 +1,4 @@
-import HearthSystem
+import HearthPlatform
 
 /// Who is signed in.
 struct SavedSession: Sendable {

@@ -1,5 +1,5 @@
 import HearthJSONValues
-import HearthSystem
+import HearthPlatform
 
 /// What a signed-in user has: a token that says who it is for an hour, and one that gets new ones.
 struct Tokens: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Synchronization
+import HearthClientSession
 
 /// Somebody with an account, as ``Auth`` has it. Any thread.
 ///

@@ -1,6 +1,6 @@
-import HearthEventLoop
+import HearthClientTransport
 import HearthJSONTree
-import HearthSystem
+import HearthPlatform
 import HearthWireProtocol
 
 /// What is kept on disk. Values are saved a moment after they changed, writes at once.
@@ -34,7 +34,7 @@ extension DatabaseCore {
     /// What the server said for listens changed.
     func saveLater(_ listens: [ServerListen]) {
         guard cache != nil, !listens.isEmpty else { return }
-        if unsaved.isEmpty { loop.schedule(after: Self.saveDelay) { [weak self] in self?.save() } }
+        if unsaved.isEmpty { loop.callLater(after: Self.saveDelay) { [weak self] in self?.save() } }
         unsaved.formUnion(listens)
     }
 
@@ -43,7 +43,7 @@ extension DatabaseCore {
     /// Saves what some listens have now, if it was not saved: it may be dropped with them.
     func save(_ listens: [ServerListen]) {
         let values = listens.compactMap { unsaved.remove($0) }.compactMap { listen in
-            tree.cached(listen).map { CacheFile.Entry(listen: listen, value: $0, position: tree.position(of: listen)) }
+            tree.cached(listen).map { CachedValue(listen: listen, value: $0, position: tree.position(of: listen)) }
         }
         cache?.save(values, at: WallClock.milliseconds, whileInUse: tree.listens)
     }

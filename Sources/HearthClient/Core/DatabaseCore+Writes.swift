@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthSystem
+import HearthPlatform
 import HearthWireProtocol
 
 extension DatabaseCore {

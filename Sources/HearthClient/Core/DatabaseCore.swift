@@ -1,8 +1,9 @@
-import HearthEventLoop
+import HearthClientTransport
 import HearthJSONTree
 import Synchronization
-import HearthSystem
+import HearthPlatform
 import HearthWireProtocol
+import HearthClientSession
 
 /// A database as its clients see it, on its loop: the sync tree, the connection, and what waits for it.
 ///
@@ -14,7 +15,7 @@ final class DatabaseCore: @unchecked Sendable {
     /// Refused writes that wait for a program that does not ask for them yet.
     static let keptRefusalsMax = 1000
 
-    let loop: EventLoop
+    let loop: any ClientLoop
     let options: DatabaseOptions
     let tree = SyncTree()
     /// What is below `.info`; never sent.
@@ -27,7 +28,7 @@ final class DatabaseCore: @unchecked Sendable {
     var transactions: [Int: Transaction] = [:]
     let link: Link
     /// Nil if nothing is kept on disk, or no longer.
-    var cache: CacheFile?
+    var cache: (any ValueCache)?
     /// Writes of an earlier process with server values, by number: estimated again when more is known of their places.
     var restoredWrites: [Int: [WireAssignment]] = [:]
     /// Listens whose values are to be saved.
@@ -68,7 +69,8 @@ final class DatabaseCore: @unchecked Sendable {
     }
 
     init(
-        url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, cache: CacheFile?, loop: EventLoop
+        url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, cache: (any ValueCache)?,
+        loop: any ClientLoop
     ) {
         self.loop = loop
         self.cache = cache

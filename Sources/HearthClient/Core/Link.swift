@@ -1,6 +1,6 @@
-import HearthEventLoop
-import HearthSystem
+import HearthClientTransport
 import HearthWireProtocol
+import HearthClientSession
 
 /// Keeps a database connected: connects, signs in, and does so again after a pause when the connection is lost. Lives
 /// on the database's loop.
@@ -18,7 +18,7 @@ final class Link: SessionOwner {
 
     /// Set before the first connection.
     weak var core: DatabaseCore?
-    private let loop: EventLoop
+    private let loop: any ClientLoop
     private let options: DatabaseOptions
     private let connection: ConnectionOptions
     /// Where the database is, and where a server has sent this client.
@@ -35,8 +35,8 @@ final class Link: SessionOwner {
     /// Why this side ended the connection: what callers that wait are told.
     private var problem: DatabaseError?
     private var current: Session?
-    private var timer: Timer?
-    private var openedAt: MonotonicTime?
+    private var timer: (any ClientTimer)?
+    private var openedAt: Duration?
     private var attempts = 0
     private var lastSession: [UInt8]?
     /// How much of writes the next connection is given at first: about as much as was answered on the last one, if that
@@ -50,7 +50,7 @@ final class Link: SessionOwner {
     /// Tells the answer to the last question for a token from earlier ones.
     private var tokenQuestion = 0
 
-    init(url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, loop: EventLoop) {
+    init(url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, loop: any ClientLoop) {
         home = url
         self.url = url
         self.options = options
@@ -122,7 +122,7 @@ final class Link: SessionOwner {
         let delay = min(options.reconnectDelayMin * growth, options.reconnectDelayMax)
         attempts += 1
         let pause = delay * Double.random(in: 0.5...1)
-        timer = loop.schedule(after: pause) { [weak self] in self?.connect() }
+        timer = loop.callLater(after: pause) { [weak self] in self?.connect() }
         show(.waiting(error, retryAt: .now + pause))
         core?.log(.warning, "\(error); next attempt in \(pause.formatted)")
         // With a file for its values, a program expects to start without a network.
@@ -145,7 +145,7 @@ final class Link: SessionOwner {
 
     private func open() {
         state = .open
-        openedAt = loop.now
+        openedAt = loop.time
         show(.connected)
         core?.log(.info, "connected to \(url)")
         core?.opened()
@@ -159,7 +159,7 @@ final class Link: SessionOwner {
         noteWritten()
         current = nil
         // A connection that lasted is not a sign of trouble.
-        if let openedAt, loop.now - openedAt >= .seconds(30) { attempts = 0 }
+        if let openedAt, loop.time - openedAt >= .seconds(30) { attempts = 0 }
         openedAt = nil
         let attempted = url
         // The host that it was sent to may be gone.

@@ -1,3 +1,4 @@
+import HearthClientSession
 import HearthWireProtocol
 
 /// What was asked of the server and is not answered, across connections. Sent in the order of the numbers; what was

@@ -1,5 +1,4 @@
-import HearthEventLoop
-import HearthSystem
+import HearthClientTransport
 
 /// Calls that wait for the server: each is told when an attempt to connect fails for good, and when its time is over.
 /// Lives on the database's loop.
@@ -8,10 +7,10 @@ final class WaitingCallers {
         let isAnswered: () -> Bool
         let fail: (DatabaseError) -> Void
         /// Nil if it waits for ever. All wait equally long, so these are in order.
-        let deadline: MonotonicTime?
+        let deadline: Duration?
     }
 
-    private let loop: EventLoop
+    private let loop: any ClientLoop
     private let timeout: Duration?
     /// What to tell callers whose time is over.
     var reasonForWaiting: () -> String = { "" }
@@ -20,7 +19,7 @@ final class WaitingCallers {
     /// With so many callers those that were answered are dropped.
     private var sweepCount = 64
 
-    init(loop: EventLoop, timeout: Duration?) {
+    init(loop: any ClientLoop, timeout: Duration?) {
         self.loop = loop
         self.timeout = timeout
     }
@@ -28,7 +27,7 @@ final class WaitingCallers {
     /// Costs about nothing per call.
     func add(isAnswered: @escaping () -> Bool, fail: @escaping (DatabaseError) -> Void) {
         if callers.count >= sweepCount { dropAnswered() }
-        callers.append(Caller(isAnswered: isAnswered, fail: fail, deadline: timeout.map { loop.now + $0 }))
+        callers.append(Caller(isAnswered: isAnswered, fail: fail, deadline: timeout.map { loop.time + $0 }))
         armTimer()
     }
 
@@ -46,13 +45,13 @@ final class WaitingCallers {
     private func armTimer() {
         guard !isTimerArmed, let deadline = callers.first?.deadline else { return }
         isTimerArmed = true
-        loop.schedule(after: deadline - loop.now) { [weak self] in self?.expire() }
+        loop.callLater(after: deadline - loop.time) { [weak self] in self?.expire() }
     }
 
     private func expire() {
         isTimerArmed = false
         dropAnswered()
-        let late = callers.prefix { $0.deadline.map { $0 <= loop.now } ?? false }
+        let late = callers.prefix { $0.deadline.map { $0 <= loop.time } ?? false }
         callers.removeFirst(late.count)
         if let timeout, !late.isEmpty {
             let error = DatabaseError.timedOut("no answer within \(timeout)\(reasonForWaiting())")

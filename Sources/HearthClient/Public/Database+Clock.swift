@@ -1,5 +1,5 @@
 import Synchronization
-import HearthSystem
+import HearthPlatform
 
 extension Database {
     /// The server's time in milliseconds since 1970, as far as it is known here: this machine's clock until the first

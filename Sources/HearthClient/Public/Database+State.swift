@@ -1,4 +1,5 @@
-import HearthEventLoop
+import HearthClientTransport
+import HearthClientSession
 
 extension Database {
     /// Whether there is a connection, and if not, why.
@@ -48,7 +49,7 @@ extension Database {
         try await wait { (core, reply: Reply<Void, DatabaseError>) in
             core.waitForWrites { reply.settle(.success(())) }
             guard let timeout, !reply.isSettled else { return }
-            core.loop.schedule(after: timeout) { [weak core] in
+            core.loop.callLater(after: timeout) { [weak core] in
                 let reason = core?.link.reasonForWaiting ?? ""
                 reply.settle(.failure(.timedOut("writes are not answered within \(timeout)\(reason)")))
             }

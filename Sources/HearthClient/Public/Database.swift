@@ -1,8 +1,9 @@
-import HearthEventLoop
+import HearthClientTransport
 import HearthJSONTree
 import Synchronization
-import HearthSystem
+import HearthPlatform
 import HearthWireProtocol
+import HearthClientSession
 
 /// A database on a server, seen by one client: one connection, which comes back by itself, and everything that is
 /// observed or written here.
@@ -26,7 +27,7 @@ public final class Database: Sendable {
     public let url: String
     let core: DatabaseCore
     let address: DatabaseURL
-    private let loop: EventLoop
+    private let loop: any ClientLoop
     /// The number under which tokens come.
     private let tokenTaker: Int?
     private let lastObserver = Atomic<Int>(0)
@@ -60,21 +61,20 @@ public final class Database: Sendable {
         connection.openTimeout = options.openTimeout
         connection.keepAlive.idle = options.pingInterval
         connection.keepAlive.answer = options.pingTimeout
-        do throws(TLSError) {
-            if let file = options.certificateAuthorityFile { connection.tls = try .client(trusting: .file(file)) }
-        } catch {
-            throw .invalidURL("the authorities cannot be used: \(error)")
-        }
-        var cache: CacheFile?
+        var cache: (any ValueCache)?
         if let file = options.persistenceFile {
             let name = "\(address.authority)/\(address.database)"
-            cache = try CacheFile(path: file, database: name, bytesMax: options.persistedBytesMax)
+            cache = try ValueCaches.open(file, database: name, bytesMax: options.persistedBytesMax)
         }
-        do throws(SystemError) {
-            loop = try EventLoop(name: "hearth-client")
-            try loop.start()
+        do throws(ChosenTransport.Failure) {
+            let transport = try ChosenTransport(options.transport, authorityFile: options.certificateAuthorityFile)
+            connection.authorities = transport.authorities
+            loop = try transport.startLoop(name: "hearth-client")
         } catch {
-            throw .disconnected(error.description)
+            switch error {
+            case .authorities(let text): throw .invalidURL("the authorities cannot be used: \(text)")
+            case .transport(let text): throw .disconnected(text)
+            }
         }
         var options = options
         if let auth = options.auth { options.tokenProvider = { try await auth.core.idToken(forcingRefresh: $0) } }

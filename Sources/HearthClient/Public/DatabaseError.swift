@@ -1,3 +1,5 @@
+import HearthClientSession
+
 /// Why something that was asked of a database did not happen.
 public enum DatabaseError: Error, Hashable, Sendable {
     /// The rules do not allow it.

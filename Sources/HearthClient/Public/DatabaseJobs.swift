@@ -1,6 +1,7 @@
-import HearthEventLoop
+import HearthClientSession
+import HearthClientTransport
 import HearthJSONTree
-import HearthSystem
+import HearthPlatform
 import HearthWireProtocol
 import Synchronization
 
@@ -193,7 +194,7 @@ private final class JobHold: Sendable {
 
     private static func keep(_ hold: JobHold?, _ core: DatabaseCore) {
         guard let hold else { return }
-        core.loop.schedule(after: .milliseconds(hold.pause)) { [weak hold, weak core] in
+        core.loop.callLater(after: .milliseconds(hold.pause)) { [weak hold, weak core] in
             guard let hold, let core, hold.isHeld, !core.isClosed else { return }
             let job = hold.job
             core.outgoing.add(.job(job.queue, .extend(job.key, claim: job.claim, lease: hold.lease)), .question) {

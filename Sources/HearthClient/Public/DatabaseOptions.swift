@@ -1,3 +1,5 @@
+public import HearthClientTransport
+
 /// How a database behaves. All options have defaults:
 ///
 ///     let database = try Database(url: url, options: DatabaseOptions(auth: auth, requestTimeout: .seconds(20)))
@@ -34,9 +36,10 @@ public struct DatabaseOptions: Sendable {
     /// ones, for the children that are there, count as well.
     public var waitingEventsMax: Int
 
-    /// Where to keep what was observed and what was not answered, so that a program that starts without a network
-    /// shows its last values and makes its writes later. One file for one database and one process at a time; it holds
-    /// what the user may read, so a program with several users has several files. Nil to keep nothing.
+    /// Where to keep what was observed and what was not answered, so that a program that starts without a network shows
+    /// its last values and makes its writes later. One file for one database and one process at a time; it holds what
+    /// the user may read, so a program with several users has several files. Nil to keep nothing. An error in a build
+    /// without the package's trait `Persistence`.
     public var persistenceFile: String?
     /// Bytes of values to keep there, up to twice as many at times. Those that were used longest ago go first.
     public var persistedBytesMax: Int
@@ -48,6 +51,10 @@ public struct DatabaseOptions: Sendable {
     /// thread, which it must not block. Nil for no log.
     public var logger: (@Sendable (DatabaseLogEntry) -> Void)?
 
+    /// How to reach the server; nil for the default of the system, which is on Linux an event loop with sockets and TLS
+    /// of its own. Tests can give a `MemoryNetwork` (`HearthMemoryTransport`), and systems without a default need one.
+    public var transport: (any ClientTransport)?
+
     /// All options with their defaults.
     public init(
         auth: Auth? = nil, tokenProvider: TokenProvider? = nil, reconnectDelayMin: Duration = .seconds(1),
@@ -56,7 +63,7 @@ public struct DatabaseOptions: Sendable {
         certificateAuthorityFile: String? = nil, startsOnline: Bool = true, waitingEventsMax: Int = 1 << 20,
         persistenceFile: String? = nil, persistedBytesMax: Int = 10 << 20,
         coding: DatabaseCodingOptions = DatabaseCodingOptions(),
-        logger: (@Sendable (DatabaseLogEntry) -> Void)? = nil
+        logger: (@Sendable (DatabaseLogEntry) -> Void)? = nil, transport: (any ClientTransport)? = nil
     ) {
         self.auth = auth
         self.tokenProvider = tokenProvider
@@ -73,6 +80,7 @@ public struct DatabaseOptions: Sendable {
         self.persistedBytesMax = persistedBytesMax
         self.coding = coding
         self.logger = logger
+        self.transport = transport
     }
 }
 

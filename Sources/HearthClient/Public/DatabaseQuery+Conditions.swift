@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthWireProtocol
+import HearthClientSession
 
 extension DatabaseQueryable {
     // MARK: Conditions

@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthWireProtocol
+import HearthClientSession
 
 /// What an observer is told about.
 public enum DataEventType: Hashable, Sendable, CaseIterable {

@@ -1,3 +1,4 @@
+import HearthClientSession
 import HearthJSONTree
 import HearthWireProtocol
 

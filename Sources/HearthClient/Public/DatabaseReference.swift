@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthWireProtocol
+import HearthClientSession
 
 /// A location in a database. Making one costs nothing and asks nobody; what is there is read, written and observed
 /// through it.

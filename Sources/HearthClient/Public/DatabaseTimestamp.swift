@@ -1,5 +1,12 @@
-import Glibc
-import HearthSystem
+import HearthPlatform
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// A moment, which a database holds as milliseconds since 1970, as ``ServerValue/timestamp()`` writes it. A member of
 /// this type is read from that number and written as one.

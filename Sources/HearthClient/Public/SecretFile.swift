@@ -1,4 +1,4 @@
-import HearthSystem
+import HearthPlatform
 
 /// A small file of a program's own that only its owner may read, such as one with a session. It is replaced as a whole:
 /// after a crash it is the old one or the new one.

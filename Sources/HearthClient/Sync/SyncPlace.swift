@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthClientSession
 
 /// A place of the sync tree that somebody observes, or that lies above such a place.
 final class SyncPlace {

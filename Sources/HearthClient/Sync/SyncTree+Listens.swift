@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthWireProtocol
+import HearthClientSession
 
 /// Which listens the server should have, and what each of them stands for.
 extension SyncTree {

@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthWireProtocol
+import HearthClientSession
 
 /// What the server says, to listens and about places.
 extension SyncTree {

@@ -1,7 +1,8 @@
-import HearthClient
 import HearthJSONTree
 import HearthJSONValues
 import HearthWireProtocol
+import HearthClientSession
+import HearthConnection
 
 /// Commands that change data.
 extension ShellCommand {

@@ -1,3 +1,4 @@
+import HearthClientSession
 import HearthClient
 import HearthJSONTree
 import HearthJSONValues

@@ -1,7 +1,8 @@
-import HearthClient
+import HearthConnection
 import HearthJSONTree
 import HearthJSONValues
 import HearthWireProtocol
+import HearthClientSession
 
 extension ShellCommand {
     /// Children that one request asks for: the first page is short, so that it is there at once.

@@ -1,7 +1,8 @@
-import HearthClient
+import HearthConnection
 import HearthJSONTree
 import HearthJSONValues
 import HearthWireProtocol
+import HearthClientSession
 
 /// Commands that look at data. None of them reads a whole subtree to show its top.
 extension ShellCommand {

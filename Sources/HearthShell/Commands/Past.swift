@@ -1,4 +1,5 @@
-import HearthClient
+import HearthClientSession
+import HearthConnection
 import HearthJSONTree
 import HearthJSONValues
 import HearthSystem

@@ -1,7 +1,8 @@
-import HearthClient
+import HearthConnection
 import HearthJSONTree
 import HearthJSONValues
 import HearthWireProtocol
+import HearthClientSession
 
 extension ShellCommand {
     static let profile = ShellCommand(

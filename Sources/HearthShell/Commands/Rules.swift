@@ -1,8 +1,8 @@
-import HearthClient
 import HearthJSONTree
 import HearthJSONValues
 import HearthSecurityRules
 import HearthWireProtocol
+import HearthConnection
 
 /// Commands about the rules that are in force on the server.
 extension ShellCommand {

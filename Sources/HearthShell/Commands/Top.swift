@@ -1,8 +1,9 @@
-import HearthClient
+import HearthConnection
 import HearthJSONTree
 import HearthJSONValues
 import Synchronization
 import HearthWireProtocol
+import HearthClientSession
 
 extension ShellCommand {
     static let top = ShellCommand(

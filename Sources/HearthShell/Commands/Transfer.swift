@@ -1,9 +1,10 @@
 import HearthEventLoop
 import Glibc
-import HearthClient
 import HearthJSONTree
 import HearthJSONValues
 import HearthWireProtocol
+import HearthClientSession
+import HearthConnection
 
 /// Commands that move large values between files and the server.
 extension ShellCommand {

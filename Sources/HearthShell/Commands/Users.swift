@@ -1,8 +1,8 @@
-import HearthClient
 import HearthJSONTree
 import HearthJSONValues
-import HearthSystem
 import HearthWireProtocol
+import HearthSystem
+import HearthClientSession
 
 /// Commands about accounts.
 extension ShellCommand {

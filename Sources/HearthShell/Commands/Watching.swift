@@ -1,6 +1,7 @@
-import HearthClient
 import HearthJSONTree
 import HearthWireProtocol
+import HearthClientSession
+import HearthConnection
 
 extension ShellCommand {
     static let watch = ShellCommand(

@@ -1,4 +1,5 @@
-package import HearthClient
+package import HearthConnection
+import HearthClient
 import HearthJSONTree
 
 /// A change as one line of text.

@@ -1,9 +1,9 @@
 import HearthClient
 import HearthServer
 import HearthIdentity
-import HearthSystem
 import Testing
 import HearthAccountEndpoints
+import HearthSystem
 
 /// A server with accounts and owner-only rules, and its operator. Ends with the test.
 final class AccountServer: Sendable {

@@ -11,7 +11,7 @@ struct AuthRaceTests {
     /// named.
     private func server(leaving left: Set<String> = []) throws -> ScriptedHTTP {
         let signIns = Mutex(0)
-        return try ScriptedHTTP { question in
+        return ScriptedHTTP { question in
             if left.contains(question.operation) { return false }
             switch question.operation {
             case "signInWithPassword":
@@ -33,6 +33,7 @@ struct AuthRaceTests {
         _ server: ScriptedHTTP, _ configure: (inout AuthOptions) -> Void = { _ in }
     ) throws -> Auth {
         var options = AuthOptions.patient
+        options.transport = server.network
         configure(&options)
         return try Auth(url: server.urlText, options: options)
     }

@@ -207,9 +207,9 @@ struct ConditionTests {
 
     @Test("a server that knows no such queries is named as the reason")
     func olderServer() async throws {
-        let old = try ScriptedServer(
+        let old = ScriptedServer(
             .init(received: { peer, text in peer.answer(to: text, #""unknown action""#, status: "error") }))
-        let database = try Database(url: old.urlText, options: .patient)
+        let database = try old.client()
         let query = database.reference(withPath: "tasks").where(.child("state").isEqual(to: "open"))
         let error = DatabaseError.refused(
             status: "error", message: "the server knows no queries with conditions: unknown action")

@@ -1,3 +1,4 @@
+import HearthClientTransport
 import HearthEventLoop
 import HearthClient
 import HearthServer
@@ -19,6 +20,15 @@ struct ConnectionStateTests {
         options.persistenceFile = "\(caches.path)/\(UInt64.random(in: 0 ... .max))"
         configure(&options)
         return try Database(url: url, options: options)
+    }
+
+    private func open(
+        _ server: ScriptedServer, _ configure: (inout DatabaseOptions) -> Void = { _ in }
+    ) throws -> Database {
+        try open(server.urlText) { options in
+            options.transport = server.network
+            configure(&options)
+        }
     }
 
     /// A port of a reserved address, on which nobody listens.
@@ -117,8 +127,8 @@ struct ConnectionStateTests {
     func handshake() async throws {
         let body = #"{"error":"Invalid database name"}"#
         let response = "HTTP/1.1 404 Not Found\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        let server = try ScriptedServer(.init(refusal: Array(response.utf8)))
-        let database = try open(server.urlText)
+        let server = ScriptedServer(.init(refusal: Array(response.utf8)))
+        let database = try open(server)
         expect(
             await failure { try await database.reference().setValue(1) }, says: ["HTTP 404, Invalid database name"])
     }
@@ -126,16 +136,16 @@ struct ConnectionStateTests {
     @Test("when the token provider fails, and when the server does not accept a new token either")
     func tokens() async throws {
         struct Expired: Error, CustomStringConvertible { let description = "the session has expired" }
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 let isToken = text.contains(#""a":"auth""#)
                 peer.answer(to: text, #""bad signature""#, status: isToken ? "invalid_token" : "ok")
             }))
-        let failing = try open(server.urlText) { $0.tokenProvider = { _ in throw Expired() } }
+        let failing = try open(server) { $0.tokenProvider = { _ in throw Expired() } }
         expect(
             await failure { try await failing.reference().setValue(1) },
             says: ["the token provider failed: the session has expired"])
-        let refused = try open(server.urlText) { options in
+        let refused = try open(server) { options in
             options.reconnectDelayMin = .milliseconds(1)
             options.tokenProvider = { _ in "token" }
         }
@@ -146,12 +156,12 @@ struct ConnectionStateTests {
 
     @Test("in its states: connected, offline, refused")
     func states() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(#""p":"end""#) { peer.send(#"{"t":"c","d":{"t":"s","d":"go away"}}"#) }
                 peer.answer(to: text)
             }))
-        let database = try open(server.urlText)
+        let database = try open(server)
         let log = EventLog()
         let reader = Task {
             for await state in database.connectionStates { log.add("\(state)") }
@@ -175,7 +185,7 @@ struct ConnectionStateTests {
     @Test("but a connection that is lost is waited for, and so is one for a program that keeps its values")
     func waiting() async throws {
         let count = Mutex(0)
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(
                 upgraded: { peer in
                     peer.sayHello()
@@ -185,7 +195,7 @@ struct ConnectionStateTests {
                     // Three connections break before an answer.
                     if count.withLock({ $0 }) > 3 { peer.answer(to: text) } else { peer.stream.close() }
                 }))
-        let database = try open(server.urlText) { options in
+        let database = try open(server) { options in
             options.reconnectDelayMin = .milliseconds(1)
             options.persistenceFile = nil
         }
@@ -210,8 +220,8 @@ struct ConnectionStateTests {
 
     @Test("and calls have a time limit if there is one")
     func timeout() async throws {
-        let silent = try ScriptedServer(.init())
-        let database = try open(silent.urlText) { $0.requestTimeout = .milliseconds(50) }
+        let silent = ScriptedServer(.init())
+        let database = try open(silent) { $0.requestTimeout = .milliseconds(50) }
         let timedOut = DatabaseError.timedOut("no answer within 0.05 seconds")
         _ = await silent.heard.next("GET")
         try await eventually("a connection") { database.connectionState == .connected }

@@ -7,14 +7,14 @@ import Testing
 struct DatabaseLifeTests {
     @Test("as long as somebody observes it, and no longer, also when blocks hold their own reference")
     func observers() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 peer.answer(to: text)
                 if text.contains(#""a":"q""#) { peer.push("d", #"{"p":"x","d":1}"#) }
             }))
         let log = EventLog()
         func begin() throws {
-            let place = try Database(url: server.urlText, options: .patient).reference(withPath: "x")
+            let place = try server.client().reference(withPath: "x")
             let own = Mutex<DatabaseHandle?>(nil)
             let handle = place.observe(.value) { snapshot in
                 log.add("\(snapshot.value)")
@@ -30,10 +30,10 @@ struct DatabaseLifeTests {
 
     @Test("no longer than until it is closed")
     func closed() async throws {
-        let server = try ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
+        let server = ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
         weak let released: Database?
         do {
-            let database = try Database(url: server.urlText, options: .patient)
+            let database = try server.client()
             released = database
             let place = database.reference(withPath: "x")
             let log = EventLog()

@@ -1,4 +1,5 @@
-import HearthEventLoop
+import HearthClientTransport
+import HearthMemoryTransport
 import HearthClient
 import Synchronization
 import Testing
@@ -9,20 +10,21 @@ struct LinkTests {
     private func open(
         _ server: ScriptedServer, delay: Duration = .milliseconds(5), startsOnline: Bool = true
     ) throws -> Database {
-        var options = DatabaseOptions.patient
-        options.startsOnline = startsOnline
-        options.reconnectDelayMin = delay
-        options.reconnectDelayMax = delay
-        return try Database(url: server.urlText, options: options)
+        try server.client { options in
+            options.startsOnline = startsOnline
+            options.reconnectDelayMin = delay
+            options.reconnectDelayMax = delay
+        }
     }
 
     /// Does something to the first connection, and answers what comes.
     private func server(
         first: @escaping @Sendable (Peer) -> Void,
+        in network: MemoryNetwork = ScriptedServer.makeNetwork(),
         received: @escaping @Sendable (Peer, String) -> Void = { peer, text in peer.answer(to: text) }
     ) throws -> ScriptedServer {
         let count = Mutex(0)
-        return try ScriptedServer(
+        return ScriptedServer(
             .init(
                 upgraded: { peer in
                     let number = count.withLock { count in
@@ -30,14 +32,15 @@ struct LinkTests {
                         return count
                     }
                     if number == 1 { first(peer) } else { peer.sayHello() }
-                }, received: received))
+                }, received: received), in: network)
     }
 
     @Test("the host that it was sent to is left for the first one when it is gone")
     func goneHost() async throws {
-        var other: ScriptedServer? = try ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
+        var other: ScriptedServer? = ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
         let host = try #require(other).urlText.dropFirst("ws://".count)
-        let server = try server { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host)"}}"#) }
+        let network = try #require(other).network
+        let server = try server(first: { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host)"}}"#) }, in: network)
         let database = try open(server)
         try await database.reference(withPath: "x").setValue(1)
         #expect(!server.heard.all.contains { $0.contains(#""a":"p""#) })
@@ -49,10 +52,10 @@ struct LinkTests {
     @Test("hosts that send it to each other without end are tried less and less often")
     func circle() async throws {
         let host = Mutex("")
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(upgraded: { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host.withLock { $0 })"}}"#) }))
         host.withLock { $0 = String(server.urlText.dropFirst("ws://".count)) }
-        let other = try ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
+        let other = ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
         let (lost, good) = (try open(server, delay: .seconds(3600)), try open(other))
         for _ in 0..<4 { #expect(await server.heard.next("GET") != nil) }
         // Time for many more.

@@ -72,11 +72,11 @@ struct LiveListTests {
 
     @Test("says why it is not kept up to date any more, until it is followed again")
     func refused() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 peer.answer(to: text, #""no""#, status: text.contains(#""a":"q""#) ? "permission_denied" : "ok")
             }))
-        let place = try Database(url: server.urlText, options: .patient).reference(withPath: "notes")
+        let place = try server.client().reference(withPath: "notes")
         let notes = list(place)
         let error = await #expect(throws: DatabaseError.self) { try await notes.follow() }
         #expect(notes.error == error && error != nil)

@@ -1,3 +1,4 @@
+import HearthClientSession
 @testable import HearthClient
 import HearthSystem
 import Testing
@@ -51,8 +52,8 @@ struct ObserverTests {
 
     @Test("removing all observers does not end what is kept up to date")
     func kept() async throws {
-        let scripted = try ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
-        let database = try Database(url: scripted.urlText, options: .patient)
+        let scripted = ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
+        let database = try scripted.client()
         let place = database.reference(withPath: "x")
         place.keepSynced(true)
         _ = try await place.observeSingleEvent(of: .value)
@@ -86,15 +87,13 @@ struct ObserverTests {
 
     @Test("reading asks the server while a write is under way, unless the place is observed")
     func reading() async throws {
-        let scripted = try ScriptedServer(
+        let scripted = ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(#""a":"g""#) { return peer.answer(to: text, "5") }
                 let isWrite = text.contains(#""a":"p""#)
                 peer.answer(to: text, isWrite ? #""no""# : "{}", status: isWrite ? "permission_denied" : "ok")
             }))
-        var options = DatabaseOptions.patient
-        options.startsOnline = false
-        let database = try Database(url: scripted.urlText, options: options)
+        let database = try scripted.client { $0.startsOnline = false }
         let place = database.reference(withPath: "x")
         place.setValue(1, withCompletionBlock: nil)
         async let read = place.getData()

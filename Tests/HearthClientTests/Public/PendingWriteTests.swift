@@ -6,7 +6,7 @@ import Testing
 struct PendingWriteTests {
     /// Answers what it is asked, writes only when it is told to, those of `secret` with a refusal.
     private func server(_ isOpen: Gate = Gate(true)) throws -> ScriptedServer {
-        try ScriptedServer(
+        ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(#""a":"p""#), !isOpen.value { return }
                 let isSecret = text.contains(#""p":"secret"#)
@@ -30,7 +30,7 @@ struct PendingWriteTests {
     func waiting() async throws {
         let gate = Gate(false)
         let server = try server(gate)
-        let database = try Database(url: server.urlText, options: .patient)
+        let database = try server.client()
         try await database.waitForPendingWrites()
         for number in 0..<3 { database.reference(withPath: "x/\(number)").setValue(1, withCompletionBlock: nil) }
         database.reference(withPath: "secret").setValue(1, withCompletionBlock: nil)
@@ -65,6 +65,7 @@ struct PendingWriteTests {
         let folder = try TestFolder()
         let server = try server()
         var options = DatabaseOptions.patient
+        options.transport = server.network
         options.persistenceFile = "\(folder.path)/cache"
         options.startsOnline = false
         let first = try Database(url: server.urlText, options: options)

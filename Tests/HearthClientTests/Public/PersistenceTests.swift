@@ -4,6 +4,7 @@ import HearthServer
 import HearthSQLite
 import HearthTestSupport
 import Testing
+import HearthConnection
 
 @Suite("A client that keeps things on disk", .timeLimit(.minutes(15)))
 struct PersistenceTests {
@@ -248,17 +249,17 @@ struct PersistenceTests {
 
     @Test("a write that was answered is not made again when values cannot be kept")
     func failedSave() async throws {
-        let scripted = try ScriptedServer(
+        let scripted = ScriptedServer(
             .init(received: { peer, text in
                 // The write is answered when what was observed is gone.
                 if text.contains(#""a":"n""#) { peer.answer(1) }
                 if !text.contains(#""a":"p""#) { peer.answer(to: text) }
             }))
         func open(isOnline: Bool) throws -> Database {
-            var options = DatabaseOptions.patient
-            options.persistenceFile = "\(folder.path)/other"
-            options.startsOnline = isOnline
-            return try Database(url: scripted.urlText, options: options)
+            try scripted.client { options in
+                options.persistenceFile = "\(folder.path)/other"
+                options.startsOnline = isOnline
+            }
         }
         try await open(isOnline: false).close()
         try HearthSQLite.Connection(path: "\(folder.path)/other", mode: .readWrite).execute(

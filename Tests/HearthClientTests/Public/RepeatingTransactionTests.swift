@@ -1,3 +1,4 @@
+import HearthClientTransport
 import HearthEventLoop
 import HearthClient
 import Synchronization
@@ -13,7 +14,7 @@ struct RepeatingTransactionTests {
         _ answer: @escaping @Sendable (_ attempt: Int, _ value: inout Int) -> String?
     ) throws -> (ScriptedServer, @Sendable () -> (attempts: Int, value: Int)) {
         let state = Shared()
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(#""a":"q""#) {
                     peer.push("d", #"{"p":"x","d":\#(state.content.withLock { $0.value })}"#)
@@ -51,9 +52,7 @@ struct RepeatingTransactionTests {
     }
 
     private func place(_ server: ScriptedServer) throws -> DatabaseReference {
-        var options = DatabaseOptions.patient
-        options.reconnectDelayMin = .milliseconds(1)
-        return try Database(url: server.urlText, options: options).reference(withPath: "x")
+        try server.client { $0.reconnectDelayMin = .milliseconds(1) }.reference(withPath: "x")
     }
 
     private static let increment: @Sendable (inout DatabaseValue) -> Bool = { value in

@@ -1,3 +1,5 @@
+import HearthClientTransport
+import HearthClientSession
 import HearthEventLoop
 import Synchronization
 import Testing
@@ -10,14 +12,12 @@ struct ScriptedDatabaseTests {
     private func open(
         _ server: ScriptedServer, _ configure: (inout DatabaseOptions) -> Void = { _ in }
     ) throws -> Database {
-        var options = DatabaseOptions.patient
-        configure(&options)
-        return try Database(url: server.urlText, options: options)
+        try server.client(configure)
     }
 
     /// Answers everything with ok, but what contains a text with a refusal.
     private func server(refusing refused: String, _ status: String) throws -> ScriptedServer {
-        try ScriptedServer(
+        ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(refused) {
                     peer.answer(to: text, #""no""#, status: status)
@@ -54,7 +54,7 @@ struct ScriptedDatabaseTests {
 
     @Test("a job whose end is first told after the connection was lost is not taken to be done if it has gone")
     func lateEnd() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(#""a":"jr""#) {
                     peer.answer(to: text, Self.job)
@@ -77,7 +77,7 @@ struct ScriptedDatabaseTests {
     @Test("a job that comes when nobody waits for it any more goes back, however much else was asked")
     func abandonedClaim() async throws {
         let claims = Mutex<[String]>([])
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 if text.contains(#""a":"jr""#) {
                     claims.withLock { $0.append(text) }
@@ -123,7 +123,7 @@ struct ScriptedDatabaseTests {
         "a revoked listen cancels its observers, and those alone",
         arguments: [#"{"l":1,"vf":"l","i":".key"}"#, #"{"i":".key", "vf":"l", "l":1}"#])
     func revoked(query: String) async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 guard text.contains(#""a":"q""#) else { return }
                 peer.answer(to: text)
@@ -144,7 +144,7 @@ struct ScriptedDatabaseTests {
 
     @Test("a token is sent first, and a new one fetched when it is refused or revoked")
     func tokens() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                 switch text {
@@ -179,7 +179,7 @@ struct ScriptedDatabaseTests {
     @Test("what a server cannot do now is asked again, with all that was asked after it; a transaction fails")
     func unavailable() async throws {
         let refused = Mutex<Set<String>>([])
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                 let isOnce = text.contains(#""p":"no""#) && refused.withLock { $0.insert(text).inserted }
@@ -208,7 +208,7 @@ struct ScriptedDatabaseTests {
     @Test("a listen that comes back says up to where it knows everything, and nothing when it knows a beginning half")
     func positions() async throws {
         let connections = Mutex(0)
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(
                 upgraded: { peer in
                     connections.withLock { $0 += 1 }
@@ -249,7 +249,7 @@ struct ScriptedDatabaseTests {
     @Test("a server that answers nothing any more is given up, and what it owes is asked of the next connection")
     func silence() async throws {
         let connections = Mutex(0)
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(
                 upgraded: { peer in
                     connections.withLock { $0 += 1 }
@@ -270,7 +270,7 @@ struct ScriptedDatabaseTests {
     @Test("a server that sends this client away is left alone, until the client wants to come back")
     func killed() async throws {
         let connections = Mutex(0)
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(
                 upgraded: { peer in
                     let count = connections.withLock { count in
@@ -294,7 +294,7 @@ struct ScriptedDatabaseTests {
     @Test("a transaction that was sent to a connection that broke may have happened, and is not sent again")
     func lostTransaction() async throws {
         let sent = Mutex(0)
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                 guard text.contains(#""h":""}"#), text.contains(#""a":"p""#) else { return peer.answer(number, "{}") }
@@ -316,7 +316,8 @@ struct ScriptedDatabaseTests {
     func redirected() async throws {
         let other = try server(refusing: "nothing", "")
         let host = other.urlText.dropFirst("ws://".count)
-        let server = try ScriptedServer(.init(upgraded: { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host)"}}"#) }))
+        let server = ScriptedServer(
+            .init(upgraded: { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host)"}}"#) }), in: other.network)
         let database = try open(server)
         try await database.reference(withPath: "x").setValue(1)
         #expect(other.heard.all.contains { $0.contains(#""a":"p""#) })
@@ -324,7 +325,7 @@ struct ScriptedDatabaseTests {
 
     @Test("a value with placeholders, which only clients send, is not taken from a server")
     func placeholders() async throws {
-        let server = try ScriptedServer(
+        let server = ScriptedServer(
             .init(received: { peer, text in
                 let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                 if text.contains(#""a":"q""#) { peer.push("d", #"{"p":"x","d":{"a":{".sv":"timestamp"}}}"#) }

@@ -1,8 +1,9 @@
 import HearthEventLoop
-@testable import HearthClient
 import HearthJSONTree
 import HearthTestSupport
 import HearthWireProtocol
+@testable import HearthClientSession
+@testable import HearthConnection
 
 /// One connection that writes as fast as it is answered, until the server is gone, and knows what must be there
 /// afterwards.

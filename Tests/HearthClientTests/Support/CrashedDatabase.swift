@@ -1,8 +1,9 @@
-import HearthClient
 import HearthJSONTree
 import Synchronization
 import HearthTestSupport
 import Testing
+import HearthClientSession
+import HearthConnection
 
 /// A database of the crash test, its writers, and what must be true of it after every crash.
 final class CrashedDatabase: Sendable {

@@ -1,4 +1,5 @@
 import HearthClient
+import HearthClientSession
 
 // Where all tests run at once on few cores, a step may wait for minutes. A test that is not about a time limit is not
 // to meet one: these limits only say that something hangs.

@@ -1,6 +1,7 @@
-import HearthEventLoop
+import HearthClientTransport
+import HearthMemoryTransport
 import HearthHTTPCodec
-import HearthClient
+import Synchronization
 
 /// A server for HTTP whose answers come when the test gives them.
 final class ScriptedHTTP: Sendable {
@@ -9,37 +10,52 @@ final class ScriptedHTTP: Sendable {
         /// What stands after the last slash or colon of the path: `token`, `lookup`, …
         let operation: String
         let body: String
-        fileprivate let stream: Stream
+        fileprivate let sendAnswer: @Sendable ([UInt8]) -> Void
 
         func answer(_ json: String, status: Int = 200) {
             let head = "HTTP/1.1 \(status) Answer\r\nContent-Length: \(json.utf8.count)\r\n\r\n"
-            stream.loop.execute { [stream] in stream.send(shared: Array((head + json).utf8)) }
+            sendAnswer(Array((head + json).utf8))
         }
 
         /// A refusal as the endpoints for accounts make it.
         func refuse(_ word: String) { answer(#"{"error":{"message":"\#(word)"}}"#, status: 400) }
     }
 
-    private let group: EventLoopGroup
-    private let listener: Listener
+    /// Where it is. Its short delays take no time.
+    let network: MemoryNetwork
+    private let port: UInt16
     private let heard = AsyncStream.makeStream(of: Question.self)
+    private static let ports = Atomic<UInt16>(1)
 
-    /// - parameter script: called on the server's thread with each question, which may be answered later. False for one
+    /// - parameter script: called in the network's order with each question, which may be answered later. False for one
     ///   that is left to `next`.
-    init(_ script: @escaping @Sendable (Question) -> Bool = { _ in false }) throws {
-        group = try EventLoopGroup(count: 1, name: "questions")
+    init(
+        in network: MemoryNetwork = ScriptedServer.makeNetwork(),
+        _ script: @escaping @Sendable (Question) -> Bool = { _ in false }
+    ) {
+        self.network = network
+        port = Self.ports.wrappingAdd(1, ordering: .relaxed).newValue
         let heard = heard.continuation
-        listener = try Listener(at: .loopback(port: 0), on: group) { _ in
-            Reader { question in if !script(question) { heard.yield(question) } }
+        let loop = network.startLoop(name: "questions")
+        network.listen(at: "http", port: port) { stream in
+            let answers = Answers(stream: stream)
+            return Reader { operation, body in
+                let question = Question(operation: operation, body: body) { bytes in
+                    loop.execute { answers.stream.send(bytes) }
+                }
+                if !script(question) { heard.yield(question) }
+            }
         }
     }
 
-    deinit {
-        group.stop()
-        group.join()
-    }
+    deinit { network.stopListening(at: "http", port: port) }
 
-    var urlText: String { "http://\(listener.address)" }
+    var urlText: String { "http://http:\(port)" }
+
+    private struct Answers: @unchecked Sendable {
+        // Safe because: the stream is only used in the network's order.
+        let stream: any ClientStream
+    }
 
     /// Waits for the next question that the script has left.
     func next() async -> Question? {
@@ -47,15 +63,15 @@ final class ScriptedHTTP: Sendable {
         return nil
     }
 
-    private final class Reader: StreamHandler {
-        private let onQuestion: (Question) -> Void
+    private final class Reader: ClientStreamHandler {
+        private let onQuestion: (_ operation: String, _ body: String) -> Void
         private var decoder = RequestDecoder()
         private var operation = ""
         private var body: [UInt8] = []
 
-        init(_ onQuestion: @escaping (Question) -> Void) { self.onQuestion = onQuestion }
+        init(_ onQuestion: @escaping (_ operation: String, _ body: String) -> Void) { self.onQuestion = onQuestion }
 
-        func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+        func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: any ClientStream) {
             var input = UnsafeRawBufferPointer(bytes)
             while let event = decoder.next(&input) {
                 switch event {
@@ -64,14 +80,12 @@ final class ScriptedHTTP: Sendable {
                     operation = String(path[path.indices.last { "/:".contains(path[$0]) }.map(path.index(after:))!...])
                 case .body(let bytes): body += bytes
                 case .end:
-                    onQuestion(
-                        Question(
-                            operation: operation, body: String(decoding: body, as: UTF8.self), stream: stream))
+                    onQuestion(operation, String(decoding: body, as: UTF8.self))
                 case .failure: stream.close()
                 }
             }
         }
 
-        func closed(_ stream: Stream, reason: CloseReason) {}
+        func closed(_ stream: any ClientStream, because end: ClientStreamEnd) {}
     }
 }

@@ -1,4 +1,6 @@
-import HearthEventLoop
+import HearthClient
+import HearthClientTransport
+import HearthMemoryTransport
 import HearthHTTPCodec
 import Synchronization
 import HearthWebSocketCodec
@@ -15,9 +17,23 @@ final class ScriptedServer: Sendable {
         var received: @Sendable (Peer, String) -> Void = { _, _ in }
     }
 
-    private let group: EventLoopGroup
-    private let listener: Listener
+    /// Where it is. Its short delays take no time.
+    let network: MemoryNetwork
+    private let port: UInt16
     private let log: Log
+    private let peers = Peers()
+    private let loop: any ClientLoop
+    /// For connections to it.
+    let clientLoop: any ClientLoop
+    private static let ports = Atomic<UInt16>(1)
+
+    private final class Peers: Sendable {
+        private let peers = Mutex<[Peer]>([])
+
+        func add(_ peer: Peer) { peers.withLock { $0.append(peer) } }
+
+        var all: [Peer] { peers.withLock { $0 } }
+    }
 
     /// What clients sent, and how they ended.
     final class Log: Sendable {
@@ -38,32 +54,52 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    init(_ script: Script = Script()) throws {
+    static func makeNetwork() -> MemoryNetwork { MemoryNetwork(skippingDelaysUpTo: .seconds(5)) }
+
+    init(_ script: Script = Script(), in network: MemoryNetwork = makeNetwork()) {
         let log = Log()
         self.log = log
-        group = try EventLoopGroup(count: 1, name: "script")
-        var options = Listener.Options()
-        options.limits.hardLimit = .max
-        options.limits.highWater = .max
-        listener = try Listener(at: .loopback(port: 0), on: group, options: options) { Peer($0, script, log) }
+        self.network = network
+        port = Self.ports.wrappingAdd(1, ordering: .relaxed).newValue
+        let peers = peers
+        let loop = network.startLoop(name: "script")
+        (self.loop, clientLoop) = (loop, network.startLoop(name: "clients"))
+        network.listen(at: "scripted", port: port) { stream in
+            let peer = Peer(stream, on: loop, script, log)
+            peers.add(peer)
+            return peer
+        }
     }
 
     deinit {
-        group.stop()
-        group.join()
+        network.stopListening(at: "scripted", port: port)
+        let peers = peers
+        loop.execute {
+            for peer in peers.all { peer.stream.abort() }
+        }
     }
 
-    var urlText: String { "ws://\(listener.address)" }
+    var urlText: String { "ws://scripted:\(port)" }
+
+    /// A client of its own.
+    func client(_ configure: (inout DatabaseOptions) -> Void = { _ in }) throws -> Database {
+        var options = DatabaseOptions.patient
+        options.transport = network
+        configure(&options)
+        return try Database(url: urlText, options: options)
+    }
 
     /// The upgrade's target as `GET …`, then each message as it came, then `close CODE REASON`, `end`.
     var heard: Log { log }
 }
 
 /// One connection of a scripted server. Used on its loop.
-final class Peer: StreamHandler, @unchecked Sendable {
-    // Safe because: a script is called on the loop, and keeps to it.
+final class Peer: ClientStreamHandler, @unchecked Sendable {
+    // Safe because: a script is called in the network's order, and keeps to it.
 
-    let stream: Stream
+    let stream: any ClientStream
+    let loop: any ClientLoop
+    private(set) var hasEnded = false
     private let script: ScriptedServer.Script
     private let log: ScriptedServer.Log
     private var http: RequestDecoder? = RequestDecoder()
@@ -71,8 +107,11 @@ final class Peer: StreamHandler, @unchecked Sendable {
         role: .server, limits: .init(frameSizeMax: 64 << 20, messageSizeMax: 64 << 20))
     private var joiner = FrameJoiner(bytesMax: 64 << 20)
 
-    init(_ stream: Stream, _ script: ScriptedServer.Script, _ log: ScriptedServer.Log) {
+    init(
+        _ stream: any ClientStream, on loop: any ClientLoop, _ script: ScriptedServer.Script, _ log: ScriptedServer.Log
+    ) {
         self.stream = stream
+        self.loop = loop
         self.script = script
         self.log = log
     }
@@ -101,16 +140,16 @@ final class Peer: StreamHandler, @unchecked Sendable {
     func sendFrame(_ text: String, _ opcode: Opcode = .text, key: MaskingKey? = nil) {
         var frame: [UInt8] = []
         FrameEncoder.append(opcode, Array(text.utf8).span.bytes, key: key, to: &frame)
-        stream.send(shared: frame)
+        stream.send(frame)
     }
 
     func sendClose(_ code: UInt16, _ reason: String) {
         var frame: [UInt8] = []
         FrameEncoder.appendClose(CloseCode(rawValue: code), reason: reason, to: &frame)
-        stream.send(shared: frame)
+        stream.send(frame)
     }
 
-    func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+    func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: any ClientStream) {
         var input = bytes
         if http != nil {
             var rest = UnsafeRawBufferPointer(bytes)
@@ -137,20 +176,20 @@ final class Peer: StreamHandler, @unchecked Sendable {
                 "GET \(String(decoding: head.path, as: UTF8.self))?\(String(decoding: head.query.bytes, as: UTF8.self))"
             )
             if let refusal = script.refusal {
-                stream.send(shared: refusal)
+                stream.send(refusal)
                 return
             }
             do throws(HandshakeRefusal) {
                 let handshake = try ServerHandshake(
                     method: Array(head.methodName), version: (1, head.minorVersion), deflate: nil
                 ) { head.headers.combined($0) }
-                stream.send(shared: handshake.response)
+                stream.send(handshake.response)
                 // The request has no body, so its end follows at once.
                 _ = http?.next(&input)
                 http = nil
                 script.upgraded(self)
             } catch {
-                stream.send(shared: error.response)
+                stream.send(error.response)
             }
         }
     }
@@ -168,5 +207,8 @@ final class Peer: StreamHandler, @unchecked Sendable {
         script.received(self, text)
     }
 
-    func closed(_ stream: Stream, reason: CloseReason) { log.add("end") }
+    func closed(_ stream: any ClientStream, because end: ClientStreamEnd) {
+        hasEnded = true
+        log.add("end")
+    }
 }

@@ -1,4 +1,4 @@
-import HearthClient
+import HearthClientSession
 
 /// `hearth serve` in a process of its own, ready. In development mode, unless it is told otherwise.
 struct ServerProcess: Sendable {

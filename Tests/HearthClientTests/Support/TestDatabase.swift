@@ -1,12 +1,14 @@
 import HearthEventLoop
+import HearthEventLoopTransport
 import Glibc
-import HearthClient
 import HearthServer
 import HearthJSONTree
 import HearthServerLog
 import Synchronization
 import Testing
 import HearthTreeStorage
+import HearthClientSession
+import HearthConnection
 
 /// A folder that goes with the test.
 final class TestFolder: Sendable {

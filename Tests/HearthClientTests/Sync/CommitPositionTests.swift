@@ -1,3 +1,4 @@
+import HearthClientSession
 @testable import HearthClient
 import HearthJSONTree
 import Testing

@@ -1,5 +1,5 @@
 import HearthEventLoop
-import HearthClient
+import HearthEventLoopTransport
 import HearthServer
 import HearthServerLog
 import Synchronization
@@ -8,6 +8,7 @@ import Testing
 
 @testable import HearthShell
 import HearthAccountEndpoints
+import HearthClientSession
 
 /// What a shell writes, kept.
 final class MemoryOutput: ShellOutput {

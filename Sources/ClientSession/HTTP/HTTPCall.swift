@@ -1,0 +1,93 @@
+package import HearthClientTransport
+package import HearthHTTPCodec
+
+/// One HTTP request: what is asked, of whom.
+package struct HTTPCall: Sendable {
+    /// The longest body of an answer that is collected.
+    private static let answerBytesMax = 64 << 20
+
+    package var address: HTTPAddress
+    package var method = HTTPMethod.get
+    /// Empty for none.
+    package var contentType: StaticString = ""
+    package var body: [UInt8] = []
+    /// What stands in `Authorization` after `Bearer`; nil for no such field.
+    package var bearer: [UInt8]?
+
+    package init(_ address: HTTPAddress) { self.address = address }
+
+    /// The whole request. The connection ends with the answer.
+    var bytes: [UInt8] {
+        var request: [UInt8] = []
+        RequestWriter.begin(
+            method, target: Array(address.target.utf8).span, host: Array(address.authority.utf8).span, into: &request)
+        RequestWriter.header("Connection", "close", into: &request)
+        if let bearer { RequestWriter.header("Authorization", (Array("Bearer ".utf8) + bearer).span, into: &request) }
+        guard method != .get else {
+            RequestWriter.end(into: &request)
+            return request
+        }
+        if contentType.utf8CodeUnitCount > 0 { RequestWriter.header("Content-Type", contentType, into: &request) }
+        RequestWriter.end(body: body.span, into: &request)
+        return request
+    }
+
+    /// Makes the request, and answers the body of a 200, of up to 64 MiB.
+    ///
+    /// - parameter loop: a running loop.
+    /// - throws: `refused` with `HTTP` and the status for other answers, with the message that they carry.
+    package func answer(
+        on loop: any ClientLoop, options: ConnectionOptions = ConnectionOptions()
+    ) async throws(ConnectionError) -> [UInt8] {
+        let answer = try await anyAnswer(on: loop, options: options)
+        guard answer.status == .ok else { throw answer.refusal }
+        return answer.body
+    }
+
+    /// Makes the request, and answers whatever comes, of up to 64 MiB.
+    ///
+    /// - parameter patience: how long the server may be silent.
+    package func anyAnswer(
+        on loop: any ClientLoop, options: ConnectionOptions = ConnectionOptions(), patience: Duration = .seconds(300)
+    ) async throws(ConnectionError) -> HTTPAnswer {
+        try await HTTPExchange.run(
+            self, on: loop, options: options, patience: patience, bodyBytesMax: Self.answerBytesMax,
+            reader: AnswerReader())
+    }
+}
+
+/// A whole answer.
+package struct HTTPAnswer: Sendable {
+    package var status: HTTPStatus
+    package var body: [UInt8] = []
+    /// Why the rules have denied the request, from a server in development mode.
+    private let denialReason: String?
+
+    package init(_ head: ResponseHead) {
+        status = head.status
+        denialReason = head.headers.first("x-hearth-denial").map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The reason in the body, or that of the status.
+    package var message: String {
+        let text = ErrorBody.message(in: body) ?? "\(status.reason)"
+        return denialReason.map { "\(text): \($0)" } ?? text
+    }
+
+    /// For an answer that is not what was asked for.
+    package var refusal: ConnectionError { .refused(status: "HTTP \(status.code)", text: message) }
+}
+
+private struct AnswerReader: ResponseReader {
+    private var answer: HTTPAnswer?
+
+    mutating func take(_ event: HTTPEvent<ResponseHead>) -> Result<HTTPAnswer, ConnectionError>? {
+        switch event {
+        case .head(let head): answer = HTTPAnswer(head)
+        case .body(let bytes): answer?.body += bytes
+        case .end: return answer.map { .success($0) }
+        case .failure: break
+        }
+        return nil
+    }
+}

@@ -1,0 +1,34 @@
+package import HearthWireProtocol
+package import HearthClientSession
+
+/// For administrators, on a connection to where the server answers them (administration.md 2).
+extension Connection {
+    /// Who the requests after this one are made by.
+    ///
+    /// - parameter acting: JSON text of what rules are to see as `auth`, from an administrator who acts as somebody;
+    ///   `null` for nobody.
+    package func authenticate(_ token: [UInt8], acting: [UInt8]? = nil) async throws(ConnectionError) {
+        _ = beginAuthentication()
+        _ = try await send(.authenticate(credential: token, acting: acting))
+    }
+
+    /// The server's answer, as JSON text.
+    package func administer(_ request: AdminRequest) async throws(ConnectionError) -> [UInt8] {
+        try await send(.admin(request)).data
+    }
+
+    /// What is asked of the database from now on, as JSON texts: about five a second at most. What is not read in time
+    /// is dropped. Ends with the connection, or when it is asked for again.
+    package func profile() async throws(ConnectionError) -> AsyncStream<[UInt8]> {
+        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(100))
+        follow(continuation)
+        _ = try await send(.admin(.profile(true)))
+        return stream
+    }
+
+    /// Ends it.
+    package func endProfile() async throws(ConnectionError) {
+        follow(nil)
+        _ = try await send(.admin(.profile(false)))
+    }
+}

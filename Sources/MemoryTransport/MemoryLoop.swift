@@ -1,0 +1,70 @@
+import HearthClientTransport
+import Synchronization
+
+/// A loop of a network in memory.
+final class MemoryLoop: ClientLoop, @unchecked Sendable {
+    // Safe because: all but `hasEnded` is used in the network's order.
+
+    private let network: MemoryNetwork
+    private let hasEnded = Atomic(false)
+    private var isShuttingDown = false
+    private var streams: [MemoryStream] = []
+    private var timers: [MemoryTimer] = []
+
+    init(_ network: MemoryNetwork) { self.network = network }
+
+    var time: Duration { network.time }
+
+    @discardableResult
+    func execute(_ work: @escaping @Sendable () -> Void) -> Bool {
+        if hasEnded.load(ordering: .acquiring) { return false }
+        network.post(work)
+        return true
+    }
+
+    @discardableResult
+    func callLater(after delay: Duration, _ action: @escaping () -> Void) -> any ClientTimer {
+        let deadline = network.time
+        timers.removeAll { $0.deadline < deadline }
+        let timer = network.callLater(after: delay) { [weak self] in
+            if self?.hasEnded.load(ordering: .acquiring) == false { action() }
+        }
+        timers.append(timer)
+        return timer
+    }
+
+    func connect(to endpoint: ClientEndpoint, handler: any ClientStreamHandler) -> any ClientStream {
+        let stream = MemoryStream(network, handler) { [weak self] stream in self?.ended(stream) }
+        streams.append(stream)
+        if isShuttingDown { stream.finish(.shutdown) } else { stream.connect(to: endpoint) }
+        return stream
+    }
+
+    private func ended(_ stream: MemoryStream) {
+        streams.removeAll { $0 === stream }
+        endIfDone()
+    }
+
+    func shutDown(grace: Duration) {
+        execute { [self] in
+            if !isShuttingDown {
+                isShuttingDown = true
+                for stream in streams { stream.requestShutdown() }
+            }
+            // Not `callLater`: this is to happen even if everything else is taken back.
+            if grace > .zero { _ = network.callLater(after: grace) { [self] in abortAll() } } else { abortAll() }
+            network.post { [self] in endIfDone() }
+        }
+    }
+
+    private func abortAll() {
+        for stream in streams { stream.finish(.shutdown) }
+    }
+
+    private func endIfDone() {
+        guard isShuttingDown, streams.isEmpty else { return }
+        hasEnded.store(true, ordering: .releasing)
+        for timer in timers { timer.cancel() }
+        timers = []
+    }
+}

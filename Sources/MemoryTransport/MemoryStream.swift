@@ -1,0 +1,167 @@
+import HearthClientTransport
+
+/// One end of a connection in memory.
+final class MemoryStream: ClientStream, @unchecked Sendable {
+    // Safe because: it is used in the network's order alone.
+
+    private enum State {
+        case connecting
+        case open
+        /// This side has closed it; the peer has not heard of it yet.
+        case closing
+        case ended
+    }
+
+    /// What has come from the peer and was not taken.
+    private enum Arrival {
+        case bytes([UInt8])
+        case end
+    }
+
+    private let network: MemoryNetwork
+    private var state = State.connecting
+    private var handler: (any ClientStreamHandler)?
+    private var onEnd: ((MemoryStream) -> Void)?
+    private var peer: MemoryStream?
+    private var isPaused = false
+    private var waiting: [Arrival] = []
+    /// Sent before the connection was there.
+    private var staged: [[UInt8]] = []
+    private var timer: MemoryTimer?
+
+    /// - parameter onEnd: told when the handler has been.
+    init(
+        _ network: MemoryNetwork, _ handler: (any ClientStreamHandler)? = nil,
+        onEnd: ((MemoryStream) -> Void)? = nil
+    ) {
+        self.network = network
+        self.handler = handler
+        self.onEnd = onEnd
+        network.add(self)
+    }
+
+    // MARK: Connecting
+
+    func connect(to endpoint: ClientEndpoint) {
+        network.post { [self] in
+            guard state == .connecting else { return }
+            guard let accept = network.accept(at: endpoint.host, port: endpoint.port) else {
+                return finish(.failed("connect to \(endpoint.host):\(endpoint.port): Connection refused"))
+            }
+            let other = MemoryStream(network)
+            other.handler = accept(other)
+            (peer, other.peer) = (other, self)
+            other.becomeOpen()
+            becomeOpen()
+        }
+    }
+
+    private func becomeOpen() {
+        guard state == .connecting else { return }
+        state = .open
+        handler?.opened(self)
+        let early = staged
+        staged = []
+        for bytes in early { send(bytes) }
+    }
+
+    // MARK: Sending
+
+    func send(_ bytes: [UInt8]) {
+        switch state {
+        case .connecting: staged.append(bytes)
+        case .open:
+            let peer = peer
+            network.post { peer?.arrived(.bytes(bytes)) }
+        case .closing, .ended: break
+        }
+    }
+
+    // MARK: Receiving
+
+    private func arrived(_ arrival: Arrival) {
+        guard state == .open else { return }
+        waiting.append(arrival)
+        deliver()
+    }
+
+    /// Called in any thread, between two events.
+    var unreadBytes: Int {
+        waiting.reduce(0) { count, arrival in if case .bytes(let bytes) = arrival { count + bytes.count } else { count }
+        }
+    }
+
+    private func deliver() {
+        while state == .open, !isPaused, !waiting.isEmpty {
+            switch waiting.removeFirst() {
+            case .bytes(var bytes): bytes.withUnsafeMutableBytes { handler?.received($0, on: self) }
+            case .end: handler?.receivedEnd(on: self)
+            }
+        }
+    }
+
+    func pauseReading() { isPaused = true }
+
+    func resumeReading() {
+        isPaused = false
+        network.post { [self] in deliver() }
+    }
+
+    // MARK: Time
+
+    func setTimeout(after delay: Duration) {
+        guard state == .open else { return }
+        timer?.cancel()
+        timer = network.callLater(after: delay) { [weak self] in
+            guard let self, state == .open else { return }
+            handler?.timedOut(self)
+        }
+    }
+
+    // MARK: The end
+
+    func requestShutdown() {
+        switch state {
+        case .connecting: finish(.shutdown)
+        case .open: handler?.shutdownRequested(self)
+        case .closing, .ended: break
+        }
+    }
+
+    func close(_ end: ClientStreamEnd) {
+        switch state {
+        case .connecting: finish(end)
+        case .open:
+            state = .closing
+            let peer = peer
+            network.post { [self] in
+                peer?.arrived(.end)
+                finish(end)
+            }
+        case .closing, .ended: break
+        }
+    }
+
+    func abort() {
+        let peer = peer
+        network.post { peer?.finish(.failed("connection reset")) }
+        finish(.local)
+    }
+
+    /// Ends it. The handler is told before anything else happens.
+    func finish(_ end: ClientStreamEnd) {
+        guard state != .ended else { return }
+        state = .ended
+        timer?.cancel()
+        timer = nil
+        (waiting, staged, peer) = ([], [], nil)
+        network.remove(self)
+        network.post { [self] in
+            let last = handler
+            handler = nil
+            last?.closed(self, because: end)
+            onEnd?(self)
+            onEnd = nil
+        }
+    }
+}
