@@ -76,6 +76,9 @@ static const unsigned char profile_page_js[] = {
 static const unsigned char query_panel_js[] = {
 #embed "assets/query-panel.js"
 };
+static const unsigned char queues_page_js[] = {
+#embed "assets/queues-page.js"
+};
 static const unsigned char rules_editor_js[] = {
 #embed "assets/rules-editor.js"
 };
@@ -118,6 +121,9 @@ static const unsigned char tree_model_js[] = {
 static const unsigned char tree_view_js[] = {
 #embed "assets/tree-view.js"
 };
+static const unsigned char triggers_page_js[] = {
+#embed "assets/triggers-page.js"
+};
 static const unsigned char value_form_js[] = {
 #embed "assets/value-form.js"
 };
@@ -154,6 +160,7 @@ static const struct console_asset assets[] = {
     ASSET("poll.js", poll_js),
     ASSET("profile-page.js", profile_page_js),
     ASSET("query-panel.js", query_panel_js),
+    ASSET("queues-page.js", queues_page_js),
     ASSET("rules-editor.js", rules_editor_js),
     ASSET("rules-lexer.js", rules_lexer_js),
     ASSET("rules-page.js", rules_page_js),
@@ -168,6 +175,7 @@ static const struct console_asset assets[] = {
     ASSET("transfer.js", transfer_js),
     ASSET("tree-model.js", tree_model_js),
     ASSET("tree-view.js", tree_view_js),
+    ASSET("triggers-page.js", triggers_page_js),
     ASSET("value-form.js", value_form_js),
     ASSET("writes.js", writes_js),
 };

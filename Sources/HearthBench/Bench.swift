@@ -3,7 +3,7 @@ import Glibc
 
 /// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.
 package enum Bench: String, CaseIterable, Sendable {
-    case fanout, write, read, idle, start, wide, query, reconnect, txn, mixed, rules
+    case fanout, write, read, idle, start, wide, query, page, reconnect, txn, mixed, rules
 
     /// One line for people.
     package var summary: String {
@@ -17,6 +17,7 @@ package enum Bench: String, CaseIterable, Sendable {
         case .txn: "transactions of many clients on one counter"
         case .mixed: "small writes while something large is done"
         case .query: "writes at a live query, with an index and without"
+        case .page: "pages of a query with conditions and an index, among few children and very many"
         case .reconnect: "very many clients that come back at once, with resume and without"
         case .rules: "what deciding by common rules costs, in process"
         }
@@ -56,6 +57,7 @@ package enum Bench: String, CaseIterable, Sendable {
         case .txn: try TransactionBenchmark(stage: stage).results()
         case .mixed: try MixedBenchmark(stage: stage).results()
         case .query: try QueryBenchmark(stage: stage).results()
+        case .page: try PageBenchmark(stage: stage).results()
         case .reconnect: try ReconnectBenchmark(stage: stage).results()
         case .rules: try RulesBenchmark(stage: stage).results()
         }

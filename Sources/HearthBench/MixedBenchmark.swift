@@ -1,3 +1,5 @@
+import Glibc
+
 /// How long small writes of one client take while another does something large: nobody should stand still.
 ///
 /// The small writes go to a place of their own, one in flight, so that each of them shows how long the server was busy
@@ -7,7 +9,7 @@ struct MixedBenchmark {
     private static let goals = (p99: 25.0, longest: 250.0)
 
     private enum Large: CaseIterable {
-        case nothing, read, delete, write, set, query
+        case nothing, read, delete, write, set, query, expiry
 
         var title: String {
             switch self {
@@ -17,6 +19,7 @@ struct MixedBenchmark {
             case .write: "beside an import of updates of 1 MB"
             case .set: "beside sets of 14 MB of tiny children"
             case .query: "beside queries without an index"
+            case .expiry: "beside children that all expire at the same time"
             }
         }
     }
@@ -56,16 +59,28 @@ struct MixedBenchmark {
     }
 
     private func measure(_ large: Large) throws(BenchError) -> Measurement {
-        let actor = try stage.server(durability: "process")
+        let folder = large == .expiry ? try TemporaryFolder(in: stage.settings.folder) : nil
+        let file = folder.map { $0.path + "/settings.json" }
+        if let file { try TextFile.write(#"{"settings":{"bench":{"large":{".expires":"until"}}}}"#, to: file) }
+        let actor = try stage.server(durability: "process", hearthSettings: file)
         defer { actor.leave() }
         var bulk = try BulkLoad(actor.target)
-        let objects = Array(ChildSets.objects(isWide: true, children: stage.settings.children))
+        // When they have been there for some seconds.
+        let time = Clock.wall + Int64(20_000 + stage.settings.children / 20)
+        let objects =
+            large == .expiry
+            ? Self.expiring(at: time, children: stage.settings.children)
+            : Array(ChildSets.objects(isWide: true, children: stage.settings.children))
         try bulk.update(Self.path, objects)
         let updates = Self.updates(objects)
         let set = large == .set ? Self.tinyChildren() : []
         let beside = try WebSocketLoad(actor.target)
         try beside.open(1)
         actor.target.process.map { ProcessUsage(process: $0) }?.waitUntilIdle()
+        if large == .expiry {
+            guard Clock.wall < time else { throw BenchError("the children expired before all of them were written") }
+            while Clock.wall < time { usleep(1000) }
+        }
         var small = try SmallWrites(try WebSocketLoad(actor.target))
         var probe = UsageProbe(actor.target)
         probe.begin(at: Clock.now)
@@ -73,7 +88,7 @@ struct MixedBenchmark {
         var largeLoad = LargeLoad(beside)
         while Clock.now < end {
             switch large {
-            case .nothing: break
+            case .nothing, .expiry: break
             case .read: try largeLoad.ask(LargeLoad.frame(#""a":"g","b":{"p":"\#(Self.path)","q":{}}"#))
             case .query:
                 let query = #"{"i":"id","l":10,"vf":"r"}"#
@@ -92,6 +107,16 @@ struct MixedBenchmark {
             } while !largeLoad.isDone && Clock.now < end
         }
         return probe.measurement(operations: small.answered, latency: small.latency)
+    }
+
+    /// Objects that together hold all children, a thousand in each.
+    private static func expiring(at time: Int64, children: Int) -> [[UInt8]] {
+        stride(from: 0, to: children, by: 1_000).map { start in
+            let members = (start..<min(start + 1_000, children)).map { child in
+                #""\#(ChildSets.keyBase + child)":{"name":"hearth-bench","until":\#(time)}"#
+            }
+            return Array("{\(members.joined(separator: ","))}".utf8)
+        }
     }
 
     /// As many rows as a message can bring.

@@ -22,7 +22,7 @@ struct Stage {
     ///
     /// - parameter data: a data folder that stays; nil for one that goes with the actor.
     func server(
-        data: String? = nil, durability: String? = nil, rules: String? = nil
+        data: String? = nil, durability: String? = nil, rules: String? = nil, hearthSettings: String? = nil
     ) throws(BenchError) -> Actor {
         if let url = settings.url { return try runningServer(url) }
         let folder = data == nil ? try TemporaryFolder(in: settings.folder) : nil
@@ -30,7 +30,7 @@ struct Stage {
             [
                 "serve", "--dev", "--listen", "127.0.0.1:0", "--data", data ?? folder?.path ?? "",
                 "--durability", durability ?? settings.durability, "--log-level", "warning",
-            ] + (rules.map { ["--rules", $0] } ?? [])
+            ] + (rules.map { ["--rules", $0] } ?? []) + (hearthSettings.map { ["--settings", $0] } ?? [])
         let process = try TargetProcess(.hearth, arguments: arguments, cpu: settings.cpus?.target)
         return Actor(process.target, process: process, folder: folder)
     }

@@ -8,6 +8,13 @@ enum Clock {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
+    /// Milliseconds since 1970.
+    static var wall: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
     static func seconds(since start: Int64) -> Double { Double(now - start) / 1e9 }
 }
 

@@ -4,14 +4,13 @@ import HearthStorageErrors
 
 /// Counts, sums, averages and extremes of what queries select (Protocol.md 18.3), once and kept up to date.
 extension Database {
-    /// So many entries of an index are counted at once. Of more, all children are visited in steps.
-    private static let countedAtOnceMax = 2000
-
-    /// Whether an index has more than can be counted at once of what a query selects.
+    /// Whether an index has more than can be counted at once of what a query selects. Twice as many entries are as
+    /// quick as children.
     func isLongAggregate(_ query: Query, at path: Path) -> Bool {
         guard query.conditions?.aggregates != nil else { return false }
-        let places = try? places(of: query, at: path, count: Self.countedAtOnceMax + 1)
-        return (places?.count ?? 0) > Self.countedAtOnceMax
+        let countMax = 2 * scannedAtOnceMax
+        let places = try? places(of: query, at: path, count: countMax + 1)
+        return (places?.count ?? 0) > countMax
     }
 
     /// What a query tells now. `found` is what a scan has found.

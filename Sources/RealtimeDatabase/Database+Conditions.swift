@@ -11,8 +11,8 @@ extension Database {
         of asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?, now: Int64
     ) throws(Failure) -> CanonicalJSON {
         do throws(TreeRows.ReadError) {
-            var places = try places(of: query, at: path, found, count: query.limit.map { $0.count + 1 })
-            let examined = found?.visitedCount ?? places.count
+            let looked = try look(for: query, at: path, found, count: query.limit.map { $0.count + 1 })
+            var places = looked.places
             var next: IndexPlace?
             if let limit = query.limit?.count, places.count > limit {
                 places.removeLast(places.count - limit)
@@ -35,7 +35,7 @@ extension Database {
                 count += 1
             }
             var page = Array("{\"count\":\(count)".utf8)
-            if asked.isExplained { page += explanation(of: query, at: path, examined: examined) }
+            if asked.isExplained { page += explanation(of: query, at: path, examined: looked.examined) }
             if count > 0 { page += Array(",\"items\":".utf8) + items + [UInt8(ascii: "}")] }
             if let needs = neededIndex(for: query, at: path) {
                 page += Array(",\"needs\":".utf8)
@@ -51,9 +51,15 @@ extension Database {
         }
     }
 
-    /// The index that would serve a query with conditions, as in a settings file. Nil if it has one, or if none would.
+    /// The index that would serve a query with conditions best, as in a settings file. Nil if it has one that is as good,
+    /// or if none would.
     func neededIndex(for query: Query, at path: Path) -> [UInt8]? {
-        guard let orders = query.conditions?.servingOrders, !hasIndex(for: query, at: path) else { return nil }
+        guard let orders = query.conditions?.servingOrders else { return nil }
+        let index = QueryIndex.conditions(ConditionQuery([], orders: orders))
+        guard IndexRanges(of: query, in: index) != nil else { return nil }
+        if let plan = indexes.plan(for: query, at: path) {
+            if plan.isExact || plan.valueCount >= orders.count { return nil }
+        }
         return ConditionQuery.text(of: orders)
     }
 
@@ -67,12 +73,18 @@ extension Database {
         return text + [UInt8(ascii: "}")]
     }
 
-    private func places(
-        of query: Query, at path: Path, _ found: QueryScan?, count: Int?
-    ) throws(TreeRows.ReadError) -> [IndexPlace] {
-        if let known = found?.next(count: count) { return known }
+    /// The first places that a query selects, and how many entries of an index, or children, were looked at for that.
+    private func look(
+        for query: Query, at path: Path, _ found: QueryScan?, count: Int?
+    ) throws(TreeRows.ReadError) -> (places: [IndexPlace], examined: Int) {
+        if let found, let known = found.next(count: count) { return (known, found.visitedCount) }
         do throws(StorageError) {
-            return try places(of: query, at: path, count: count)
+            if let plan = indexes.plan(for: query, at: path), plan.isExact {
+                let read = try indexes.places(plan, at: path, in: query.interval(beyond: nil), .ascending, count: count)
+                return (read.places, read.entryCount)
+            }
+            let places = try places(of: query, at: path, count: count)
+            return (places, places.count)
         } catch {
             throw .storage(error)
         }

@@ -119,32 +119,25 @@ extension Database {
         try isAllowed(operation, by: turn.principal, now: turn.record.time)
     }
 
-    /// A user who may do one of these may read what a query selects: a query with conditions selects no more than a
-    /// plain read, or a query with one of its conditions.
-    private static func reads(of path: Path, _ query: Query?) -> [RuleOperation] {
-        guard let query, let conditions = query.conditions else { return [.read(path, query)] }
-        // How many children a scan has looked at is more than what one of these selects.
-        if conditions.isExplained { return [.read(path)] }
-        return [.read(path)] + conditions.widerQueries(limit: query.limit).map { .read(path, $0) }
-    }
-
     /// Whether somebody may read what a query selects.
     func mayRead(_ path: Path, _ query: Query, by principal: Principal, now: Int64) throws(Failure) -> Bool {
-        for read in Self.reads(of: path, query) where try isAllowed(read, by: principal, now: now) { return true }
+        for read in RuleOperation.reads(of: path, query) where try isAllowed(read, by: principal, now: now) {
+            return true
+        }
         return false
     }
 
     /// Throws unless the principal of the turn may read what a query selects.
     func checkMayRead(_ path: Path, _ query: Query, in turn: borrowing Turn) throws(Failure) {
         if try mayRead(path, query, by: turn.principal, now: turn.record.time) { return }
-        throw denial(of: Self.reads(of: path, query)[0], by: turn.principal, now: turn.record.time)
+        throw denial(of: RuleOperation.reads(of: path, query)[0], by: turn.principal, now: turn.record.time)
     }
 
     /// The same for a listener, which may go on as long as what the rules have looked at stays as it is.
     func checkAllowed(
         _ listener: ReadDependencies.Listener, toRead path: Path, _ query: Query?, by principal: Principal, now: Int64
     ) throws(Failure) {
-        let reads = Self.reads(of: path, query)
+        let reads = RuleOperation.reads(of: path, query)
         for read in reads {
             if let places = try placesThatAllow(read, by: principal, now: now) {
                 return listeners.setDependencies(listener, places)
@@ -264,7 +257,6 @@ extension Operation {
 
 extension RuleOperation {
     static func read(_ path: Path, _ query: Query? = nil) -> RuleOperation {
-        let asked = query.map { RuleQuery(index: $0.index, start: $0.start, end: $0.end, limit: $0.limit) }
-        return .read(path, asked)
+        .read(path, query.map { RuleQuery($0) })
     }
 }

@@ -2,7 +2,8 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// Queries without an index, whose children are visited in steps between the requests of others.
+/// Queries that no index has alone, and aggregates of many children: children, or entries of an index that has them
+/// among others, are visited in steps between the requests of others.
 ///
 /// A request that needs such a scan waits for its end (``mustScan(for:now:)``), and so do the later requests of its
 /// connection. Meanwhile the query is in the trie like one that has listeners, so commits keep its scan up to date.
@@ -32,7 +33,7 @@ extension Database {
         // The step counts for one of those who wait.
         defer { observer?.endStep(for: first) }
         do throws(StorageError) {
-            try live.scan?.step(rows, live.path, childrenMax: childrenMax)
+            try live.scan?.step(rows, live.path, indexes, childrenMax: childrenMax)
             guard live.scan?.isDone == true else { return [] }
             live.spare = live.scan
         } catch {
@@ -87,10 +88,11 @@ extension Database {
         }
     }
 
-    /// Whether all children have to be visited.
+    /// Whether more has to be visited than is selected, or more than can be at once.
     func mustScan(_ query: Query, at path: Path) -> Bool {
-        !query.isInKeyOrder && !query.selectsNothing
-            && (indexes.plan(for: query, at: path) == nil || isLongAggregate(query, at: path))
+        if query.isInKeyOrder || query.selectsNothing { return false }
+        guard indexes.plan(for: query, at: path)?.isExact == true else { return true }
+        return isLongAggregate(query, at: path)
     }
 
     private func observedScan(for request: Request, now: Int64) -> LiveQuery? {
@@ -121,10 +123,10 @@ extension Database {
             listeners.scans.keep(live, for: request)
             return nil
         }
-        tally?.addUnindexed()
+        if !hasIndex(for: query, at: path) { tally?.addUnindexed() }
         var scan = QueryScan(query)
         do throws(StorageError) {
-            try scan.step(rows, path, childrenMax: scannedAtOnceMax)
+            try scan.step(rows, path, indexes, childrenMax: scannedAtOnceMax)
         } catch {
             return nil
         }

@@ -3,11 +3,11 @@ import HearthStorageErrors
 
 /// What queries select of the tree.
 extension Database {
-    /// Whether a query can be answered without looking at all children.
+    /// Whether a query can be answered without looking at children that it does not select.
     func hasIndex(for query: Query, at path: Path) -> Bool {
         switch query.index {
         case .key, .priority: true
-        case .conditions(let asked): asked.isKeyOrder || indexes.plan(for: query, at: path) != nil
+        case .conditions(let asked): asked.isKeyOrder || indexes.plan(for: query, at: path)?.isExact == true
         case .value, .child: query.selectsEverything || indexes.plan(for: query, at: path) != nil
         }
     }
@@ -101,17 +101,8 @@ extension Database {
         let direction: ScanDirection = query.limit?.side == .last ? .descending : .ascending
         let interval = query.interval(beyond: beyond)
         if let plan = indexes.plan(for: query, at: path) {
-            let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
-            let bounds = plan.range.bounds(lower: interval.lower, upper: interval.upper)
-            var places: [IndexPlace] = []
-            guard bounds.lower.precedesBytewise(bounds.upper) else { return places }
-            try indexes.entries.scan(
-                from: prefix + bounds.lower, below: prefix + bounds.upper, direction
-            ) { key in
-                places.append(plan.range.place(ofEntry: key[prefix.count...]))
-                return count.map { places.count < $0 } ?? true
-            }
-            return places
+            if plan.isExact { return try indexes.places(plan, at: path, in: interval, direction, count: count).places }
+            return try selectedPlaces(among: plan, query, at: path, in: interval, direction, count: count)
         }
         let segments = query.segments(of: interval)
         var found = BestPlaces(count: count, direction)
@@ -124,6 +115,35 @@ extension Database {
             return !query.isInKeyOrder || !found.isFull
         }
         return found.finish()
+    }
+
+    /// Those places of an index in an interval whose children a query selects.
+    private func selectedPlaces(
+        among plan: IndexKeeper.Plan, _ query: Query, at path: Path, in interval: KeyRange, _ direction: ScanDirection,
+        count: Int?
+    ) throws(StorageError) -> [IndexPlace] {
+        let stepCount = 256
+        var rest = interval
+        var found: [IndexPlace] = []
+        while true {
+            let next = try indexes.places(plan, at: path, in: rest, direction, count: stepCount).places
+            for place in next where try rows.selects(place, query, at: path) {
+                found.append(place)
+                if found.count == count { return found }
+            }
+            guard next.count == stepCount, let last = next.last else { return found }
+            // No place is a prefix of another.
+            if direction == .ascending { rest.lower = last.bytes + [0] } else { rest.upper = last.bytes }
+        }
+    }
+}
+
+extension TreeRows {
+    /// Whether the child at a place, which is in an index that serves a query, is selected by all of its conditions.
+    func selects(_ place: IndexPlace, _ query: Query, at path: Path) throws(StorageError) -> Bool {
+        let segment = place.segment
+        let child = Path(encoded: path.encoded + segment)
+        return try self.place(of: child, segment: segment, in: query.index, remembering: false) == place
     }
 }
 

@@ -17,25 +17,28 @@ struct AggregateTests {
     private static func query(_ text: String) throws -> Query { try ConditionParser.query(Array(text.utf8)) }
 
     private static func run(
-        _ operation: HearthRealtimeDatabase.Operation, on database: Database, number: Int64 = 1
+        _ operation: HearthRealtimeDatabase.Operation, on database: Database,
+        by connection: ConnectionID = DatabaseBench.reader
     ) -> [Output] {
-        let request = Request(
-            connection: DatabaseBench.reader, number: number, principal: .administrator, operation: operation)
+        let request = Request(connection: connection, number: 1, principal: .administrator, operation: operation)
         if database.mustScan(for: request, now: 0) {
             while database.isScanning { _ = database.scanSome(childrenMax: 7) }
         }
+        return process(request, on: database)
+    }
+
+    private static func process(_ request: Request, on database: Database) -> [Output] {
         _ = database.process([request], now: 0)
+        database.endScanUse(by: request)
         database.committed(through: database.sequence)
         return database.takeReady()
     }
 
     /// What a query tells, from its definition.
-    private static func expected(_ kinds: [String], of path: Path?, by owner: String?, _ list: CanonicalJSON) throws
-        -> String
-    {
-        let children = Node(list).children.map(\.node).filter { child in
-            owner.map { child.value(at: "by").canonical.description == $0 } ?? true
-        }
+    private static func expected(
+        _ kinds: [String], of path: Path?, _ list: CanonicalJSON, where isSelected: (Node) -> Bool
+    ) -> String {
+        let children = Node(list).children.map(\.node).filter(isSelected)
         let numbers = children.compactMap { child in
             path.flatMap { Double(child.value(at: $0).canonical.description) }
         }
@@ -60,8 +63,12 @@ struct AggregateTests {
         return members.isEmpty ? "null" : "{\(members.joined(separator: ","))}"
     }
 
+    private static func isOwned(_ child: Node, by owner: String?) -> Bool {
+        owner.map { child.value(at: "by").canonical.description == $0 } ?? true
+    }
+
     private static func child(_ random: inout SeededRandom) -> String {
-        #"{"by":\#(random.pick(owners)),"n":\#(random.pick(values)),"there":1}"#
+        #"{"by":\#(random.pick(owners)),"day":\#(random.pick(values)),"n":\#(random.pick(values)),"there":1}"#
     }
 
     /// A write at, in or above the collection.
@@ -125,14 +132,88 @@ struct AggregateTests {
             for (number, query) in queries.enumerated() {
                 guard let told = told[Int64(number)] else { continue }
                 let of: Path? = query.kinds == ["count"] ? nil : "n"
-                let expected = try Self.expected(query.kinds, of: of, by: query.owner, list)
+                let expected = Self.expected(query.kinds, of: of, list) { Self.isOwned($0, by: query.owner) }
                 #expect(told == expected, "seed \(seed) step \(step) \(query)")
             }
             guard case .reply(_, _, .value(let once))? = Self.run(.get("l", query: query), on: database).last else {
                 throw NoReply()
             }
-            let expected = try Self.expected(queries[Int(number)].kinds, of: path, by: queries[Int(number)].owner, list)
+            let expected = Self.expected(queries[Int(number)].kinds, of: path, list) {
+                Self.isOwned($0, by: queries[Int(number)].owner)
+            }
             #expect(once.description == expected, "seed \(seed) step \(step) \(asked)")
+        }
+    }
+
+    /// Conditions, and what they mean.
+    private static let conditions: [(text: String, holds: @Sendable (Node) -> Bool)] = [
+        ("[]", { _ in true }),
+        (#"[["by","==","ann"]]"#, { Self.isOwned($0, by: #""ann""#) }),
+        (#"[["by","in",["ann",null]]]"#, { Self.isOwned($0, by: #""ann""#) || Self.isOwned($0, by: "null") }),
+        (#"[["day",">=",0]]"#, { Self.number($0, "day") ?? -1 >= 0 }),
+        (
+            #"[["by","in",["ann","bob"]],["day","<",2]]"#,
+            { !Self.isOwned($0, by: "null") && Self.number($0, "day") ?? 2 < 2 }
+        ),
+        (#"[["by","==","bob"],["n",">",-3]]"#, { Self.isOwned($0, by: #""bob""#) && Self.number($0, "n") ?? -3 > -3 }),
+        (
+            #"[["by","==","ann"],["day","!=",null]]"#,
+            { Self.isOwned($0, by: #""ann""#) && !$0.value(at: "day").isNull }
+        ),
+    ]
+
+    private static func number(_ child: Node, _ path: Path) -> Double? {
+        Double(child.value(at: path).canonical.description)
+    }
+
+    private static func setIndexes(_ random: inout SeededRandom, on database: Database) throws {
+        let all = [#"["by"]"#, #"["by","n"]"#, #"["by","day"]"#, #"["by","day","n"]"#, #"["day","n"]"#, #"["day"]"#]
+        let chosen = all.filter { _ in Bool.random(using: &random) }.joined(separator: ",")
+        let setting = chosen.isEmpty ? "" : #"".index":[\#(chosen)]"#
+        database.setIndexes([], try DatabaseSettings(parsing: Array(#"{"settings":{"l":{\#(setting)}}}"#.utf8)))
+        while database.isBuildingIndex { try database.buildIndex(childrenMax: 100) }
+    }
+
+    @Test(
+        "are exact when they are counted in steps, of entries or of children, while data and indexes change",
+        arguments: 0..<(60 * TestScale.factor))
+    func steps(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0, scannedAtOnceMax: 2)
+        try Self.setIndexes(&random, on: database)
+        let all = ["average", "count", "max", "min", "sum"]
+        for round in 0..<40 {
+            for _ in 0..<5 { _ = Self.run(try Self.write(&random), on: database, by: DatabaseBench.writer) }
+            let condition = random.pick(Self.conditions)
+            let kinds = [["count"], ["average", "count", "sum"], all].randomElement(using: &random) ?? all
+            let path: Path? = kinds == ["count"] ? nil : "n"
+            let names = kinds.map { "\"\($0)\"" }.joined(separator: ",")
+            let asked =
+                #"{"aggregate":[\#(names)],"where":\#(condition.text)\#(path == nil ? "" : #","of":"n""#)}"#
+            let operation: HearthRealtimeDatabase.Operation =
+                if Bool.random(using: &random) {
+                    .get("l", query: try Self.query(asked))
+                } else {
+                    .listenQuery("l", try Self.query(asked), .tagged(1))
+                }
+            let request = Request(
+                connection: DatabaseBench.reader, number: 1, principal: .administrator, operation: operation)
+            _ = database.mustScan(for: request, now: 0)
+            while database.isScanning {
+                _ = database.scanSome(childrenMax: 3)
+                switch Int.random(in: 0..<30, using: &random) {
+                case 0: try Self.setIndexes(&random, on: database)
+                case 1...20: _ = Self.run(try Self.write(&random), on: database, by: DatabaseBench.writer)
+                default: break
+                }
+            }
+            let outputs = Self.process(request, on: database)
+            var told: [Int64: String] = [:]
+            for case .initialQuery(_, let push) in outputs { Self.note(push, &told) }
+            for case .reply(_, _, .value(let value)) in outputs { told[1] = value.description }
+            let expected = Self.expected(kinds, of: path, try database.rows.read("l"), where: condition.holds)
+            #expect(told[1] == expected, "seed \(seed) round \(round) \(asked)")
+            _ = Self.run(.unlistenQuery(.tagged(1)), on: database)
         }
     }
 
@@ -155,22 +236,42 @@ struct AggregateTests {
         #expect(throws: QueryError.conditions(message)) { try Self.query(text) }
     }
 
-    @Test("of more than one look can count are counted in steps, from an index too")
+    @Test("visit no children but those that an index has for the conditions, in steps if they are many")
     func long() throws {
         let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
-        let settings = #"{"settings":{"l":{".index":[["by","n"]]}}}"#
+        let settings = #"{"settings":{"l":{".index":[["by","n"],["n"],["n","m"]]}}}"#
         database.setIndexes([], try DatabaseSettings(parsing: Array(settings.utf8)))
         while database.isBuildingIndex { try database.buildIndex(childrenMax: 1000) }
-        let children = (0..<5000).map { #""k\#($0)":{"by":"ann","n":\#($0)}"# }.joined(separator: ",")
-        _ = Self.run(
-            .set(WriteTarget(path: "l"), IncomingValue(json: try Self.json("{\(children)}"))), on: database)
-        let query = try Self.query(#"{"aggregate":["sum"],"of":"n","where":[["by","==","ann"]]}"#)
-        let request = Request(
-            connection: DatabaseBench.reader, number: 1, principal: .administrator, operation: .get("l", query: query))
-        #expect(database.mustScan(for: request, now: 0))
-        guard case .reply(_, _, .value(let value))? = Self.run(.get("l", query: query), on: database).last else {
-            throw NoReply()
+        let children = (0..<10_000).map {
+            #""k\#($0)":{"by":\#($0 < 5000 ? #""ann""# : #""bob""#),"n":\#($0),"m":\#($0 % 2)}"#
         }
-        #expect(value == #"{"sum":12497500}"#)
+        _ = Self.run(
+            .set(WriteTarget(path: "l"), IncomingValue(json: try Self.json("{\(children.joined(separator: ","))}"))),
+            on: database)
+        for (asked, visits, told) in [
+            (#"{"aggregate":["sum"],"of":"n","where":[["by","==","ann"]]}"#, 5000, #"{"sum":12497500}"#),
+            (#"{"aggregate":["max"],"of":"n","where":[["by","in",["ann","eve"]]]}"#, 5000, #"{"max":4999}"#),
+            (#"{"aggregate":["count"],"where":[["n",">=",7000]]}"#, 3000, #"{"count":3000}"#),
+            (#"{"aggregate":["sum"],"of":"m","where":[["n",">=",6000]]}"#, 4000, #"{"sum":2000}"#),
+            (
+                #"{"aggregate":["count","sum"],"of":"n","where":[["n",">=",8000],["by","==","ann"]]}"#, 0,
+                #"{"count":0,"sum":0}"#
+            ),
+            (#"{"aggregate":["count"],"where":[["n",">=",7000],["m","!=",0]]}"#, 3000, #"{"count":1500}"#),
+            (#"{"aggregate":["count"],"where":[["m","!=",0]]}"#, 10_000, #"{"count":5000}"#),
+        ] {
+            let query = try Self.query(asked)
+            let request = Request(
+                connection: DatabaseBench.reader, number: 1, principal: .administrator,
+                operation: .get("l", query: query))
+            #expect(database.mustScan(for: request, now: 0) == (visits > 0), "\(asked)")
+            let live = database.listeners.scans.current
+            while database.isScanning { _ = database.scanSome(childrenMax: 200) }
+            #expect(live?.spare?.visitedCount ?? 0 == visits, "\(asked)")
+            guard case .reply(_, _, .value(let value))? = Self.run(.get("l", query: query), on: database).last else {
+                throw NoReply()
+            }
+            #expect(value.description == told, "\(asked)")
+        }
     }
 }

@@ -122,6 +122,30 @@ struct ExplanationTests {
         #expect(file.tests[1].line == 5)
     }
 
+    @Test("a query with conditions is allowed to those who may read everything, or ask for one of the conditions")
+    func conditions() throws {
+        let rules = """
+            {"rules": {"list": {".read": "auth.token.admin === true ||
+              query.orderByChild === 'by' && query.equalTo === auth.uid && query.limitToFirst <= 10"}}}
+            """
+        let program = try RulesProgram(parsing: Array(rules.utf8))
+        let tests = """
+            {"users": {"ada": {"uid": "ada", "token": {"admin": true}}}, "tests": [
+              {"as": "ann", "read": "/list", "find": {"where": [["n", ">", 1], ["by", "==", "ann"]], "limit": 10},
+                "allowed": true},
+              {"as": "ann", "read": "/list", "find": {"where": [["by", "==", "ann"]]}, "allowed": false},
+              {"as": "ann", "read": "/list", "find": {"where": [["by", "==", "bob"]], "limit": 10}, "allowed": false},
+              {"as": "ann", "read": "/list", "find": {"where": [["by", "==", "ann"]], "limit": 10, "explain": true},
+                "allowed": false},
+              {"as": "ada", "read": "/list", "find": {"aggregate": ["count"]}, "allowed": true}
+            ]}
+            """
+        var coverage = RulesCoverage(program)
+        for test in try RulesTestFile(parsing: Array(tests.utf8)).tests {
+            #expect(program.run(test, &coverage).isPassed, "line \(test.line)")
+        }
+    }
+
     @Test(
         "mistakes in test files have a place",
         arguments: [
@@ -142,6 +166,10 @@ struct ExplanationTests {
             (
                 "{\"tests\":[{\"read\":\"/\",\"query\":{\"orderBy\":\"$x\"},\"allowed\":true}]}",
                 "1:42: 'orderBy' is '$key', '$value', '$priority' or the path of a child"
+            ),
+            (
+                "{\"tests\":[{\"read\":\"/\",\"find\":{\"limit\":0},\"allowed\":true}]}",
+                "1:30: limit must be a whole number from 1 on, or null for all"
             ),
             ("{\"tests\":[1 2]}", "1:13: unexpected character 2"),
         ] as [(String, String)])

@@ -1,5 +1,6 @@
-// What was committed at, above and below a path.
-import { foreign, guarded, h } from './dom.js';
+// What was committed at, above and below a path: as far back as the log reaches, or in the history that settings keep.
+import { ask } from './dialog.js';
+import { announce, choice, foreign, guarded, h } from './dom.js';
 import { bytes, time } from './format.js';
 import { stringify } from './json.js';
 import { pathText, readPath, visible } from './keys.js';
@@ -14,11 +15,12 @@ export class HistoryPage {
   constructor(app) {
     this.app = app;
     this.field = h('input', { type: 'text', 'aria-label': 'Path', spellcheck: false, autocomplete: 'off' });
+    this.source = choice([['log', 'Commit log'], ['kept', 'Kept history']], 'log', { 'aria-label': 'Source', onchange: guarded(() => this.load(true)) });
     this.body = h('tbody');
     this.status = h('p.status', { role: 'status' });
     this.more = h('button', { type: 'button', onclick: guarded(() => this.load(false)) }, 'Older');
     this.element = h('section.page', { 'aria-labelledby': 'history-title' }, h('h1', { id: 'history-title' }, 'History'),
-      h('form.tools', { onsubmit: (event) => { event.preventDefault(); this.go(); } }, this.field,
+      h('form.tools', { onsubmit: (event) => { event.preventDefault(); this.go(); } }, this.field, this.source,
         h('button.primary', { type: 'submit' }, 'Show')),
       this.status,
       h('div.table-area', { tabIndex: 0, role: 'region', 'aria-label': 'History' }, h('table', { 'aria-label': 'History' },
@@ -41,11 +43,34 @@ export class HistoryPage {
   }
 
   async load(fromEnd) {
-    if (fromEnd) { this.entries = []; this.before = undefined; }
-    const answer = await this.app.connection.admin('history', { p: this.path, n: page, before: this.before });
+    if (fromEnd) {
+      this.entries = [];
+      this.before = undefined;
+      this.draw();
+    }
+    const answer = this.isKept ? await this.past('log', { n: page, before: this.before })
+      : await this.app.connection.admin('history', { p: this.path, n: page, before: this.before });
     this.entries.push(...answer.get('entries'));
     this.before = answer.get('before');
     this.draw();
+  }
+
+  get isKept() { return this.source.value === 'kept'; }
+
+  /** A request about the kept history of the path (Protocol.md 18.5). */
+  past(command, members) { return this.app.connection.request('h', { p: this.path, c: command, ...members }); }
+
+  /** Shows the value after a commit, and sets the path to it if that is wanted. */
+  async look(number) {
+    const value = stringify(await this.past('get', { seq: number }));
+    const isWanted = await ask({
+      title: `${visible(this.path)} after commit ${number.text}`, confirm: 'Restore', danger: true, wide: true,
+      body: [h('pre.value', {}, foreign(visible(value.length > 100_000 ? `${value.slice(0, 100_000)}…` : value)))],
+    });
+    if (!isWanted) return;
+    await this.past('restore', { seq: number });
+    announce(`${visible(this.path)} is as it was after commit ${number.text}.`);
+    await this.load(true);
   }
 
   draw() {
@@ -57,7 +82,9 @@ export class HistoryPage {
         const path = change.get('path');
         const keys = readPath(path);
         const before = known.get(keys);
-        rows.push(h('tr', {}, h('th', { scope: 'row' }, entry.get('seq').text), h('td', {}, time(entry.get('time').value)),
+        rows.push(h('tr', {}, h('th', { scope: 'row' }, this.isKept
+          ? h('button', { type: 'button', 'aria-label': `The value after commit ${entry.get('seq').text}`, onclick: guarded(() => this.look(entry.get('seq'))) }, entry.get('seq').text)
+          : entry.get('seq').text), h('td', {}, time(entry.get('time').value)),
           h('td', {}, entry.has('uid') ? foreign(visible(entry.get('uid'))) : h('span.muted', {}, 'administrator, or nobody')),
           h('td.mono', {}, h('a', { href: this.app.address('data', keys) }, foreign(visible(path)))),
           h('td', {}, before !== undefined ? foreign(visible(stringify(before)), { className: 'v' }) : h('span.muted', {}, 'not in what is shown')),
@@ -68,7 +95,8 @@ export class HistoryPage {
     }
     this.body.replaceChildren(...rows.reverse());
     this.more.disabled = this.before === undefined;
-    this.status.textContent = this.entries.length === 0 ? (this.before === undefined ? 'Nothing was committed here in the time that the log covers.' : 'Nothing in this part of the log; there is more.')
-      : `${this.entries.length} commits shown${this.before === undefined ? ', all that the log has' : ''}`;
+    const source = this.isKept ? 'history' : 'log';
+    this.status.textContent = this.entries.length === 0 ? (this.before === undefined ? `Nothing was committed here in the time that the ${source} covers.` : `Nothing in this part of the ${source}; there is more.`)
+      : `${this.entries.length} commits shown${this.before === undefined ? `, all that the ${source} has` : ''}`;
   }
 }

@@ -15,10 +15,9 @@ function bound(text, byKey) {
   return text;
 }
 
-/** The lines of the rules that make the index. */
-export function indexLines(keys, order) {
-  const name = order === '.value' ? '.value' : order;
-  let text = `".indexOn": [${JSON.stringify(name)}]`;
+/** The lines of the rules that make the index, or other lines at the same place. */
+export function indexLines(keys, order, lines = `".indexOn": [${JSON.stringify(order)}]`) {
+  let text = lines;
   for (const key of [...keys].reverse()) text = `${JSON.stringify(key)}: { ${text} }`;
   return text;
 }
@@ -44,26 +43,66 @@ export async function runQuery(connection, path, query) {
 }
 
 export function queryPanel(app, node, closed) {
-  const order = choice([['.key', 'key'], ['.value', 'value'], ['.priority', 'priority'], ['child', 'child…']], '.key');
+  const order = choice([['.key', 'key'], ['.value', 'value'], ['.priority', 'priority'], ['child', 'child…'], ['find', 'conditions…']], '.key');
   const child = h('input', { type: 'text', placeholder: 'name, or by/name', spellcheck: false, autocomplete: 'off' });
   const equal = h('input', { type: 'text', spellcheck: false, autocomplete: 'off' });
   const start = h('input', { type: 'text', spellcheck: false, autocomplete: 'off' });
   const end = h('input', { type: 'text', spellcheck: false, autocomplete: 'off' });
   const side = choice([['l', 'first'], ['r', 'last']], 'l');
+  const conditions = h('textarea', { rows: 5, spellcheck: false, value: '{"where":[["state","==","open"]],"orderBy":[["due","desc"]],"limit":50}' });
   const limit = h('input', { type: 'number', min: 1, max: 1000, value: 50 });
   const out = h('div.results', { role: 'region', 'aria-label': 'Result of the query' });
   const childField = field('Child path', child);
-  const show = () => { childField.hidden = order.value !== 'child'; };
+  const conditionsField = field('Query object', conditions, 'Conditions, orders and fields as in Protocol.md 18.3; or aggregates.');
+  const simple = [field('Equal to', equal), field('From', start), field('To', end), field('Show the', side), field('Limit', limit)];
+  const bounds = h('small', {}, 'Bounds are JSON: 12, true, "12"; other text is text.');
+  const show = () => {
+    childField.hidden = order.value !== 'child';
+    conditionsField.hidden = order.value !== 'find';
+    for (const one of [...simple, bounds]) one.hidden = order.value === 'find';
+  };
   order.addEventListener('change', show);
   const panel = h('section.panel', { 'aria-label': 'Query' },
-    h('form', { onsubmit: guarded(async (event) => { event.preventDefault(); await run(); }) },
+    h('form', { onsubmit: guarded(async (event) => { event.preventDefault(); await (order.value === 'find' ? find() : run()); }) },
       h('p', {}, 'Children of ', h('code', {}, foreign(visible(node.path)))),
-      h('div.fields', {}, field('Order by', order), childField, field('Equal to', equal), field('From', start),
-        field('To', end), field('Show the', side), field('Limit', limit)),
-      h('small', {}, 'Bounds are JSON: 12, true, "12"; other text is text.'),
+      h('div.fields', {}, field('Order by', order), childField, ...simple), conditionsField, bounds,
       h('div.buttons', {}, h('button.primary', { type: 'submit' }, 'Run'),
         h('button', { type: 'button', onclick: () => { panel.remove(); closed(); } }, 'Close'))), out);
   show();
+
+  const notice = (reason, lines) => h('div.notice.warning', { role: 'status' },
+    h('span', {}, reason, h('code', {}, foreign(lines))),
+    h('button', {
+      type: 'button', onclick: guarded(async () => { await navigator.clipboard.writeText(lines); announce('Copied.'); }),
+    }, 'Copy'));
+
+  const list = (entries) => h('table', {}, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), h('th', { scope: 'col' }, 'Value'))),
+    h('tbody', {}, entries.map(([key, value]) => {
+      const { kind, text } = short({ type: typeof value, value: value === undefined ? null : value });
+      return h('tr', {}, h('th', { scope: 'row' }, h('a', { href: app.address('data', [...node.keys, key]) }, foreign(visible(key)))),
+        h('td', {}, foreign(visible(text), { className: `v ${kind}` })));
+    })));
+
+  /** A query with several conditions (Protocol.md 18.3). */
+  async function find() {
+    const query = parse(conditions.value);
+    if (!(query instanceof Obj)) throw new Error('The query is an object.');
+    if (!query.has('explain') && !query.has('aggregate')) query.entries.push(['explain', true]);
+    const page = await app.connection.request('cg', { p: node.path, q: query });
+    if (query.has('aggregate')) {
+      out.replaceChildren(h('p', {}, foreign(stringify(page))));
+      return;
+    }
+    const items = (page.get('items')?.entries ?? []).map(([, item]) => [item.get('key'), item.get('value')]);
+    const explained = page.get('explain');
+    const index = explained?.get('index');
+    out.replaceChildren(...[
+      page.has('needs') && notice('This index would serve the query. Add to the settings: ', indexLines(node.keys, '', `".index": [${page.get('needs')}]`)),
+      h('p', {}, `${items.length} ${items.length === 1 ? 'child' : 'children'}${page.has('next') ? '; more follow' : ''}`,
+        explained && `; ${explained.get('examined').text} looked at, ${index ? `by the index ${index}` : 'without an index'}`),
+      list(items),
+    ].filter(Boolean));
+  }
 
   async function run() {
     const index = order.value === 'child' ? child.value.trim().replace(/^\/|\/$/g, '') : order.value;
@@ -86,18 +125,9 @@ export function queryPanel(app, node, closed) {
     const entries = result.value instanceof Obj ? result.value.entries.filter(([key]) => !key.startsWith('.')) : [];
     const lines = indexLines(node.keys, index);
     out.replaceChildren(...[
-      result.isUnindexed && h('div.notice.warning', { role: 'status' },
-        h('span', {}, 'The server looked at every child, for want of an index. Add to the rules: ', h('code', {}, foreign(lines))),
-        h('button', {
-          type: 'button', onclick: guarded(async () => { await navigator.clipboard.writeText(lines); announce('Copied.'); }),
-        }, 'Copy')),
+      result.isUnindexed && notice('The server looked at every child, for want of an index. Add to the rules: ', lines),
       h('p', {}, `${entries.length} ${entries.length === 1 ? 'child' : 'children'}${entries.length === count ? ', as many as the limit lets through' : ''}`),
-      h('table', {}, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), h('th', { scope: 'col' }, 'Value'))),
-        h('tbody', {}, entries.map(([key, value]) => {
-          const { kind, text } = short({ type: typeof value, value: value instanceof Obj || value instanceof Num ? value : value });
-          return h('tr', {}, h('th', { scope: 'row' }, h('a', { href: app.address('data', [...node.keys, key]) }, foreign(visible(key)))),
-            h('td', {}, foreign(visible(text), { className: `v ${kind}` })));
-        }))),
+      list(entries),
     ].filter(Boolean));
     panel.lastQuery = stringify(full);
   }

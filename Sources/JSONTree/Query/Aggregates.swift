@@ -67,14 +67,16 @@ package struct AggregateTotals: Equatable, Sendable {
 extension ConditionQuery {
     /// The number of a child, of which the query tells aggregates, by the child's place.
     package func number(in place: IndexPlace) -> JSONNumber? {
+        guard let path = aggregates?.path else { return nil }
         let bytes = place.bytes
-        guard aggregates?.path != nil, bytes.count > 1 + IndexValue.numberByteCount, bytes[1] == IndexValue.numberTag
-        else { return nil }
-        let ordered = bytes[2..<1 + IndexValue.numberByteCount].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+        let start = orders.first?.path == path ? 1 : IndexValue.end(in: bytes, from: 1)
+        let end = start + IndexValue.numberByteCount
+        guard bytes.count > end, bytes[start] == IndexValue.numberTag else { return nil }
+        let ordered = bytes[start + 1..<end].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
         return JSONNumber(Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered))
     }
 
-    /// Where the places of children with a number are, in the order of these.
+    /// Where the places of children with a number are, in the order of these, if nothing comes before it.
     package static var numbers: (lower: [UInt8], upper: [UInt8]) {
         ([IndexPlace.conditionTag, IndexValue.numberTag], [IndexPlace.conditionTag, IndexValue.numberTag + 1])
     }

@@ -54,6 +54,15 @@ package indirect enum Condition: Hashable, Sendable {
         }
     }
 
+    /// The path of which it asks a range of values.
+    var rangedPath: Path? {
+        switch self {
+        case .compare(let path, let comparison, _) where comparison != .equal && comparison != .notEqual: path
+        case .starts(let path, _): path
+        default: nil
+        }
+    }
+
     private static func isLeaf(_ value: [UInt8]) -> Bool { value != IndexValue.nothing && value != IndexValue.object }
 
     /// The first bytes of encoded values of the same type: values of different types are in no range together.

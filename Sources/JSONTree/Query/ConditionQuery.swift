@@ -43,11 +43,26 @@ package struct ConditionQuery: Hashable, Sendable {
         let equal = self.conditions.compactMap { condition in
             if case .compare(let path, .equal, _) = condition { path } else { nil }
         }
-        self.orders =
-            aggregates.map { $0.path.map { [Order($0)] } ?? [] } ?? orders.filter { !equal.contains($0.path) }
+        if let aggregates {
+            self.orders = Self.orders(of: aggregates, self.conditions, equal)
+        } else {
+            self.orders = orders.filter { !equal.contains($0.path) }
+        }
         self.aggregates = aggregates
         self.fields = fields
         self.isExplained = isExplained
+    }
+
+    /// The order in which an index has what aggregates are made of: by the number, and before it by the value that has a
+    /// range, so that the range of the index is that of the condition. The least and the greatest number are found by
+    /// the number alone.
+    private static func orders(of aggregates: Aggregates, _ conditions: [Condition], _ equal: [Path]) -> [Order] {
+        let number = aggregates.path.map { [Order($0)] } ?? []
+        let ranged = Set(conditions.compactMap(\.rangedPath)).subtracting(equal)
+        guard !aggregates.needsOrder, ranged.count == 1, let path = ranged.first, path != aggregates.path else {
+            return number
+        }
+        return [Order(path)] + number
     }
 
     /// The first part of a child's place (``IndexPlace``): before the upper bound of the query if the conditions hold,

@@ -43,6 +43,15 @@ package enum IndexValue {
         return out
     }
 
+    /// Where the encoding ends that begins at `start`.
+    static func end(in bytes: [UInt8], from start: Int) -> Int {
+        switch bytes[start] {
+        case numberTag: start + numberByteCount
+        case stringTag: bytes[start...].firstIndex(of: 0).map { $0 + 1 } ?? bytes.count
+        default: start + 1
+        }
+    }
+
     /// `text` has no wrapper.
     static func append(leaf text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         switch text.first {

@@ -3,18 +3,55 @@ import HearthSecurityRules
 import HearthStorageErrors
 
 extension IndexKeeper {
-    /// A complete index that has what a query selects.
+    /// A complete index that has what a query selects, alone or among others.
     struct Plan {
         let index: IndexCatalog.Index
-        let range: IndexRange
+        let ranges: IndexRanges
+
+        /// Whether the index has what is selected and nothing else.
+        var isExact: Bool { ranges.isExact }
+
+        /// How many values the index compares: of those that serve a query, more leave less to be looked at.
+        var valueCount: Int {
+            if case .conditions(let query) = index.definition.index { query.orders.count } else { 1 }
+        }
     }
 
+    /// The best index for a query, if there is one.
     func plan(for query: Query, at path: Path) -> Plan? {
         if trie.isEmpty { return nil }
+        var best: Plan?
         for index in trie.indexes(at: path) where index.isComplete {
-            if let range = IndexRange(of: query, in: index.definition.index) { return Plan(index: index, range: range) }
+            guard let ranges = IndexRanges(of: query, in: index.definition.index) else { continue }
+            let plan = Plan(index: index, ranges: ranges)
+            if plan.isExact { return plan }
+            if best.map({ $0.valueCount < plan.valueCount }) ?? true { best = plan }
         }
-        return nil
+        return best
+    }
+
+    /// The places of a query that an index has in an interval, from one side, up to `count` of them; and how many
+    /// entries were read for that.
+    func places(
+        _ plan: Plan, at path: Path, in interval: KeyRange, _ direction: ScanDirection, count: Int?
+    ) throws(StorageError) -> (places: [IndexPlace], entryCount: Int) {
+        let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
+        var places: [IndexPlace] = []
+        for range in plan.ranges.ranges {
+            let bounds = range.bounds(lower: interval.lower, upper: interval.upper)
+            var left = count ?? .max
+            try entries.scan(from: prefix + bounds.lower, below: prefix + bounds.upper, direction) { key in
+                places.append(range.place(ofEntry: key[prefix.count...]))
+                left -= 1
+                return left > 0
+            }
+        }
+        let entryCount = places.count
+        if plan.ranges.ranges.count > 1 {
+            places.sort { direction == .ascending ? $0 < $1 : $1 < $0 }
+            if let count, places.count > count { places.removeLast(places.count - count) }
+        }
+        return (places, entryCount)
     }
 
     /// The first value that a write gives to two children of a collection where it must be unique. `assignments` are

@@ -1,8 +1,9 @@
 import HearthJSONTree
 import HearthStorageErrors
 
-/// The places in a query's interval for which there is no index, found by a walk through all children that can stop
-/// anywhere and go on later, while commits go on.
+/// The places in a query's interval that no index has alone, or too many for once: found by a walk that can stop
+/// anywhere and go on later, while commits go on. It goes through all children, or through the entries of an index that
+/// has what is selected among others.
 ///
 /// Of a query with a limit those are kept that its limit keeps and some more beyond them, so that a window that loses
 /// members can be filled up from here for a while. Of a query that tells aggregates the totals are kept, and the places
@@ -18,9 +19,12 @@ struct QueryScan {
     private var places = SortedChunks<IndexPlace>()
     /// There are places beyond the outermost that is kept, or were.
     private var isCut = false
-    /// Children before this segment have been visited; nil when all have.
+    /// The index whose entries are visited; nil for the children in the order of their keys.
+    private var indexNumber: UInt32?
+    /// Children whose segments come before these bytes have been visited, or whose places in the query do if it is the
+    /// entries of an index; nil when all have.
     private var done: [UInt8]? = [0]
-    /// How many those are.
+    /// How many children or entries have been visited.
     private(set) var visitedCount = 0
 
     init(_ query: Query) {
@@ -34,11 +38,30 @@ struct QueryScan {
     /// Should be made anew, before a window asks for more than there is.
     var isLow: Bool { isCut && query.limit.map { places.count < $0.count + Self.spareMin / 2 } ?? false }
 
-    /// Visits some more children.
-    mutating func step(_ rows: TreeRows, _ path: Path, childrenMax: Int) throws(StorageError) {
+    /// Visits some more children or entries. If the index has gone, or there is one now, it begins anew.
+    mutating func step(
+        _ rows: TreeRows, _ path: Path, _ indexes: IndexKeeper, childrenMax: Int
+    ) throws(StorageError) {
         guard let start = done else { return }
+        let plan = query.conditions == nil ? nil : indexes.plan(for: query, at: path)
+        if plan?.index.number != indexNumber {
+            let visitedCount = visitedCount
+            self = QueryScan(query)
+            (self.visitedCount, indexNumber) = (visitedCount, plan?.index.number)
+            return try step(rows, path, indexes, childrenMax: childrenMax)
+        }
+        if let plan {
+            try visitEntries(of: plan, from: start, rows, path, indexes, countMax: childrenMax)
+        } else {
+            try visitChildren(from: start, rows, path, countMax: childrenMax)
+        }
+    }
+
+    private mutating func visitChildren(
+        from start: [UInt8], _ rows: TreeRows, _ path: Path, countMax: Int
+    ) throws(StorageError) {
         var found: [IndexPlace] = []
-        var left = childrenMax
+        var left = countMax
         var last: [UInt8]?
         let query = query
         try rows.forEachChild(
@@ -53,17 +76,40 @@ struct QueryScan {
             return true
         }
         for place in found { insert(place) }
-        visitedCount += childrenMax - left
+        visitedCount += countMax - left
         done = left > 0 ? nil : last.map { Path.subtreeEnd(of: $0) }
+    }
+
+    private mutating func visitEntries(
+        of plan: IndexKeeper.Plan, from start: [UInt8], _ rows: TreeRows, _ path: Path, _ indexes: IndexKeeper,
+        countMax: Int
+    ) throws(StorageError) {
+        let lower = start.precedesBytewise(query.lower) ? query.lower : start
+        let interval = KeyRange(lower: lower, upper: query.upper)
+        let next = try indexes.places(plan, at: path, in: interval, .ascending, count: countMax)
+        var found = next.places
+        if !plan.isExact {
+            found = []
+            for place in next.places where try rows.selects(place, query, at: path) { found.append(place) }
+        }
+        for place in found { insert(place) }
+        visitedCount += next.entryCount
+        // No place is a prefix of another.
+        done = next.places.count < countMax ? nil : next.places.last.map { $0.bytes + [0] }
+        // Entries come in the query's order.
+        if let max = self.countMax, places.count >= max { (isCut, done) = (true, nil) }
     }
 
     /// Takes in what a commit did to a child.
     mutating func take(_ change: ChildChange) {
-        guard let place = change.before ?? change.after else { return }
-        // Others will be visited as they are then.
-        if let done, !place.segment.precedesBytewise(done) { return }
-        if let before = change.before { remove(before) }
-        if let after = change.after, query.contains(after) { insert(after) }
+        if let before = change.before, isVisited(before) { remove(before) }
+        if let after = change.after, query.contains(after), isVisited(after) { insert(after) }
+    }
+
+    /// Whether the walk has come by a place. What it has not is visited as it will be then.
+    private func isVisited(_ place: IndexPlace) -> Bool {
+        guard let done else { return true }
+        return (indexNumber == nil ? place.segment : place.bytes).precedesBytewise(done)
     }
 
     /// Up to a number of places beyond one, or from the first one on, in the direction from the side that the limit

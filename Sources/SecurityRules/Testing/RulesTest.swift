@@ -9,7 +9,8 @@ package struct RulesTest: Sendable {
     var auth: RuleAuth?
     var now: Int64
     var data: CanonicalJSON
-    var operation: RuleOperation
+    /// One of these is to be allowed.
+    var operations: [RuleOperation]
     package var isAllowed: Bool
 }
 
@@ -57,9 +58,14 @@ extension RulesProgram {
         let context = RuleContext(auth: test.auth, now: test.now)
         // A tree in memory can always be read.
         let tree = MemoryTree(settings.withoutExpired(test.data, at: test.now))
-        let explanation = try? judge.explain(test.operation, context, in: tree)
-        var result = RulesTestResult(test: test, explanation: explanation ?? Explanation(verdict: .allowed, rules: []))
-        if case .write(let assignments) = test.operation, result.explanation.verdict.isAllowed {
+        var explanations: [Explanation] = []
+        for operation in test.operations where explanations.last?.verdict.isAllowed != true {
+            explanations.append(
+                (try? judge.explain(operation, context, in: tree)) ?? Explanation(verdict: .allowed, rules: []))
+        }
+        let explanation = explanations.first { $0.verdict.isAllowed } ?? explanations[0]
+        var result = RulesTestResult(test: test, explanation: explanation)
+        if case .write(let assignments)? = test.operations.first, result.explanation.verdict.isAllowed {
             result.refusal = try? settings.refusal(of: assignments, in: tree)
         }
         return result

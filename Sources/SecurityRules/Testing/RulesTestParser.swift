@@ -30,10 +30,11 @@ struct RulesTestParser {
 
     private func test(_ range: Range<Int>) throws(Mistake) -> RulesTest {
         let members = try members(
-            of: range, ["name", "as", "now", "data", "read", "query", "write", "value", "update", "values", "allowed"])
+            of: range,
+            ["name", "as", "now", "data", "read", "query", "find", "write", "value", "update", "values", "allowed"])
         let data = try members["data"].map { (range) throws(Mistake) in try value(range, at: .root) } ?? data
         let now = try members["now"].map(integer) ?? now
-        let operation = try operation(members, data, now, range)
+        let operations = try operations(members, data, now, range)
         guard let allowed = members["allowed"], let isAllowed = ["true": true, "false": false][text(allowed)] else {
             throw Mistake("a test needs 'allowed', true or false", at: range.lowerBound)
         }
@@ -47,7 +48,7 @@ struct RulesTestParser {
         }
         return RulesTest(
             name: name ?? "", line: RulePosition(of: range.lowerBound, in: file).line,
-            auth: try members["as"].flatMap(user), now: now, data: data, operation: operation, isAllowed: isAllowed)
+            auth: try members["as"].flatMap(user), now: now, data: data, operations: operations, isAllowed: isAllowed)
     }
 
     // MARK: Who
@@ -74,19 +75,22 @@ struct RulesTestParser {
 
     // MARK: What
 
-    private func operation(
+    /// What is to be allowed, or one of several that are enough.
+    private func operations(
         _ members: Members, _ data: CanonicalJSON, _ now: Int64, _ range: Range<Int>
-    ) throws(Mistake) -> RuleOperation {
+    ) throws(Mistake) -> [RuleOperation] {
         let verbs = ["read", "write", "update"].filter { members[$0] != nil }
         guard verbs.count == 1, let place = members[verbs[0]] else {
             throw Mistake("a test has one of 'read', 'write' and 'update'", at: range.lowerBound)
         }
         switch verbs[0] {
         case "read":
-            return .read(try path(place).path, try members["query"].map(query))
+            let path = try path(place).path
+            if let find = members["find"] { return RuleOperation.reads(of: path, try conditions(find)) }
+            return [.read(path, try members["query"].map(query))]
         case "write":
             guard let value = members["value"] else { throw Mistake("'value' is missing", at: range.lowerBound) }
-            return .write([try assignment(try path(place), value, data, now)])
+            return [.write([try assignment(try path(place), value, data, now)])]
         default:
             guard let values = members["values"] else { throw Mistake("'values' is missing", at: range.lowerBound) }
             let base = try path(place).path
@@ -98,7 +102,7 @@ struct RulesTestParser {
                 target.path = base.appending(target.path)
                 assignments.append(try assignment(target, value, data, now))
             }
-            return .write(assignments)
+            return [.write(assignments)]
         }
     }
 
@@ -110,6 +114,15 @@ struct RulesTestParser {
             data.value(at: target.path.appending(relative))
         }
         return Assignment(target: target, value: value)
+    }
+
+    /// A query with several conditions (Protocol.md 18.3).
+    private func conditions(_ range: Range<Int>) throws(Mistake) -> Query {
+        do throws(QueryError) {
+            return try ConditionParser.query(Array(file[range]))
+        } catch {
+            throw Mistake("\(error)", at: range.lowerBound)
+        }
     }
 
     private func query(_ range: Range<Int>) throws(Mistake) -> RuleQuery {

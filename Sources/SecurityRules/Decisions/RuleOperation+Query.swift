@@ -1,0 +1,21 @@
+package import HearthJSONTree
+
+extension RuleQuery {
+    /// What a query of one interval asks for.
+    package init(_ query: Query) {
+        self.init(index: query.index, start: query.start, end: query.end, limit: query.limit)
+    }
+}
+
+extension RuleOperation {
+    /// A user who may do one of these may read what a query selects: a query with conditions selects no more than a
+    /// plain read, or a query with one of its conditions.
+    package static func reads(of path: Path, _ query: Query?) -> [RuleOperation] {
+        guard let query else { return [.read(path, nil)] }
+        guard let conditions = query.conditions else { return [.read(path, RuleQuery(query))] }
+        // How many children a scan has looked at is more than what one of these selects.
+        if conditions.isExplained { return [.read(path, nil)] }
+        return [.read(path, nil)]
+            + conditions.widerQueries(limit: query.limit).map { .read(path, RuleQuery($0)) }
+    }
+}

@@ -1,0 +1,165 @@
+"""Queues, triggers, and the history that settings keep."""
+
+import json
+
+from support import ConsoleCase
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+class AdditionsCase(ConsoleCase):
+    settings = "{}"
+
+    @classmethod
+    def make_server(cls):
+        server = super().make_server()
+        status, _, body = server.request("PUT", "/.settings/settings.json", raw=cls.settings.encode())
+        assert status == 200, body
+        return server
+
+    def no_markup(self):
+        self.assertEqual(self.page.evaluate("document.querySelectorAll('#main img').length"), 0)
+
+
+class Queues(AdditionsCase):
+    settings = """{
+      // A comment with a "quote", and a trailing comma.
+      "settings": {"mail": {".queue": {"attempts": 3, "backoff": 60000},}, "rooms": {"$room": {".queue": {}}}},
+    }"""
+
+    def setUp(self):
+        super().setUp()
+        self.server.put("/mail", None)
+
+    def ask(self, **question):
+        status, _, body = self.server.request("POST", "/mail/.jobs.json", question)
+        assert status == 200, body
+        return json.loads(body)
+
+    def claim(self):
+        return self.ask(do="claim")["jobs"][0]
+
+    def test_jobs_and_who_has_them(self):
+        self.server.put("/mail/jobs", {"a": {"to": "ann"}, "b": {"to": "bob"}, "c": {"to": "eve"}})
+        self.claim()
+        second = self.claim()
+        self.ask(do="fail", k=second["key"], claim=second["claim"], error=HOSTILE)
+        self.open(screen="queues")
+        self.page.wait_text("3 jobs, 1 handed out, 0 dead; the first is a")
+        self.page.wait_text("handed out", "[aria-label='Jobs that were handed out or have failed'] table")
+        self.page.wait_text(HOSTILE, "table")
+        self.no_markup()
+        # Seen without asking again.
+        self.server.put("/mail/jobs/a", None)
+        self.page.wait_text("2 jobs, 0 handed out")
+
+    def test_dead_jobs_are_tried_again_or_dropped(self):
+        number = 9007199254740993
+        self.server.put("/mail/jobs", {"a": {"n": number}, "b": 2})
+        for _ in range(2):
+            job = self.claim()
+            self.ask(do="fail", k=job["key"], claim=job["claim"], error="no such address", dead=True)
+        self.open("mail", screen="queues")
+        self.page.wait_text("0 jobs, 0 handed out, 2 dead")
+        self.page.click("[data-focus='retry a']")
+        self.notice("a is tried again")
+        self.page.wait_text("1 job, 0 handed out, 1 dead")
+        self.assertEqual(self.server.get("/mail/jobs"), {"a": {"n": number}})
+        self.page.click("[data-focus='drop b']")
+        self.dialog("Drop this job?")
+        self.page.click("dialog button.danger")
+        self.notice("b was dropped")
+        self.page.wait_text("1 job, 0 handed out, 0 dead")
+        self.assertIsNone(self.server.get("/mail/dead"))
+
+    def test_all_queues_are_named(self):
+        self.open(screen="queues")
+        self.page.wait_text("/mail", "#main")
+        self.page.wait_text("/rooms/$room", "#main")
+        self.page.fill("input[type=text]", "/rooms/x")
+        self.page.key("Enter")
+        self.page.wait("location.hash.endsWith('/queues/rooms/x')")
+        self.page.wait_text("There are no jobs")
+
+
+class Triggers(AdditionsCase):
+    # Nobody listens there.
+    settings = """{"settings": {"rooms": {"$room": {
+      ".trigger": {"name": "tell", "on": "written", "url": "http://127.0.0.1:9/", "retry": "0s"}}}}}"""
+
+    def setUp(self):
+        super().setUp()
+        self.server.put("/rooms", {"a": 1, "b": 2})
+
+    def test_events_that_were_set_aside(self):
+        self.open(screen="triggers")
+        self.page.wait_text("/rooms/a", "[aria-label='Events that were set aside'] table")
+        self.page.wait_text("/rooms/b", "[aria-label='Events that were set aside'] table")
+        self.page.wait_text("tell", "[aria-label='Triggers'] table")
+        count = self.page.evaluate("document.querySelectorAll(\"[aria-label='Events that were set aside'] tbody tr\").length")
+        self.page.click("[aria-label='Events that were set aside'] table button", "Drop")
+        self.dialog("will never be sent")
+        self.page.click("dialog button.danger")
+        self.notice("1 event dropped")
+        self.page.wait(f"document.querySelectorAll(\"[aria-label='Events that were set aside'] tbody tr\").length === {count - 1}")
+        self.page.click("[aria-label='Triggers'] table button", "Send again")
+        self.notice("sent again")
+        self.page.click("[aria-label='Triggers'] table button", "Drop")
+        self.dialog("Drop these events?")
+        self.page.key("Escape")
+
+
+class KeptHistory(AdditionsCase):
+    settings = '{"settings": {"pages": {".history": "30d"}}}'
+
+    def test_values_of_the_past_and_restoring_them(self):
+        self.server.put("/pages/home", {"title": "Kitchen"})
+        self.server.put("/pages/home/title", HOSTILE)
+        self.open("pages/home", screen="history")
+        self.page.wait_text("commits shown", "#main")
+        self.page.choose("[aria-label='Source']", "kept")
+        self.page.wait_text("all that the history has", "#main")
+        self.page.wait_text(HOSTILE, "table")
+        self.no_markup()
+        self.page.click("tbody tr:last-child th button")
+        self.dialog("Kitchen")
+        self.page.click("dialog button.danger")
+        self.notice("is as it was after commit")
+        self.assertEqual(self.server.get("/pages/home"), {"title": "Kitchen"})
+
+    def test_a_place_without_history(self):
+        self.server.put("/other", 1)
+        self.open("other", screen="history")
+        self.page.wait_text("commits shown", "#main")
+        self.page.choose("[aria-label='Source']", "kept")
+        self.page.wait("document.querySelector('#notices .error')")
+        self.page.wait_text("no history is kept", "#notices")
+
+
+class Conditions(AdditionsCase):
+    settings = '{"settings": {"tasks": {".index": [["state", ["due", "desc"]]]}}}'
+
+    def setUp(self):
+        super().setUp()
+        self.server.put("/tasks", {
+            "a": {"state": "open", "due": 1}, "b": {"state": "late", "due": 2}, "c": {"state": "open", "due": 3}})
+        self.open("tasks")
+        self.wait_row("a")
+        self.act("query")
+        self.page.choose(".panel select", "find")
+
+    def test_pages_say_how_they_were_found(self):
+        self.page.click(".panel button.primary")
+        self.page.wait_text("2 children; 2 looked at, by the index", ".results")
+        self.assertEqual(self.page.evaluate("[...document.querySelectorAll('.results th a')].map((a) => a.textContent)"), ["c", "a"])
+
+    def test_a_missing_index_is_named(self):
+        self.page.fill(".panel textarea", '{"where":[["due",">",1]],"orderBy":["due"]}')
+        self.page.click(".panel button.primary")
+        self.page.wait_text('"tasks": { ".index": [[["due","asc"]]] }', ".results")
+        self.page.wait_text("2 children", ".results")
+
+    def test_aggregates(self):
+        self.page.fill(".panel textarea", '{"aggregate":["count","sum"],"of":"due"}')
+        self.page.click(".panel button.primary")
+        self.page.wait_text('{"count":3,"sum":6}', ".results")
