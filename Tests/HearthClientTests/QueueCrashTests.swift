@@ -1,4 +1,6 @@
 import Glibc
+import HearthClientSession
+import HearthConnection
 import HearthJSONTree
 import HearthTestSupport
 import HearthWireProtocol
