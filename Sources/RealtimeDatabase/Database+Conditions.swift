@@ -51,8 +51,8 @@ extension Database {
         }
     }
 
-    /// The index that would serve a query with conditions best, as in a settings file. Nil if it has one that is as good,
-    /// or if none would.
+    /// The index that would serve a query with conditions best, as in a settings file. Nil if it has one that is as
+    /// good, or if none would.
     func neededIndex(for query: Query, at path: Path) -> [UInt8]? {
         guard let orders = query.conditions?.servingOrders else { return nil }
         let index = QueryIndex.conditions(ConditionQuery([], orders: orders))

@@ -53,9 +53,9 @@ package struct ConditionQuery: Hashable, Sendable {
         self.isExplained = isExplained
     }
 
-    /// The order in which an index has what aggregates are made of: by the number, and before it by the value that has a
-    /// range, so that the range of the index is that of the condition. The least and the greatest number are found by
-    /// the number alone.
+    /// The order in which an index has what aggregates are made of: by the number, and before it by the value that has
+    /// a range, so that the range of the index is that of the condition. The least and the greatest number are found
+    /// by the number alone.
     private static func orders(of aggregates: Aggregates, _ conditions: [Condition], _ equal: [Path]) -> [Order] {
         let number = aggregates.path.map { [Order($0)] } ?? []
         let ranged = Set(conditions.compactMap(\.rangedPath)).subtracting(equal)
