@@ -11,7 +11,13 @@ package struct Queue<Element> {
     @inlinable
     package var count: Int { elements.count - start }
     @inlinable
-    package var first: Element? { isEmpty ? nil : elements[start] }
+    package var first: Element? {
+        get { isEmpty ? nil : elements[start] }
+        set {
+            precondition(!isEmpty && newValue != nil, "the first element is replaced by another one")
+            elements[start] = newValue
+        }
+    }
 
     @inlinable
     package mutating func append(_ element: Element) { elements.append(element) }

@@ -13,11 +13,12 @@ public protocol ClientLoop: AnyObject, Sendable {
     @discardableResult
     func execute(_ work: @escaping @Sendable () -> Void) -> Bool
 
-    /// Runs an action once, when the delay is over or a little later. Not after ``shutDown(grace:)``.
+    /// Runs an action once, when the delay is over or a little later. Not after the loop has ended.
     @discardableResult
     func callLater(after delay: Duration, _ action: @escaping () -> Void) -> any ClientTimer
 
     /// Connects. The handler hears of the outcome, never before this returns: `opened`, or `closed` with the reason.
+    /// The loop keeps the stream and its handler until then.
     func connect(to endpoint: ClientEndpoint, handler: any ClientStreamHandler) -> any ClientStream
 
     /// Ends the loop: handlers are told by `shutdownRequested`, and when all streams are closed, or the grace is over,

@@ -29,6 +29,8 @@ package struct Admission: ~Copyable {
         var request: Request
         /// The question to the log that is not answered yet.
         var question: UInt64?
+        /// How often its scan did not hold any more when its turn came.
+        var rescans = 0
     }
 
     /// Never empty while it is one of the lines. An object, so that it is looked up once for each step.
@@ -155,9 +157,13 @@ package struct Admission: ~Copyable {
     package mutating func takeSmall(bytesMax: Int, _ gate: some AdmissionGate) -> [Request] {
         var turn: [Request] = []
         var bytes = 0
+        var begun = 0
         while bytes < bytesMax, turn.count < Self.turnCountMax, let connection = small.takeFirst(&shares) {
             smallCount -= 1
-            if mustScanAgain(connection, gate) { continue }
+            if mustScanAgain(connection, gate) {
+                begun += 1
+                if begun < Self.rescansOfTurnMax { continue } else { break }
+            }
             if let request = take(from: connection, gate) {
                 shares.charge(request.sharer, nanoseconds: Self.expectedCost)
                 bytes += request.byteCount
@@ -168,14 +174,20 @@ package struct Admission: ~Copyable {
     }
 
     /// Whether what was found for the first request of a line does not hold any more. If so, it waits for a new scan:
-    /// its turn would visit all children at once.
+    /// its turn would visit all children at once. After some scans it does so all the same, and is told why there is
+    /// no result if that is the cause.
     private func mustScanAgain(_ connection: ConnectionID, _ gate: some AdmissionGate) -> Bool {
-        guard let line = lines[connection], let head = line.entries.first, gate.mustScan(head.request) else {
-            return false
-        }
+        guard let line = lines[connection], let head = line.entries.first, head.rescans < Self.rescansMax,
+            gate.mustScan(head.request)
+        else { return false }
+        line.entries.first?.rescans += 1
         line.wait = .scan
         return true
     }
+
+    private static let rescansMax = 3
+    /// Scans that are begun anew before a turn. Each begins with a step.
+    private static let rescansOfTurnMax = 8
 
     /// What a request is taken to cost until it is known, in nanoseconds.
     package static let expectedCost: Int64 = 10_000

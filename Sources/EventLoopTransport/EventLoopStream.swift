@@ -5,7 +5,8 @@ import HearthEventLoop
 final class EventLoopStream: ClientStream, StreamHandler, @unchecked Sendable {
     // Safe because: other threads only carry a reference into `EventLoop.execute`.
 
-    private let handler: any ClientStreamHandler
+    /// Nil once it was told of the end.
+    private var handler: (any ClientStreamHandler)?
     /// Nil once it is closed.
     private var stream: Stream?
     /// What `closed` is to report.
@@ -18,7 +19,7 @@ final class EventLoopStream: ClientStream, StreamHandler, @unchecked Sendable {
         do throws(ClientTransportError) {
             tls = endpoint.usesTLS ? try context(endpoint.authorities) : nil
         } catch {
-            loop.execute { self.handler.closed(self, because: .failed(error.description)) }
+            loop.execute { self.tellEnd(.failed(error.description)) }
             return
         }
         var limits = StreamLimits()
@@ -64,23 +65,29 @@ final class EventLoopStream: ClientStream, StreamHandler, @unchecked Sendable {
 
     // MARK: The loop's side
 
-    func opened(_ stream: Stream) { handler.opened(self) }
+    func opened(_ stream: Stream) { handler?.opened(self) }
 
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
         stream.loop.runPostedWork()
         // That work may have closed the stream.
-        if end == nil { handler.received(bytes, on: self) }
+        if end == nil { handler?.received(bytes, on: self) }
     }
 
-    func receivedEnd(on stream: Stream) { handler.receivedEnd(on: self) }
+    func receivedEnd(on stream: Stream) { handler?.receivedEnd(on: self) }
 
-    func timedOut(_ stream: Stream) { handler.timedOut(self) }
+    func timedOut(_ stream: Stream) { handler?.timedOut(self) }
 
-    func shutdownRequested(_ stream: Stream) { handler.shutdownRequested(self) }
+    func shutdownRequested(_ stream: Stream) { handler?.shutdownRequested(self) }
 
     func closed(_ stream: Stream, reason: CloseReason) {
         self.stream = nil
-        handler.closed(self, because: end ?? ClientStreamEnd(reason))
+        tellEnd(end ?? ClientStreamEnd(reason))
+    }
+
+    private func tellEnd(_ end: ClientStreamEnd) {
+        let last = handler
+        handler = nil
+        last?.closed(self, because: end)
     }
 }
 

@@ -112,7 +112,7 @@ package struct HTTPResponse: Sendable {
             writer.header("Vary", "Origin", into: &out)
         case .none: break
         }
-        writer.header("Access-Control-Expose-Headers", "ETag, X-Hearth-Denial", into: &out)
+        writer.header("Access-Control-Expose-Headers", "ETag", into: &out)
         writer.header("X-Content-Type-Options", "nosniff", into: &out)
         for (name, value) in headers { writer.header(name, value.span, into: &out) }
         switch body {

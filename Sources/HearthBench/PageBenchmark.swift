@@ -20,6 +20,9 @@ struct PageBenchmark {
     func results() throws(BenchError) -> [BenchResult] {
         let settings = stage.settings
         guard settings.url == nil else { throw BenchError("page needs a server of its own, not --url") }
+        guard settings.children > Self.few, !settings.children.isMultiple(of: PagedChildren.stride) else {
+            throw BenchError("page needs more than \(Self.few) children, and no multiple of \(PagedChildren.stride)")
+        }
         let folder = try TemporaryFolder(in: settings.folder)
         let file = folder.path + "/settings.json"
         try TextFile.write(#"{"settings":{"bench":{"$size":{".index":[["name","id"]]}}}}"#, to: file)
@@ -96,7 +99,7 @@ struct PageBenchmark {
 /// Children with a number each, in another order than their keys.
 struct PagedChildren {
     /// A prime, and so without a factor in common with a number of children that it does not divide.
-    private static let stride = 7_919
+    static let stride = 7_919
 
     let count: Int
 

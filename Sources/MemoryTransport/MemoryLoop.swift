@@ -10,6 +10,8 @@ final class MemoryLoop: ClientLoop, @unchecked Sendable {
     private var isShuttingDown = false
     private var streams: [MemoryStream] = []
     private var timers: [MemoryTimer] = []
+    /// When it aborts what is left after its end was asked for.
+    private var grace: MemoryTimer?
 
     init(_ network: MemoryNetwork) { self.network = network }
 
@@ -52,7 +54,9 @@ final class MemoryLoop: ClientLoop, @unchecked Sendable {
                 for stream in streams { stream.requestShutdown() }
             }
             // Not `callLater`: this is to happen even if everything else is taken back.
-            if grace > .zero { _ = network.callLater(after: grace) { [self] in abortAll() } } else { abortAll() }
+            self.grace?.cancel()
+            self.grace = grace > .zero ? network.callLater(after: grace) { [self] in abortAll() } : nil
+            if grace <= .zero { abortAll() }
             network.post { [self] in endIfDone() }
         }
     }
@@ -66,5 +70,7 @@ final class MemoryLoop: ClientLoop, @unchecked Sendable {
         hasEnded.store(true, ordering: .releasing)
         for timer in timers { timer.cancel() }
         timers = []
+        grace?.cancel()
+        grace = nil
     }
 }

@@ -36,6 +36,7 @@ public final class MemoryNetwork: ClientTransport {
         var lastTimer = 0
         var listeners: [Place: Accept] = [:]
         var streams: [MemoryStream] = []
+        var unreadBytes = 0
         /// Wait until nothing is left to happen.
         var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -72,12 +73,22 @@ public final class MemoryNetwork: ClientTransport {
     /// Listens for connections to a host and port, in place of the listener before. Names are compared as they are
     /// written.
     public func listen(at host: String, port: UInt16, accept: @escaping Accept) {
-        state.withLock { $0.listeners[Place(host: host, port: port)] = accept }
+        replaceListener(at: host, port, accept)
     }
 
     /// Refuses further connections to a host and port. Those that are open stay.
     public func stopListening(at host: String, port: UInt16) {
-        state.withLock { $0.listeners[Place(host: host, port: port)] = nil }
+        replaceListener(at: host, port, nil)
+    }
+
+    /// The listener before goes after the lock: it may hold the last reference to a user of this network.
+    private func replaceListener(at host: String, _ port: UInt16, _ accept: Accept?) {
+        let last = state.withLock { state in
+            let place = Place(host: host, port: port)
+            defer { state.listeners[place] = accept }
+            return state.listeners[place]
+        }
+        withExtendedLifetime(last) {}
     }
 
     /// Breaks all connections, as a network that fails: neither end hears a goodbye, and bytes that have not arrived
@@ -89,7 +100,9 @@ public final class MemoryNetwork: ClientTransport {
     }
 
     /// Bytes that have arrived at ends that do not take any at present.
-    public var unreadBytes: Int { state.withLock { $0.streams.reduce(0) { $0 + $1.unreadBytes } } }
+    public var unreadBytes: Int { state.withLock { $0.unreadBytes } }
+
+    func countUnread(_ change: Int) { state.withLock { $0.unreadBytes += change } }
 
     func accept(at host: String, port: UInt16) -> Accept? {
         state.withLock { $0.listeners[Place(host: host, port: port)] }

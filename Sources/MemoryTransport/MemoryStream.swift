@@ -49,8 +49,10 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
                 return finish(.failed("connect to \(endpoint.host):\(endpoint.port): Connection refused"))
             }
             let other = MemoryStream(network)
-            other.handler = accept(other)
             (peer, other.peer) = (other, self)
+            other.handler = accept(other)
+            // The server may have closed it at once.
+            guard other.state == .connecting else { return finish(.peer) }
             other.becomeOpen()
             becomeOpen()
         }
@@ -59,10 +61,10 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
     private func becomeOpen() {
         guard state == .connecting else { return }
         state = .open
-        handler?.opened(self)
         let early = staged
         staged = []
         for bytes in early { send(bytes) }
+        handler?.opened(self)
     }
 
     // MARK: Sending
@@ -82,19 +84,16 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
     private func arrived(_ arrival: Arrival) {
         guard state == .open else { return }
         waiting.append(arrival)
+        if case .bytes(let bytes) = arrival { network.countUnread(bytes.count) }
         deliver()
-    }
-
-    /// Called in any thread, between two events.
-    var unreadBytes: Int {
-        waiting.reduce(0) { count, arrival in if case .bytes(let bytes) = arrival { count + bytes.count } else { count }
-        }
     }
 
     private func deliver() {
         while state == .open, !isPaused, !waiting.isEmpty {
             switch waiting.removeFirst() {
-            case .bytes(var bytes): bytes.withUnsafeMutableBytes { handler?.received($0, on: self) }
+            case .bytes(var bytes):
+                network.countUnread(-bytes.count)
+                bytes.withUnsafeMutableBytes { handler?.received($0, on: self) }
             case .end: handler?.receivedEnd(on: self)
             }
         }
@@ -148,12 +147,13 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
         finish(.local)
     }
 
-    /// Ends it. The handler is told before anything else happens.
+    /// Ends it. The handler is told after what was caused before.
     func finish(_ end: ClientStreamEnd) {
         guard state != .ended else { return }
         state = .ended
         timer?.cancel()
         timer = nil
+        for case .bytes(let bytes) in waiting { network.countUnread(-bytes.count) }
         (waiting, staged, peer) = ([], [], nil)
         network.remove(self)
         network.post { [self] in

@@ -32,6 +32,7 @@ package struct RESTError: Error, Equatable {
             // A field is one line.
             let line = denialReason.utf8.map { $0 < 0x20 ? UInt8(ascii: " ") : $0 }
             response.headers.append(("X-Hearth-Denial", line))
+            response.headers.append(("Access-Control-Expose-Headers", Array("X-Hearth-Denial".utf8)))
         }
         if let retryAfter {
             // Whole seconds, rounded up.

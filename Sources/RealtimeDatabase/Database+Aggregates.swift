@@ -7,10 +7,10 @@ extension Database {
     /// Whether an index has more than can be counted at once of what a query selects. Twice as many entries are as
     /// quick as children.
     func isLongAggregate(_ query: Query, at path: Path) -> Bool {
-        guard query.conditions?.aggregates != nil else { return false }
-        let countMax = 2 * scannedAtOnceMax
-        let places = try? places(of: query, at: path, count: countMax + 1)
-        return (places?.count ?? 0) > countMax
+        guard query.conditions?.aggregates != nil, let plan = indexes.plan(for: query, at: path) else { return false }
+        let interval = KeyRange(lower: query.lower, upper: query.upper)
+        let first = try? indexes.firstPlaces(plan, at: path, in: interval, countMax: 2 * scannedAtOnceMax)
+        return first?.isMore == true
     }
 
     /// What a query tells now. `found` is what a scan has found.

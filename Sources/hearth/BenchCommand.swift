@@ -30,7 +30,8 @@ extension Command {
             .init(name: "leaves", value: "N", help: "start: leaves in the database (default 10000000)"),
             .init(name: "keep", value: "DIR", help: "start: a data folder to fill once and use again"),
             .init(
-                name: "children", value: "N", help: "wide, query, mixed: children of the widest node (default 1000000)"),
+                name: "children", value: "N",
+                help: "wide, query, page, mixed: children of the widest node (default 1000000)"),
             .init(name: "unpinned", value: nil, help: "do not pin targets to CPU 0 and the generator to CPU 1"),
             .init(name: "reply-bytes", value: "N", help: "floor: payload of an answer"),
             .init(name: "push-bytes", value: "N", help: "floor: payload of a change for listeners (default 0: none)"),

@@ -188,6 +188,19 @@ struct AdmissionTests {
         #expect(numbers(&admission) == [10, 11])
     }
 
+    @Test("a read whose scans come to nothing again and again has its turn all the same")
+    func scanningInVain() {
+        var admission = waiting([Self.scan(by: 1, 10)])
+        for _ in 0..<3 {
+            admission.scanEnded(for: Self.connection(1))
+            gate.scanned.remove(10)
+            #expect(numbers(&admission) == [])
+        }
+        admission.scanEnded(for: Self.connection(1))
+        gate.scanned.remove(10)
+        #expect(numbers(&admission) == [10])
+    }
+
     @Test("a client that is gone wants no data, but what it has asked to be done is done")
     func disconnect() {
         var admission = waiting([

@@ -17,7 +17,7 @@ import Testing
 struct QueueCrashTests {
     private let rounds = number("HEARTH_CRASH_ROUNDS") ?? 6
     private let seed = number("HEARTH_CRASH_SEED") ?? .random(in: 0...999_999_999)
-    private static let lease: Int64 = 1000
+    private static let lease: Int64 = 5000
     private static let queue: Path = "q"
 
     private static func number(_ variable: String) -> UInt64? {
@@ -81,9 +81,11 @@ struct QueueCrashTests {
                 while ContinuousClock.now < end {}
                 server.process.signal(SIGKILL)
             }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<6 {
-                    let connection = try await Connection.open(server.url(), on: clients.loop)
+            // All before the first of them kills the server.
+            var connections: [Connection] = []
+            for _ in 0..<6 { connections.append(try await Connection.open(server.url(), on: clients.loop)) }
+            try await withThrowingTaskGroup(of: Void.self) { [connections] group in
+                for (number, connection) in connections.enumerated() {
                     group.addTask {
                         try await Self.untilKilled {
                             if number < 2 {

@@ -136,7 +136,7 @@ import HearthStorageErrors
         #expect(response.writeHead(with: &writer, into: &out))
         let text = String(decoding: out, as: UTF8.self)
         for field in [
-            "Access-Control-Allow-Origin: *", "Access-Control-Expose-Headers: ETag, X-Hearth-Denial",
+            "Access-Control-Allow-Origin: *", "Access-Control-Expose-Headers: ETag",
             "Cache-Control: no-cache",
             "Content-Type: text/javascript; charset=utf-8", "Content-Length: 4", "X-Content-Type-Options: nosniff",
         ] {

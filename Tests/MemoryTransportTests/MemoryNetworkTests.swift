@@ -20,13 +20,23 @@ struct MemoryNetworkTests {
         private let log: Log
         private let onBytes: (any ClientStream, String) -> Void
 
-        init(_ name: String, _ log: Log, onBytes: @escaping (any ClientStream, String) -> Void = { _, _ in }) {
+        /// What is sent as soon as the connection is there.
+        private let greeting: String?
+
+        init(
+            _ name: String, _ log: Log, greeting: String? = nil,
+            onBytes: @escaping (any ClientStream, String) -> Void = { _, _ in }
+        ) {
             self.name = name
             self.log = log
+            self.greeting = greeting
             self.onBytes = onBytes
         }
 
-        func opened(_ stream: any ClientStream) { log.add("\(name) opened") }
+        func opened(_ stream: any ClientStream) {
+            log.add("\(name) opened")
+            if let greeting { stream.send(Array(greeting.utf8)) }
+        }
 
         func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: any ClientStream) {
             let text = String(decoding: bytes, as: UTF8.self)
@@ -101,6 +111,28 @@ struct MemoryNetworkTests {
             log.all.dropFirst() == [
                 "server opened", "client opened", "server x", "client X", "client \(broken)", "server \(broken)",
             ])
+    }
+
+    @Test("what was sent before the connection was there comes before what is sent when it is")
+    func early() async {
+        listen()
+        let loop = network.startLoop(name: "a")
+        loop.execute { [log, endpoint] in
+            loop.connect(to: endpoint, handler: End("client", log, greeting: "two")).send(Array("one".utf8))
+        }
+        await network.settle()
+        #expect(log.all.filter { $0.hasPrefix("server") } == ["server opened", "server one", "server two"])
+    }
+
+    @Test("a server that refuses a connection ends it for the client")
+    func refusedByServer() async {
+        network.listen(at: "server", port: 1) { [log] stream in
+            stream.abort()
+            return End("server", log)
+        }
+        connect(network.startLoop(name: "a")) { $0.send(Array("x".utf8)) }
+        await network.settle()
+        #expect(log.all.contains { $0.hasPrefix("client closed") } && !log.all.contains("client opened"))
     }
 
     @Test("nobody listens")

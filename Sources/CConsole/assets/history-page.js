@@ -48,8 +48,10 @@ export class HistoryPage {
       this.before = undefined;
       this.draw();
     }
-    const answer = this.isKept ? await this.past('log', { n: page, before: this.before })
-      : await this.app.connection.admin('history', { p: this.path, n: page, before: this.before });
+    const { path, before, isKept } = this;
+    const answer = isKept ? await this.past(path, 'log', { n: page, before })
+      : await this.app.connection.admin('history', { p: path, n: page, before });
+    if (path !== this.path || isKept !== this.isKept || before !== this.before) return;
     this.entries.push(...answer.get('entries'));
     this.before = answer.get('before');
     this.draw();
@@ -57,23 +59,24 @@ export class HistoryPage {
 
   get isKept() { return this.source.value === 'kept'; }
 
-  /** A request about the kept history of the path (Protocol.md 18.5). */
-  past(command, members) { return this.app.connection.request('h', { p: this.path, c: command, ...members }); }
+  /** A request about the kept history of a path (Protocol.md 18.5). */
+  past(path, command, members) { return this.app.connection.request('h', { p: path, c: command, ...members }); }
 
   /** Shows the value after a commit, and sets the path to it if that is wanted. */
-  async look(number) {
-    const value = stringify(await this.past('get', { seq: number }));
+  async look(path, number) {
+    const value = stringify(await this.past(path, 'get', { seq: number }));
     const isWanted = await ask({
-      title: `${visible(this.path)} after commit ${number.text}`, confirm: 'Restore', danger: true, wide: true,
+      title: `${visible(path)} after commit ${number.text}`, confirm: 'Restore', danger: true, wide: true,
       body: [h('pre.value', {}, foreign(visible(value.length > 100_000 ? `${value.slice(0, 100_000)}…` : value)))],
     });
     if (!isWanted) return;
-    await this.past('restore', { seq: number });
-    announce(`${visible(this.path)} is as it was after commit ${number.text}.`);
+    await this.past(path, 'restore', { seq: number });
+    announce(`${visible(path)} is as it was after commit ${number.text}.`);
     await this.load(true);
   }
 
   draw() {
+    const { path: shown } = this;
     const known = new KnownTree();
     const rows = [];
     // From the oldest on: what a change has found is what those before it have left.
@@ -83,7 +86,7 @@ export class HistoryPage {
         const keys = readPath(path);
         const before = known.get(keys);
         rows.push(h('tr', {}, h('th', { scope: 'row' }, this.isKept
-          ? h('button', { type: 'button', 'aria-label': `The value after commit ${entry.get('seq').text}`, onclick: guarded(() => this.look(entry.get('seq'))) }, entry.get('seq').text)
+          ? h('button', { type: 'button', 'aria-label': `The value after commit ${entry.get('seq').text}`, onclick: guarded(() => this.look(shown, entry.get('seq'))) }, entry.get('seq').text)
           : entry.get('seq').text), h('td', {}, time(entry.get('time').value)),
           h('td', {}, entry.has('uid') ? foreign(visible(entry.get('uid'))) : h('span.muted', {}, 'administrator, or nobody')),
           h('td.mono', {}, h('a', { href: this.app.address('data', keys) }, foreign(visible(path)))),

@@ -39,7 +39,7 @@ export class QueuesPage {
         { name: 'what', label: 'State', sort: (row) => row.what, cell: (row) => row.what },
         attempts,
         { name: 'until', label: 'Until', sort: (row) => row.until ?? row.at ?? 0, cell: (row) => time(row.until ?? row.at) },
-        { name: 'worker', label: 'Worker', cell: (row) => foreign(visible(row.worker ?? '')) }, error],
+        { name: 'worker', label: 'Worker', cell: (row) => foreign(visible(String(row.worker ?? ''))) }, error],
     });
     this.dead = table({
       label: 'Dead jobs', columns: [key, attempts, { name: 'at', label: 'Given up', sort: (row) => row.at ?? 0, cell: (row) => time(row.at) }, error,
@@ -60,8 +60,11 @@ export class QueuesPage {
   }
 
   async show(keys) {
-    this.poll.stop();
+    this.hide();
+    const shown = this.shown;
     const known = await this.queues();
+    // Another queue may be shown by now, or another page.
+    if (shown !== this.shown) return;
     this.known.replaceChildren(...(known.length === 0 ? ['The settings have no queue.'] : ['Queues: ',
       ...known.map((path, index) => [index > 0 ? ', ' : '', path.some((part) => part.startsWith('$')) ? foreign(pathText(path), { className: 'mono' })
         : h('a.mono', { href: this.app.address('queues', path) }, foreign(visible(pathText(path))))]).flat()]));
@@ -72,7 +75,10 @@ export class QueuesPage {
     if (this.keys.length > 0) this.poll.start();
   }
 
-  hide() { this.poll.stop(); }
+  hide() {
+    this.poll.stop();
+    this.shown = Symbol('shown');
+  }
 
   async queues() {
     const answer = await this.app.connection.rest('GET', '/.settings/settings.json');
@@ -88,7 +94,7 @@ export class QueuesPage {
     const found = plain(await this.app.connection.admin('children', { p: path, n: shownMax }));
     return Promise.all((found.c ?? []).map(async ({ k: key, v: value, b: size = 0 }) => {
       const known = value ?? (size <= readMax ? plain(await this.app.connection.request('g', { p: `${path}/${key}`, q: {} })) : {});
-      return { key, ...(typeof known === 'object' ? known : {}) };
+      return { ...(typeof known === 'object' ? known : {}), key };
     }));
   }
 
@@ -113,18 +119,20 @@ export class QueuesPage {
   }
 
   async retry(key) {
-    const { connection } = this.app;
-    const value = await connection.request('g', { p: `${this.path}/dead/${key}/value`, q: {} });
-    await connection.request('m', { p: this.path, d: new Obj([[`jobs/${key}`, value], [`dead/${key}`, null]]) });
+    const { app: { connection }, path } = this;
+    const value = await connection.request('g', { p: `${path}/dead/${key}/value`, q: {} });
+    if (value === null) throw new Error(`${visible(key)} is not there any more.`);
+    await connection.request('m', { p: path, d: new Obj([[`jobs/${key}`, value], [`dead/${key}`, null]]) });
     announce(`${visible(key)} is tried again.`);
     await this.load();
   }
 
   async drop(key) {
-    const value = stringify(await this.app.connection.request('g', { p: `${this.path}/dead/${key}/value`, q: {} }));
+    const { app: { connection }, path } = this;
+    const value = stringify(await connection.request('g', { p: `${path}/dead/${key}/value`, q: {} }));
     const isSure = await confirmed('Drop this job?', `${visible(key)}: ${visible(value.length > 200 ? `${value.slice(0, 200)}…` : value)}`, 'Drop it');
     if (!isSure) return;
-    await this.app.connection.request('p', { p: `${this.path}/dead/${key}`, d: null });
+    await connection.request('p', { p: `${path}/dead/${key}`, d: null });
     announce(`${visible(key)} was dropped.`);
     await this.load();
   }

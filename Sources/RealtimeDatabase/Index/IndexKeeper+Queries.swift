@@ -54,6 +54,32 @@ extension IndexKeeper {
         return (places, entryCount)
     }
 
+    /// The first places of a query that an index has in an interval. About `countMax` entries are read, of all ranges
+    /// together; there are more places beyond those that are answered if `isMore`.
+    func firstPlaces(
+        _ plan: Plan, at path: Path, in interval: KeyRange, countMax: Int
+    ) throws(StorageError) -> (places: [IndexPlace], entryCount: Int, isMore: Bool) {
+        let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
+        let rangeMax = max(1, countMax / max(1, plan.ranges.ranges.count)) + 1
+        var places: [IndexPlace] = []
+        // Up to here all ranges were read.
+        var end: IndexPlace?
+        for range in plan.ranges.ranges {
+            let bounds = range.bounds(lower: interval.lower, upper: interval.upper)
+            var left = rangeMax
+            try entries.scan(from: prefix + bounds.lower, below: prefix + bounds.upper, .ascending) { key in
+                places.append(range.place(ofEntry: key[prefix.count...]))
+                left -= 1
+                return left > 0
+            }
+            if left == 0, let last = places.last { end = end.map { min($0, last) } ?? last }
+        }
+        let entryCount = places.count
+        if plan.ranges.ranges.count > 1 { places.sort() }
+        if let end { places.removeLast(places.count - places.partitioningIndex { end < $0 }) }
+        return (places, entryCount, end != nil)
+    }
+
     /// The first value that a write gives to two children of a collection where it must be unique. `assignments` are
     /// those of one commit, not applied yet; `prepared` are the rows of the first large value among them.
     func uniqueConflict(

@@ -86,7 +86,7 @@ struct QueryScan {
     ) throws(StorageError) {
         let lower = start.precedesBytewise(query.lower) ? query.lower : start
         let interval = KeyRange(lower: lower, upper: query.upper)
-        let next = try indexes.places(plan, at: path, in: interval, .ascending, count: countMax)
+        let next = try indexes.firstPlaces(plan, at: path, in: interval, countMax: countMax)
         var found = next.places
         if !plan.isExact {
             found = []
@@ -95,7 +95,7 @@ struct QueryScan {
         for place in found { insert(place) }
         visitedCount += next.entryCount
         // No place is a prefix of another.
-        done = next.places.count < countMax ? nil : next.places.last.map { $0.bytes + [0] }
+        done = next.isMore ? next.places.last.map { $0.bytes + [0] } : nil
         // Entries come in the query's order.
         if let max = self.countMax, places.count >= max { (isCut, done) = (true, nil) }
     }

@@ -32,10 +32,10 @@ struct QueryScans {
 
     // MARK: Scanning
 
-    /// The children of a query are to be visited (``LiveQuery/scan``). What an earlier scan has found does not hold any
-    /// more.
+    /// The children of a query are to be visited (``LiveQuery/scan``).
     mutating func begin(_ live: LiveQuery) {
-        if hasFound(live) {
+        // What an earlier scan has found may not hold any more.
+        if live.spare == nil, hasFound(live) {
             scanned.removeAll { $0 === live }
             uses = uses.filter { $0.value.live !== live }
         }

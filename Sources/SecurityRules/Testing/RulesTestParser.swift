@@ -86,7 +86,12 @@ struct RulesTestParser {
         switch verbs[0] {
         case "read":
             let path = try path(place).path
-            if let find = members["find"] { return RuleOperation.reads(of: path, try conditions(find)) }
+            if let find = members["find"] {
+                guard members["query"] == nil else {
+                    throw Mistake("a read has 'query' or 'find'", at: range.lowerBound)
+                }
+                return RuleOperation.reads(of: path, try conditions(find))
+            }
             return [.read(path, try members["query"].map(query))]
         case "write":
             guard let value = members["value"] else { throw Mistake("'value' is missing", at: range.lowerBound) }
