@@ -70,7 +70,7 @@ import HearthRealtimeSessions
         let expected = [
             "event: put\ndata: {\"path\":\"/\",\"data\":{\"b\":\"\(text)\",\"c\":\"\(text)\"}}\n\(id(1))\n",
             "event: put\ndata: {\"path\":\"/b\",\"data\":{\"d\":[1,2]}}\n\(id(2))\n",
-            "event: patch\ndata: {\"path\":\"/\",\"data\":{\"b\":null,\"c\":\"\\n\"}}\n\(id(3))\n",
+            "event: patch\ndata: {\"path\":\"/\",\"data\":{\"c\":\"\\n\",\"b\":null}}\n\(id(3))\n",
             "event: put\ndata: {\"path\":\"/x/y\",\"data\":1}\n\n",
             "event: put\ndata: {\"path\":\"/c/z\",\"data\":true}\n\(id(4))\n",
             "event: put\ndata: {\"path\":\"/\",\"data\":null}\n\(id(5))\n",
