@@ -49,7 +49,7 @@ extension Database {
         {
             tally?.addResume(isKnown: true)
             turn.outputs.append(.missed(connection, recovery.update, at: log.position))
-            join(path, saysPositions: true, for: request, in: &turn)
+            join(path, saysPositions: true, isStreamed: false, for: request, in: &turn)
             turn.outputs.append(
                 .reply(connection, number: request.number, .listeningAt(log.position, recovered: true)))
             return
@@ -67,7 +67,8 @@ extension Database {
             case .parts(let parts): turn.outputs.append(.initialParts(connection, path, tag: nil, parts))
             }
         }
-        join(path, saysPositions: since != nil, for: request, in: &turn)
+        let isStreamed = if case .stream = result { true } else { false }
+        join(path, saysPositions: since != nil, isStreamed: isStreamed, for: request, in: &turn)
         if case .stream(let read) = result {
             turn.outputs.append(.stream(read))
         } else {
@@ -77,11 +78,13 @@ extension Database {
     }
 
     /// - parameter saysPositions: to an event stream; a session has said it before (``tellPositions(for:in:)``).
-    private func join(_ path: Path, saysPositions: Bool, for request: Request, in turn: inout Turn) {
+    private func join(
+        _ path: Path, saysPositions: Bool, isStreamed: Bool, for request: Request, in turn: inout Turn
+    ) {
         let connection = request.connection
         let streams: ListenerTrie.Audience = saysPositions ? .numberedStreams : .streams
         let audience = connection.kind == .http ? streams : .changes
-        listeners.add(path, for: request, audience, &turn.outputs)
+        listeners.add(path, for: request, audience, isStreamed: isStreamed, &turn.outputs)
     }
 
     /// To the client a listener that failed does not exist, even if it had one there before.

@@ -40,7 +40,7 @@ extension Database {
     ) -> Recovery? {
         guard log.contains(since), tornBy == nil else { return nil }
         // A listener above has told the connection everything.
-        if connection.kind == .realtime, listeners.sessions[connection]?.covers(path) == true { return Recovery() }
+        if connection.kind == .realtime, listeners.sessions[connection]?.hasTold(path) == true { return Recovery() }
         let found = found ?? MissedChanges.Found(MissedChanges(after: since.sequence), path)
         do throws(StorageError) {
             if found.changes.through < sequence {

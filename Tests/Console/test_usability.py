@@ -4,7 +4,8 @@ import json
 
 from support import ConsoleCase, Server
 
-SCREENS = ["data", "rules", "accounts", "connections", "profile", "history", "backups", "log", "metrics", "settings"]
+SCREENS = ["data", "rules", "accounts", "connections", "profile", "history", "queues", "triggers",
+           "backups", "log", "metrics", "settings"]
 
 
 class LostConnection(ConsoleCase):

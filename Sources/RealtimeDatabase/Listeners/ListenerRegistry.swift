@@ -24,11 +24,12 @@ struct ListenerRegistry {
 
     /// Adds a listener of a path; `audience` is that of a connection which has none yet.
     mutating func add(
-        _ path: Path, for request: Request, _ audience: ListenerTrie.Audience, _ outputs: inout [Output]
+        _ path: Path, for request: Request, _ audience: ListenerTrie.Audience, isStreamed: Bool,
+        _ outputs: inout [Output]
     ) {
         let connection = request.connection
         let steps = sessions[connection, default: SessionListens(request.principal, audience)]
-            .add(path, request: request.number)
+            .add(path, request: request.number, isStreamed: isStreamed)
         move(steps, connection, &outputs)
     }
 

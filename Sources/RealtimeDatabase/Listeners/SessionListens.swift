@@ -10,6 +10,8 @@ struct SessionListens {
         /// The request that asked for it last.
         var request: Int64
         var isMember: Bool
+        /// Its data are a large read, which may still be on its way, and fail.
+        var isStreamed: Bool
     }
 
     /// What a step changes in the groups, in this order.
@@ -45,20 +47,29 @@ struct SessionListens {
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
 
-    /// Whether there is a listener at or above a path.
-    func covers(_ path: Path) -> Bool { contains(path) || isCovered(path) }
-
     func contains(_ path: Path) -> Bool {
         let index = index(of: path)
         return index < entries.count && entries[index].path == path
     }
 
-    mutating func add(_ path: Path, request: Int64) -> GroupSteps {
+    /// Whether the client has been told all that is at a path: by a listener there or above whose data came at once.
+    func hasTold(_ path: Path) -> Bool {
+        var next: Path? = path
+        while let current = next {
+            let index = index(of: current)
+            if index < entries.count, entries[index].path == current, !entries[index].isStreamed { return true }
+            next = current.parent
+        }
+        return false
+    }
+
+    mutating func add(_ path: Path, request: Int64, isStreamed: Bool = false) -> GroupSteps {
         var steps = GroupSteps()
         ended.remove(from: path)
         let index = index(of: path)
         if index < entries.count, entries[index].path == path {
             entries[index].request = request
+            entries[index].isStreamed = isStreamed
             return steps
         }
         let isMember = !isCovered(path)
@@ -69,7 +80,7 @@ struct SessionListens {
                 entry.isMember = false
             }
         }
-        entries.insert(Entry(path: path, request: request, isMember: isMember), at: index)
+        entries.insert(Entry(path: path, request: request, isMember: isMember, isStreamed: isStreamed), at: index)
         return steps
     }
 
