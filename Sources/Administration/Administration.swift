@@ -11,7 +11,8 @@ import HearthTriggers
 import HearthWireProtocol
 import HearthRealtimeSessions
 
-/// Answers what administrators ask about the server and one of its databases. Whatever waits, waits on other threads.
+/// Answers what administrators ask about the server and one of its databases. Work that has to wait
+/// is done on other threads.
 struct Administration: Sendable {
     typealias Completion = @Sendable (AdminAnswer) -> Void
 

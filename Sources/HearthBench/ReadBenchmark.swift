@@ -16,7 +16,7 @@ struct ReadBenchmark {
                 var requests = RequestLoad(load, source, inFlight: settings.inFlight)
                 return try requests.run(.seconds(settings.seconds, warmUp: settings.warmUp), &probe)
             }
-            return target.kind == .redis ? try run(RedisGets()) : try run(ObjectGets(isFloor: target.isFloor))
+            return target.kind == .redis ? try run(RedisCommands.gets) : try run(ObjectGets(isFloor: target.isFloor))
         }
         var findings = Finding.rates("reads", runs.server, over: runs.floor, nil)
         findings.insert(
@@ -48,7 +48,7 @@ struct ReadBenchmark {
         case .redis:
             let load = try WebSocketLoad(target)
             try load.open(1)
-            var requests = RequestLoad(load, RedisFill(), inFlight: 1000)
+            var requests = RequestLoad(load, RedisCommands.filling, inFlight: 1000)
             var probe = UsageProbe(target)
             _ = try requests.run(.requests(stage.settings.connections * ObjectSets.keys), &probe)
             return

@@ -45,62 +45,64 @@ enum Redis {
     }
 }
 
-/// Sets the objects that ``ObjectSets`` sets, as strings.
-struct RedisSets: RequestSource {
+/// What is asked of Redis: one command after another, which differ in their fields.
+struct RedisCommands: RequestSource {
     typealias Replies = RedisReplies
 
-    private var command = FrameTemplate(redis: ["SET", "bench:####:####", SmallObject.text(number: "##########")])
-    let reply = ReplyShape(text: "OK")
+    private var command: FrameTemplate
+    let reply: ReplyShape
+    private let fill: (inout FrameTemplate, _ index: Int, _ connection: Int) -> Void
+
+    private init(
+        _ words: [String], reply: String,
+        fill: @escaping (inout FrameTemplate, _ index: Int, _ connection: Int) -> Void
+    ) {
+        command = FrameTemplate(redis: words)
+        self.reply = ReplyShape(text: reply)
+        self.fill = fill
+    }
 
     mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
-        command.fill(0, number: ObjectSets.keyBase + connection)
-        command.fill(1, number: ObjectSets.keyBase + index % ObjectSets.keys)
-        command.fill(2, number: RequestNumber.base + index)
+        fill(&command, index, connection)
         output.append(contentsOf: command.bytes)
     }
-}
 
-/// Sets objects under new keys.
-struct RedisPushes: RequestSource {
-    typealias Replies = RedisReplies
+    private static let numbered = SmallObject.text(number: "##########")
+    private static let read = SmallObject.text(number: "\(RequestNumber.base)")
 
-    private var command = FrameTemplate(
-        redis: ["SET", "bench:list:####:##########", SmallObject.text(number: "##########")])
-    let reply = ReplyShape(text: "OK")
-
-    mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
-        command.fill(0, number: connection)
-        command.fill(1, number: RequestNumber.base + index)
-        command.fill(2, number: RequestNumber.base + index)
-        output.append(contentsOf: command.bytes)
+    /// Sets the objects that ``ObjectSets`` sets, as strings.
+    static var sets: RedisCommands {
+        RedisCommands(["SET", "bench:####:####", numbered], reply: "OK") { command, index, connection in
+            command.fill(0, number: ObjectSets.keyBase + connection)
+            command.fill(1, number: ObjectSets.keyBase + index % ObjectSets.keys)
+            command.fill(2, number: RequestNumber.base + index)
+        }
     }
-}
 
-/// Sets what ``RedisGets`` reads, all over one connection.
-struct RedisFill: RequestSource {
-    typealias Replies = RedisReplies
-
-    private var command = FrameTemplate(
-        redis: ["SET", "bench:####:####", SmallObject.text(number: "\(RequestNumber.base)")])
-    let reply = ReplyShape(text: "OK")
-
-    mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
-        command.fill(0, number: ObjectSets.keyBase + index / ObjectSets.keys)
-        command.fill(1, number: ObjectSets.keyBase + index % ObjectSets.keys)
-        output.append(contentsOf: command.bytes)
+    /// Sets objects under new keys.
+    static var pushes: RedisCommands {
+        RedisCommands(
+            ["SET", "bench:list:####:##########", numbered], reply: "OK"
+        ) { command, index, connection in
+            command.fill(0, number: connection)
+            command.fill(1, number: RequestNumber.base + index)
+            command.fill(2, number: RequestNumber.base + index)
+        }
     }
-}
 
-/// Reads the objects that ``ObjectGets`` reads, in the same order.
-struct RedisGets: RequestSource {
-    typealias Replies = RedisReplies
+    /// Sets what ``gets`` reads, all over one connection.
+    static var filling: RedisCommands {
+        RedisCommands(["SET", "bench:####:####", read], reply: "OK") { command, index, _ in
+            command.fill(0, number: ObjectSets.keyBase + index / ObjectSets.keys)
+            command.fill(1, number: ObjectSets.keyBase + index % ObjectSets.keys)
+        }
+    }
 
-    private var command = FrameTemplate(redis: ["GET", "bench:####:####"])
-    let reply = ReplyShape(text: SmallObject.text(number: "\(RequestNumber.base)"))
-
-    mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
-        command.fill(0, number: ObjectSets.keyBase + connection)
-        command.fill(1, number: ObjectSets.keyBase + index &* 617 % ObjectSets.keys)
-        output.append(contentsOf: command.bytes)
+    /// Reads the objects that ``ObjectGets`` reads, in the same order.
+    static var gets: RedisCommands {
+        RedisCommands(["GET", "bench:####:####"], reply: read) { command, index, connection in
+            command.fill(0, number: ObjectSets.keyBase + connection)
+            command.fill(1, number: ObjectSets.keyBase + index &* 617 % ObjectSets.keys)
+        }
     }
 }

@@ -8,15 +8,15 @@ struct WriteBenchmark {
         return [
             try compare(
                 "sets of known keys, \(many)", connections: settings.connections, inFlight: settings.inFlight,
-                source: ObjectSets.init, redis: RedisSets()
+                source: ObjectSets.init, redis: RedisCommands.sets
             ) { runs in Finding.rates("writes", runs.server, over: runs.floor, .atLeast(0.4)) },
             try compare(
                 "pushes of new keys, \(many)", connections: settings.connections, inFlight: settings.inFlight,
-                source: ObjectPushes.init, redis: RedisPushes()
+                source: ObjectPushes.init, redis: RedisCommands.pushes
             ) { runs in Finding.rates("writes", runs.server, over: runs.floor, .atLeast(0.4)) },
             try compare(
                 "one connection, one in flight", connections: 1, inFlight: 1, source: ObjectSets.init,
-                redis: RedisSets()
+                redis: RedisCommands.sets
             ) { runs in
                 [0.5, 0.99].map { share in
                     .ratio(

@@ -10,7 +10,7 @@ final class MemoryLoop: ClientLoop, @unchecked Sendable {
     private var isShuttingDown = false
     private var streams: [MemoryStream] = []
     private var timers: [MemoryTimer] = []
-    /// When it aborts what is left after its end was asked for.
+    /// Aborts the streams that are left when the grace is over.
     private var grace: MemoryTimer?
 
     init(_ network: MemoryNetwork) { self.network = network }

@@ -158,7 +158,7 @@ public final class MemoryNetwork: ClientTransport {
         run()
     }
 
-    /// Sees to it that a task runs what is left to happen.
+    /// Starts a task that runs the events, unless one does.
     private func run() {
         let begins = state.withLock { state in
             defer { state.isRunning = true }

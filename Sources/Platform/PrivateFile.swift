@@ -19,7 +19,8 @@ package enum PrivateFile {
     /// The largest file that is read.
     package static let byteCountMax = 1 << 20
 
-    /// The whole file, nil if there is none. One that others may read or write is an error, as is one above 1 MiB.
+    /// The whole file, or nil if there is no file. A file of more than 1 MiB is an error, and so is one that others may
+    /// read or write.
     package static func read(_ path: String) throws(Failure) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }

@@ -25,7 +25,7 @@ package struct AskingAdministrator: Sendable {
 
 /// Answers what administrators ask over realtime connections, except for what the database of the session answers.
 package protocol AdministratorResponder: Sendable {
-    /// Whatever waits, waits on other threads.
+    /// Work that has to wait is done on other threads.
     ///
     /// - parameter then: called once, perhaps at once.
     func answer(

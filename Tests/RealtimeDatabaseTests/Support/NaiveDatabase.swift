@@ -54,7 +54,7 @@ struct NaiveDatabase {
             return echoes ? .value(stored) : .done
         case .update(_, let entries):
             let before = self
-            // What is there before and after an update keeps its priority: values come before removals.
+            // Values come before removals, so that a node with data before and after keeps its priority.
             for isRemoval in [false, true] {
                 for (target, value) in entries where !target.isPriority && value.json.isNull == isRemoval {
                     assign(Assignment(target: target, value: before.resolve(value, at: target.path, now: now)))
