@@ -3,7 +3,8 @@ import Glibc
 
 /// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.
 package enum Bench: String, CaseIterable, Sendable {
-    case fanout, write, read, idle, start, wide, query, page, reconnect, txn, mixed, rules
+    case fanout, write, read, idle, start, wide, query, page, reconnect, txn, mixed, additions, jobs,
+        rules
 
     /// One line for people.
     package var summary: String {
@@ -16,7 +17,9 @@ package enum Bench: String, CaseIterable, Sendable {
         case .wide: "writes under a node with very many children"
         case .txn: "transactions of many clients on one counter"
         case .mixed: "small writes while something large is done"
-        case .query: "writes at a live query, with an index and without"
+        case .additions: "new children where a setting concerns them, and where none does"
+        case .jobs: "jobs of a queue, beside the same writes by hand"
+        case .query: "writes at a live query, with an index and without, and at a live count"
         case .page: "pages of a query with conditions and an index, among few children and very many"
         case .reconnect: "very many clients that come back at once, with resume and without"
         case .rules: "what deciding by common rules costs, in process"
@@ -56,6 +59,8 @@ package enum Bench: String, CaseIterable, Sendable {
         case .wide: try WideBenchmark(stage: stage).results()
         case .txn: try TransactionBenchmark(stage: stage).results()
         case .mixed: try MixedBenchmark(stage: stage).results()
+        case .additions: try AdditionsBenchmark(stage: stage).results()
+        case .jobs: try JobsBenchmark(stage: stage).results()
         case .query: try QueryBenchmark(stage: stage).results()
         case .page: try PageBenchmark(stage: stage).results()
         case .reconnect: try ReconnectBenchmark(stage: stage).results()
