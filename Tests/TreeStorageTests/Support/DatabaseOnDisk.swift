@@ -18,7 +18,10 @@ final class DatabaseOnDisk {
     var now: Int64 = 1
 
     /// Small limits make small trees meet everything.
-    init(folder: String, durability: Durability = .full, indexes: [IndexDefinition] = []) throws(StorageError) {
+    init(
+        folder: String, durability: Durability = .full, indexes: [IndexDefinition] = [],
+        settings: DatabaseSettings = DatabaseSettings()
+    ) throws(StorageError) {
         log = try LogFile(path: folder + "/a.log", durability: durability, newEpoch: 1)
         tree = try TreeFile(
             path: folder + "/a.tree", durability: durability, deletedAtOnceMax: 5, clearedPerStep: 7, writtenPerStep: 3)
@@ -28,7 +31,7 @@ final class DatabaseOnDisk {
             largeBytesMin: Self.largeBytesMin,
             packing: .init(packedBytesMax: 120, repackBytesMax: 40))
         try database.load()
-        database.setIndexes(indexes)
+        database.setIndexes(indexes, settings)
         try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }
@@ -42,6 +45,18 @@ final class DatabaseOnDisk {
             let requests = turn.map { Request(connection: connection, number: 0, operation: $0) }
             return database.process(requests.map(database.preparation.prepared), now: now)
         }
+    }
+
+    /// What one request is answered, once it is durable.
+    func ask(_ operation: Operation) throws(StorageError) -> Reply? {
+        let connection = ConnectionID(loop: 0, kind: .http, serial: 1)
+        let request = Request(connection: connection, number: 1, operation: operation)
+        let record = database.process([database.preparation.prepared(request)], now: now)
+        if let record { try log.append([record]) }
+        database.committed(through: record?.lastSequence ?? database.sequence)
+        var reply: Reply?
+        for case .reply(_, _, let last) in database.takeReady() { reply = last }
+        return reply
     }
 
     /// All records of one group commit.
