@@ -73,8 +73,20 @@ package final class ConnectionLoop: @unchecked Sendable {
         token.connection.loop == index ? nil : loops?[token.connection.loop]
     }
 
-    /// Ends what goes on in the name of users who have lost their accounts or tokens.
+    /// Ends what goes on in the name of users who have lost their accounts or tokens: at once, or, where a user has
+    /// changed how to sign in, when there was time to come with the new tokens. An SDK whose session ends before it has
+    /// them asks for new ones with what it has, and signs the user out when that is refused.
     func revoke(_ revocations: [Revocation]) {
+        end(revocations.filter { !$0.isRenewal })
+        let renewals = revocations.filter(\.isRenewal)
+        if renewals.isEmpty { return }
+        _ = loop.schedule(after: services.configuration.connectionLimits.renewalTime) { [weak self] in
+            self?.end(renewals)
+        }
+    }
+
+    private func end(_ revocations: [Revocation]) {
+        if revocations.isEmpty { return }
         let byUser = Dictionary(grouping: revocations, by: \.user)
         func isRevoked(_ account: AccountSession?) -> Bool {
             guard let account else { return false }

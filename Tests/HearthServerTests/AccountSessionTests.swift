@@ -70,6 +70,52 @@ import Testing
         #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
     }
 
+    private static func connect(_ client: IdentityClient, _ token: String, as id: String) throws -> RealtimePeer {
+        let peer = try client.server.connect("/.ws?v=5&ns=default")
+        _ = try peer.receiveMessage()
+        try peer.send(1, "auth", #"{"cred":"\#(token)"}"#)
+        #expect(try peer.receiveMessage()?.contains(id) == true)
+        return peer
+    }
+
+    /// An SDK whose session ends before it has the new tokens signs the user out.
+    @Test("a user who links a way to sign in, or changes one, stays connected until the client has its new tokens")
+    func renewal() throws {
+        let client = try Self.client()
+        let anonymous = try client.post("signUp", "{}")
+        let id = try #require(anonymous["localId"])
+        let gone = try Self.signUp(client, "gone@example.com")
+        let peer = try Self.connect(client, try #require(anonymous["idToken"]), as: id)
+        let other = try Self.connect(client, gone.token, as: gone.id)
+        let link = #"{"idToken":"\#(try #require(anonymous["idToken"]))","email":"a@example.com","password":"secret1"}"#
+        let linked = try client.post("update", link)
+        // Of two losses, the second is known.
+        #expect(try client.post("delete", #"{"idToken":"\#(gone.token)"}"#).status == 200)
+        #expect(try other.receiveMessage()?.contains(#""a":"ac""#) == true)
+        try peer.send(2, "p", #"{"p":"\#(id)","d":1}"#)
+        #expect(try peer.receiveMessage() == RealtimePeer.response(2))
+        let token = try #require(linked["idToken"])
+        try peer.send(3, "auth", #"{"cred":"\#(token)"}"#)
+        #expect(try peer.receiveMessage()?.contains(#""provider":"password""#) == true)
+        // The old token is of no use meanwhile.
+        let old = try #require(anonymous["idToken"])
+        #expect(try client.rest.ask("GET", "/\(id).json?auth=\(old)").status == 401)
+        #expect(try client.post("delete", #"{"idToken":"\#(token)"}"#).status == 200)
+        #expect(try peer.receiveMessage()?.contains(#""a":"ac""#) == true)
+    }
+
+    @Test("sessions that do not come with new tokens end a while after the user has changed the password")
+    func sessionsWithoutRenewal() throws {
+        let client = try IdentityClient(isDevelopment: false, rules: Self.rules, renewalTime: .milliseconds(50))
+        let user = try Self.signUp(client, "a@example.com")
+        let peer = try Self.connect(client, user.token, as: user.id)
+        let stream = try EventStreamClient("/\(user.id).json?auth=\(user.token)", of: client.server)
+        #expect(try stream.nextLine() == #"put {"path":"/","data":null}"#)
+        #expect(try client.post("update", #"{"idToken":"\#(user.token)","password":"secret2"}"#).status == 200)
+        #expect(try peer.receiveMessage()?.contains(#""a":"ac","b":{"s":"invalid_token""#) == true)
+        #expect(try stream.nextLine() == "auth_revoked credential is no longer valid")
+    }
+
     @Test(
         "what a user has left for the end of a connection is not done when the account is lost, whoever the client is by then",
         arguments: ["disabled", "deleted", "revoked"])

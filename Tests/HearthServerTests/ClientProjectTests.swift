@@ -119,6 +119,20 @@ struct ClientProjectTests {
         #expect(try project(client.post("signInWithCustomToken", #"{"token":"{\"uid\":\"u\"}"}"#)) == "p2")
     }
 
+    @Test("a user of a custom token is found again in a project that nobody else has named")
+    func customTokenOfAnyProject() throws {
+        let client = try client()
+        let claims = object(
+            #"{"iss":"backend@mine.iam.gserviceaccount.com","aud":"\#(CustomToken.audience)","uid":"u"}"#)
+        let token = String(decoding: JSONWebToken.unsigned(claims), as: UTF8.self)
+        let signIn = try client.post("signInWithCustomToken", #"{"token":"\#(token)"}"#)
+        #expect(try project(signIn) == "mine")
+        let found = try client.post("lookup", #"{"idToken":"\#(try #require(signIn["idToken"]))"}"#)
+        #expect(found.members["users"]?.array?.count == 1)
+        // Others are not of this project for that.
+        #expect(try project(client.signUp("bob@example.com")) == "hearth")
+    }
+
     @Test("an app's database tells whose the app is")
     func apps() throws {
         func connect(_ client: IdentityClient, _ target: String) throws {

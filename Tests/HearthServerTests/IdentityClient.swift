@@ -23,7 +23,7 @@ final class IdentityClient {
     init(
         isDevelopment: Bool = true, hasAdminListener: Bool = false, learnsProjects: Bool = false, folder: String? = nil,
         rules text: String = #"{"rules":{}}"#, trustedProxies: TrustedProxies = TrustedProxies(),
-        logLevel: Log.Level = .error, trustFile: String? = nil,
+        logLevel: Log.Level = .error, trustFile: String? = nil, renewalTime: Duration? = nil,
         _ configure: (inout IdentityConfiguration) -> Void = { _ in }
     ) throws {
         let rules = ownFolder.path + "/rules.json"
@@ -42,6 +42,7 @@ final class IdentityClient {
             configuration.trustedProxies = trustedProxies
             configuration.logLevel = logLevel
             configuration.trustFile = trustFile
+            if let renewalTime { configuration.connectionLimits.renewalTime = renewalTime }
         }
         rest = try server.connectREST()
         admin = hasAdminListener ? try server.connectAdminREST() : rest

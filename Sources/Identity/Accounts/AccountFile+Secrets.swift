@@ -67,7 +67,9 @@ extension AccountFile {
         for kind in OneTimeCode.Kind.allCases where kind != .recoverEmail {
             try removeCodes(realm, kind, of: user.id)
         }
-        note(Revocation(realm: realm, user: user.id, loss: .tokensBefore(user.validSince)))
+        note(
+            Revocation(
+                realm: realm, user: user.id, loss: .tokensBefore(user.validSince), isRenewal: user.hasRenewedTokens))
     }
 
     func revokeGrants(of user: String, in realm: Realm) throws(AccountFailure) {

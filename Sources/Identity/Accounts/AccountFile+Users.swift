@@ -9,6 +9,7 @@ extension AccountFile {
         static let disabled = Flags(rawValue: 2)
         static let emailLink = Flags(rawValue: 4)
         static let customAuth = Flags(rawValue: 8)
+        static let renewedTokens = Flags(rawValue: 16)
 
         init(rawValue: Int64) { self.rawValue = rawValue }
 
@@ -18,10 +19,12 @@ extension AccountFile {
             if user.isDisabled { insert(.disabled) }
             if user.hasEmailLink { insert(.emailLink) }
             if user.hasCustomAuth { insert(.customAuth) }
+            if user.hasRenewedTokens { insert(.renewedTokens) }
         }
     }
 
     static func isDisabled(flags: Int64) -> Bool { Flags(rawValue: flags).contains(.disabled) }
+    static func hasRenewedTokens(flags: Int64) -> Bool { Flags(rawValue: flags).contains(.renewedTokens) }
 
     /// Without the realm.
     private static let columns = AccountTable.users.columns.dropFirst().joined(separator: ", ")
@@ -87,6 +90,7 @@ extension AccountFile {
         user.isDisabled = flags.contains(.disabled)
         user.hasEmailLink = flags.contains(.emailLink)
         user.hasCustomAuth = flags.contains(.customAuth)
+        user.hasRenewedTokens = flags.contains(.renewedTokens)
         user.claims = row.optionalText(8)
         user.validSince = row.integer(9)
         user.lastLoginAt = row.optionalInteger(11)

@@ -55,6 +55,7 @@ extension Accounts {
     }
 
     func signIn(_ admission: Admission) throws(AccountFailure) -> SignIn {
+        projects.note(admission.realm.project)
         let idToken = try idToken(
             for: admission.user, admission.grant, issuedAt: admission.issuedAt,
             attributes: admission.signInAttributes, in: admission.realm)

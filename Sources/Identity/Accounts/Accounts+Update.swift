@@ -87,6 +87,7 @@ extension Accounts {
             try file.check(asked, of: before.id, in: realm)
             var user = before
             user.apply(asked, hash: newHash, now: self.now)
+            if user.validSince != before.validSince { user.hasRenewedTokens = token?.signInProvider != nil }
             return try self.commit(
                 user, insteadOf: before, for: token.map { .owner($0) } ?? .administrator,
                 by: token?.signInProvider.map { String(decoding: $0, as: UTF8.self) }, in: realm, file)

@@ -116,6 +116,14 @@ package final class ClientProjects: Sendable {
         }
     }
 
+    /// Somebody has signed in to a project. Those who name none do not come to it by that.
+    func note(_ project: String) {
+        guard isLearning else { return }
+        state.withLock { state in
+            if state.isNamed || project != state.current { state.known.insert(project) }
+        }
+    }
+
     /// A name that nobody uses any more.
     func forget(_ project: String) { state.withLock { _ = $0.known.remove(project) } }
 

@@ -13,11 +13,14 @@ package struct Revocation: Hashable, Sendable {
     package let realm: Realm
     package let user: String
     package let loss: Loss
+    /// See ``User/hasRenewedTokens``.
+    package let isRenewal: Bool
 
-    package init(realm: Realm, user: String, loss: Loss) {
+    package init(realm: Realm, user: String, loss: Loss, isRenewal: Bool = false) {
         self.realm = realm
         self.user = user
         self.loss = loss
+        self.isRenewal = isRenewal
     }
 }
 

@@ -53,6 +53,8 @@ package struct User: Hashable, Sendable {
     package var claims: String?
     /// Tokens issued before are void.
     package var validSince: Int64
+    /// They became void by a change that the user made, and the client that asked for it got new ones.
+    package var hasRenewedTokens = false
     package var createdAt: Int64
     package var lastLoginAt: Int64?
     package var lastRefreshAt: Int64?
@@ -69,7 +71,10 @@ package struct User: Hashable, Sendable {
     }
 
     /// Makes all tokens void that were issued until now.
-    mutating func voidTokens(now: Int64) { validSince = max(validSince, now) + 1 }
+    mutating func voidTokens(now: Int64) {
+        validSince = max(validSince, now) + 1
+        hasRenewedTokens = false
+    }
 
     /// ``validSince`` for a time that a request names, in seconds since 1970: any number, but none of the future.
     package static func validSince(seconds: Int64, now: Int64) -> Int64 { max(0, min(seconds, now / 1000)) * 1000 }

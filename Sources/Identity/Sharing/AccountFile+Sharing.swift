@@ -198,12 +198,10 @@ extension AccountFile {
         var revocations: [Revocation] = []
         for row in rows where row.table == .users {
             let before = try columns(of: .users, row.key)
-            if let loss = Self.loss(before, row.columns), case .text(let realm) = row.key[0],
-                case .text(let user) = row.key[1]
-            {
-                let realm = Realm(key: String(decoding: realm, as: UTF8.self))
-                revocations.append(Revocation(realm: realm, user: String(decoding: user, as: UTF8.self), loss: loss))
-            }
+            guard case .text(let realm) = row.key[0], case .text(let user) = row.key[1] else { continue }
+            revocations += Self.revocation(
+                of: String(decoding: user, as: UTF8.self), in: Realm(key: String(decoding: realm, as: UTF8.self)),
+                before, row.columns)
         }
         // Rows may exchange what only one of them can have, so all go before the first comes.
         for row in rows { try shared("DELETE FROM \(row.table.rawValue) WHERE", row.table, row.key).run() }
@@ -220,17 +218,24 @@ extension AccountFile {
     private static let unknownRow = StorageError.damaged("a row of the shared accounts is of an unknown form")
 
     /// What a user loses when a row takes the place of another.
-    private static func loss(_ before: [SharedValue]?, _ after: [SharedValue]?) -> Revocation.Loss? {
-        guard let before else { return nil }
-        guard let after else { return .account }
+    private static func revocation(
+        of user: String, in realm: Realm, _ before: [SharedValue]?, _ after: [SharedValue]?
+    ) -> [Revocation] {
+        func revocation(_ loss: Revocation.Loss, isRenewal: Bool = false) -> [Revocation] {
+            [Revocation(realm: realm, user: user, loss: loss, isRenewal: isRenewal)]
+        }
+        guard let before else { return [] }
+        guard let after else { return revocation(.account) }
         func integer(_ row: [SharedValue], _ column: String) -> Int64 {
             guard let index = AccountTable.users.columns.firstIndex(of: column), case .integer(let value) = row[index]
             else { return 0 }
             return value
         }
-        if isDisabled(flags: integer(after, "flags")), !isDisabled(flags: integer(before, "flags")) { return .disabled }
+        let flags = integer(after, "flags")
+        if isDisabled(flags: flags), !isDisabled(flags: integer(before, "flags")) { return revocation(.disabled) }
         let since = integer(after, "validSince")
-        return since > integer(before, "validSince") ? .tokensBefore(since) : nil
+        guard since > integer(before, "validSince") else { return [] }
+        return revocation(.tokensBefore(since), isRenewal: hasRenewedTokens(flags: flags))
     }
 
     /// A statement about the row of a key. To be reset.

@@ -27,6 +27,8 @@ package struct ConnectionLimits: Sendable {
     package var polledSessionsPerClientMax = 500
     /// Connections of this machine are not limited so.
     package var exemptsLoopback = true
+    /// For clients of a user who has changed how to sign in, to come with the new tokens.
+    package var renewalTime = Duration.seconds(10)
     /// Between two signs of life of an event stream (rest.md 4).
     package var eventStreamKeepAlive = Duration.seconds(30)
     /// A message of a realtime client, joined, in bytes: 16 MB and its envelope.
