@@ -19,18 +19,25 @@ extension Database {
     ) throws(Failure) -> CanonicalJSON {
         let live = LiveQuery(path: path, query: query)
         live.spare = found
-        do throws(StorageError) {
-            try recount(live) { () throws(StorageError) in try places(of: query, at: path, count: nil)[...] }
-        } catch {
-            throw .unavailable(error)
+        var examined = found?.visitedCount ?? 0
+        try recount(live) { () throws(Failure) in
+            let looked = try look(for: query, at: path, nil, count: nil)
+            examined = looked.examined
+            return looked.places[...]
         }
-        return live.told
+        guard asked.isExplained else { return live.told }
+        var figures = live.told.setting(
+            CanonicalJSON(trusted: explanation(of: query, at: path, examined: examined)), at: "explain")
+        if let needs = neededIndex(for: query, at: path) {
+            figures = figures.setting(CanonicalJSON(string: needs), at: "needs")
+        }
+        return figures
     }
 
     /// Counts what a live query selects anew. `places` gives all of its places, if no scan has found them.
-    func recount(
-        _ live: LiveQuery, _ places: () throws(StorageError) -> ArraySlice<IndexPlace>
-    ) throws(StorageError) {
+    func recount<Problem: Error>(
+        _ live: LiveQuery, _ places: () throws(Problem) -> ArraySlice<IndexPlace>
+    ) throws(Problem) {
         guard let asked = live.query.conditions, let aggregates = live.aggregates else { return }
         if let found = live.spare {
             live.totals = found.totals

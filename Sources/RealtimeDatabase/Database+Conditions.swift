@@ -10,8 +10,8 @@ extension Database {
     func page(
         of asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?, now: Int64
     ) throws(Failure) -> CanonicalJSON {
+        let looked = try look(for: query, at: path, found, count: query.limit.map { $0.count + 1 })
         do throws(TreeRows.ReadError) {
-            let looked = try look(for: query, at: path, found, count: query.limit.map { $0.count + 1 })
             var places = looked.places
             var next: IndexPlace?
             if let limit = query.limit?.count, places.count > limit {
@@ -35,7 +35,9 @@ extension Database {
                 count += 1
             }
             var page = Array("{\"count\":\(count)".utf8)
-            if asked.isExplained { page += explanation(of: query, at: path, examined: looked.examined) }
+            if asked.isExplained {
+                page += Array(",\"explain\":".utf8) + explanation(of: query, at: path, examined: looked.examined)
+            }
             if count > 0 { page += Array(",\"items\":".utf8) + items + [UInt8(ascii: "}")] }
             if let needs = neededIndex(for: query, at: path) {
                 page += Array(",\"needs\":".utf8)
@@ -63,9 +65,10 @@ extension Database {
         return ConditionQuery.text(of: orders)
     }
 
-    private func explanation(of query: Query, at path: Path, examined: Int) -> [UInt8] {
+    /// The index that serves a query, and how many of its entries, or children, were looked at.
+    func explanation(of query: Query, at path: Path, examined: Int) -> [UInt8] {
         let index = query.isInKeyOrder ? .key : indexes.plan(for: query, at: path)?.index.definition.index
-        var text = Array(",\"explain\":{\"examined\":\(examined)".utf8)
+        var text = Array("{\"examined\":\(examined)".utf8)
         if let index {
             text += Array(",\"index\":".utf8)
             JSONText.appendQuoted(Array(index.description.utf8), to: &text)
@@ -74,9 +77,9 @@ extension Database {
     }
 
     /// The first places that a query selects, and how many entries of an index, or children, were looked at for that.
-    private func look(
+    func look(
         for query: Query, at path: Path, _ found: QueryScan?, count: Int?
-    ) throws(TreeRows.ReadError) -> (places: [IndexPlace], examined: Int) {
+    ) throws(Failure) -> (places: [IndexPlace], examined: Int) {
         if let found, let known = found.next(count: count) { return (known, found.visitedCount) }
         do throws(StorageError) {
             if let plan = indexes.plan(for: query, at: path), plan.isExact {
@@ -86,7 +89,7 @@ extension Database {
             let places = try places(of: query, at: path, count: count)
             return (places, places.count)
         } catch {
-            throw .storage(error)
+            throw .unavailable(error)
         }
     }
 

@@ -145,6 +145,9 @@ struct LookingTests {
             await shell.run("find l n > 1 --order-by /n --explain")
                 == "no index; it needs the setting \".index\": [[[\"n\",\"asc\"]]]\n3 examined\n")
         #expect(await shell.run("find l --explain").hasPrefix("index .key\n"))
+        #expect(
+            await shell.run("find l n > 1 --aggregate sum --of n --explain")
+                == "no index; it needs the setting \".index\": [[[\"n\",\"asc\"]]]\n3 examined\n")
         let children = (0..<1300).map { #""k\#($0)":\#($0)"# }
         let file = shell.write("{\(children.joined(separator: ","))}", to: "many.json")
         await shell.run("import /many \(file)")

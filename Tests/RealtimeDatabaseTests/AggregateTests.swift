@@ -274,4 +274,34 @@ struct AggregateTests {
             #expect(value.description == told, "\(asked)")
         }
     }
+
+    @Test("say which index they were made from, and how many entries were examined")
+    func explained() throws {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        let settings = #"{"settings":{"l":{".index":[["by","n"]]}}}"#
+        database.setIndexes([], try DatabaseSettings(parsing: Array(settings.utf8)))
+        while database.isBuildingIndex { try database.buildIndex(childrenMax: 10) }
+        let children = #"{"a":{"by":"ann","n":1},"b":{"by":"ann","n":2},"c":{"by":"bob","n":4}}"#
+        _ = Self.run(.set(WriteTarget(path: "l"), IncomingValue(json: try Self.json(children))), on: database)
+        for (asked, told) in [
+            (
+                #"{"aggregate":["sum"],"of":"n","where":[["by","==","ann"]],"explain":true}"#,
+                #"{"explain":{"examined":2,"index":"[[\"by\",\"asc\"],[\"n\",\"asc\"]]"},"sum":3}"#
+            ),
+            (
+                #"{"aggregate":["count"],"where":[["n",">",1]],"explain":true}"#,
+                #"{"count":2,"explain":{"examined":3},"needs":"[[\"n\",\"asc\"]]"}"#
+            ),
+        ] {
+            let query = try Self.query(asked)
+            let request = Request(
+                connection: DatabaseBench.reader, number: 1, principal: .administrator,
+                operation: .get("l", query: query))
+            if database.mustScan(for: request, now: 0) { while database.isScanning { _ = database.scanSome() } }
+            guard case .reply(_, _, .value(let value))? = Self.run(.get("l", query: query), on: database).last else {
+                throw NoReply()
+            }
+            #expect(value.description == told, "\(asked)")
+        }
+    }
 }

@@ -31,14 +31,17 @@ extension ShellCommand {
             condition, orders: arguments["order-by"], fields: arguments["fields"],
             isExplained: arguments.has("explain"))
         if let aggregates = try QueryWords.aggregates({ arguments[$0] }) {
-            for name in ["order-by", "limit", "fields", "explain"] where arguments.has(name) {
+            for name in ["order-by", "limit", "fields"] where arguments.has(name) {
                 throw .usage("--\(name) does not go with --aggregate")
             }
-            let object = try QueryWords.object(ConditionQuery(query.conditions, aggregates: aggregates), limit: nil)
+            let asked = ConditionQuery(
+                query.conditions, isExplained: query.isExplained, aggregates: aggregates)
+            let object = try QueryWords.object(asked, limit: nil)
             let figures = try await session.asking { (connection) throws(ConnectionError) in
                 try await connection.get(path, query: object)
             }
             let value = (try? JSONValue(parsing: figures.bytes)) ?? .null
+            if query.isExplained { return try session.explain(value["explain"], needs: value["needs"]?.text) }
             return try session.show(value) { [session.painter.line(value)] }
         }
         let limit = try arguments.count("limit") ?? .max
@@ -51,7 +54,10 @@ extension ShellCommand {
             let page = try await session.asking { (connection) throws(ConnectionError) in
                 try await connection.find(path, object)
             }
-            if query.isExplained { return try session.explain(page) }
+            if query.isExplained {
+                let explanation = page.explanation.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+                return try session.explain(explanation, needs: page.needs)
+            }
             if cursor == nil, session.out.columns != nil, let index = page.needs {
                 session.tell("every child was looked at; with the setting \".index\": [\(index)] it would not be")
             }
@@ -68,13 +74,13 @@ extension ShellCommand {
 }
 
 extension ShellSession {
-    /// How the first page was found.
-    fileprivate func explain(_ page: FoundPage) throws(ShellError) {
-        var object = page.explanation.flatMap { try? JSONValue(parsing: Array($0.utf8)) }?.object ?? JSONObject()
-        object["needs"] = page.needs.map { .text($0) }
+    /// How the first page, or figures, were found.
+    fileprivate func explain(_ explanation: JSONValue?, needs: String?) throws(ShellError) {
+        var object = explanation?.object ?? JSONObject()
+        object["needs"] = needs.map { .text($0) }
         try show(.object(object)) {
             let index = object["index"]?.text
-            let needs = page.needs.map { "; it needs the setting \".index\": [\($0)]" } ?? ""
+            let needs = needs.map { "; it needs the setting \".index\": [\($0)]" } ?? ""
             return [index.map { "index \($0)" } ?? "no index\(needs)", "\(object["examined"]?.integer ?? 0) examined"]
         }
     }

@@ -54,8 +54,8 @@ package struct ConditionParser {
             throw .conditions("one of the fields lies in another")
         }
         if !kinds.isEmpty || of != nil {
-            return Query(
-                ConditionQuery(conditions, aggregates: try Self.aggregates(kinds, of, beside: members.map(\.name))))
+            let aggregates = try Self.aggregates(kinds, of, beside: members.map(\.name))
+            return Query(ConditionQuery(conditions, isExplained: isExplained, aggregates: aggregates))
         }
         let asked = ConditionQuery(conditions, orders: orders, fields: fields, isExplained: isExplained)
         var place: IndexPlace?
@@ -80,7 +80,7 @@ package struct ConditionParser {
     private static func aggregates(
         _ kinds: Set<Aggregates.Kind>, _ path: Path?, beside names: [String]
     ) throws(QueryError) -> Aggregates {
-        for name in names where !["aggregate", "of", "where"].contains(name) {
+        for name in names where !["aggregate", "explain", "of", "where"].contains(name) {
             throw .conditions("\(name) cannot be combined with aggregate")
         }
         if kinds.isEmpty { throw .conditions("of needs aggregate") }

@@ -18,6 +18,7 @@ extension ConditionQuery {
             out += Self.list(aggregates.kinds.map { Array("\"\($0.rawValue)\"".utf8) })
             append("where", conditions.map(\.json))
             if let path = aggregates.path { out += Array(",\"of\":".utf8) + Self.quoted(path) }
+            if isExplained { out += Array(",\"explain\":true".utf8) }
             return out + [UInt8(ascii: "}")]
         }
         if isExplained { out += Array(",\"explain\":true".utf8) }
