@@ -381,3 +381,17 @@ let package = Package(
             }
         }
 )
+
+/// `scripts/test-asan` names the targets of its tests, and builds nothing beside what they use.
+if let names = Context.environment["HEARTH_TESTS"] {
+    var needed = Set(names.split(separator: " ").map(String.init))
+    var count = 0
+    while needed.count > count {
+        count = needed.count
+        for target in package.targets where needed.contains(target.name) {
+            for case .targetItem(let name, _) in target.dependencies { needed.insert(name) }
+        }
+    }
+    package.products = []
+    package.targets.removeAll { !needed.contains($0.name) }
+}
