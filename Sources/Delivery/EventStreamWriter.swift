@@ -41,24 +41,22 @@ package enum EventStreamWriter {
     }
 
     /// What a change means to a stream at `path`, which all of it lies at or below. A set is a `put`. An update is a
-    /// `patch` if all that it sets are children of one place, otherwise one `put` for each: the keys of a `patch` are
-    /// not paths. Changes of priorities are nothing. The last event has the position after the change, if one is given,
-    /// so that a client has either all of it or none.
+    /// `patch` of the place where it was made, or of `path` if that lies below it; its keys are paths from there.
+    /// Changes of priorities are nothing. The event has the position after the change, if one is given.
     package static func append(_ change: Change, at path: Path, position: Position? = nil, to out: inout [UInt8]) {
         switch change {
         case .set(let assignment):
             if !assignment.target.isPriority { appendPut(assignment, at: path, position, to: &out) }
         case .setChildren(of: let base, _): appendPatch(change.assignments, of: base, at: path, position, to: &out)
-        case .merge(_, let assignments):
+        case .merge(let base, let assignments):
             let values = assignments.filter { !$0.target.isPriority }
-            if let parent = values.first?.target.path.parent, path.contains(parent),
-                values.allSatisfy({ $0.target.path.parent == parent })
-            {
-                appendPatch(values, of: parent, at: path, position, to: &out)
+            let place = path.contains(base) ? base : path
+            guard let first = values.first else { return }
+            // Whatever has a value of its own in an update has nothing else of the update at or below it.
+            if first.target.path == place {
+                appendPut(first, at: path, position, to: &out)
             } else {
-                for (index, assignment) in values.enumerated() {
-                    appendPut(assignment, at: path, index == values.count - 1 ? position : nil, to: &out)
-                }
+                appendPatch(values, of: place, at: path, position, to: &out)
             }
         }
     }
@@ -83,16 +81,13 @@ package enum EventStreamWriter {
     }
 
     private static func appendPatch(
-        _ values: [Assignment], of parent: Path, at path: Path, _ position: Position?, to out: inout [UInt8]
+        _ values: [Assignment], of place: Path, at path: Path, _ position: Position?, to out: inout [UInt8]
     ) {
         ServerSentEvent.begin("patch", to: &out)
-        appendHead(of: parent, at: path, to: &out)
+        appendHead(of: place, at: path, to: &out)
         for (index, assignment) in values.enumerated() {
             out.append(UInt8(ascii: index == 0 ? "{" : ","))
-            let child = assignment.target.path.encoded
-            child.withUnsafeBytes {
-                Key.appendJSON(encoded: UnsafeRawBufferPointer(rebasing: $0[parent.encoded.count...]), to: &out)
-            }
+            JSONText.appendQuoted(assignment.target.path.dropFirst(bytes: place.encoded.count).text, to: &out)
             out.append(UInt8(ascii: ":"))
             JSONOutput.plain.append(assignment.value, to: &out)
         }

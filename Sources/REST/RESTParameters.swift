@@ -102,18 +102,18 @@ package struct RESTParameters: Equatable {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-    /// `500ms`, `3s`, `3min`, at most 15 minutes.
+    /// `500ms`, `1.5s`, `3min`, at most 15 minutes.
     private static func timeout(_ value: [UInt8]) throws(RESTError) -> Duration {
-        let digits = value.prefix(while: isDigit)
-        let milliseconds: [[UInt8]: Int] = [
+        let digits = value.prefix { isDigit($0) || $0 == UInt8(ascii: ".") }
+        let milliseconds: [[UInt8]: Double] = [
             Array("ms".utf8): 1, Array("s".utf8): 1000, Array("min".utf8): 60_000,
         ]
-        guard (1...9).contains(digits.count), let number = Int(String(decoding: digits, as: UTF8.self)),
+        guard (1...20).contains(digits.count), let number = Double(String(decoding: digits, as: UTF8.self)),
             let unit = milliseconds[Array(value.dropFirst(digits.count))], number > 0, number * unit <= 15 * 60_000
         else {
             throw RESTError("timeout must be a number with the unit ms, s or min, of at most 15min")
         }
-        return .milliseconds(number * unit)
+        return .milliseconds(Int((number * unit).rounded(.up)))
     }
 
     /// Every size is taken: writes of any size cost other clients little here.

@@ -41,8 +41,10 @@ import Testing
                 patch("/x", #"{"7":[1],"t":true}"#)
             ),
             (.merge(base: "a", [set("a/b", "1")]), "", patch("/a", #"{"b":1}"#)),
-            (.merge(base: "a", [set("a/x/b", "1"), set("a/x/c", "2")]), "a", patch("/x", #"{"b":1,"c":2}"#)),
-            (.merge(base: "a", [set("a/b", "1"), set("a/c/d", "null")]), "a", put("/b", "1") + put("/c/d", "null")),
+            (.merge(base: "a", [set("a/x/b", "1"), set("a/x/c", "2")]), "a", patch("/", #"{"x/b":1,"x/c":2}"#)),
+            (.merge(base: "a", [set("a/b", "1"), set("a/c/d", "null")]), "a", patch("/", #"{"b":1,"c/d":null}"#)),
+            (.merge(base: "", [set("a/b", "1"), set("a/q\"/é", "2")]), "a", patch("/", #"{"b":1,"q\"/é":2}"#)),
+            (.merge(base: "", [set("a", "1")]), "a", put("/", "1")),
             (.merge(base: "a", [set("a/b", "1"), set("a/b/.priority", "2")]), "a", patch("/", #"{"b":1}"#)),
             (.merge(base: "a", [set("a", "1"), set("a/.priority", "2")]), "a", put("/", "1")),
             (.merge(base: "a", [set("a/b/.priority", "2"), set("a/c/.priority", "2")]), "a", ""),

@@ -21,6 +21,7 @@ import Testing
             ("GET http://host/a.json?x=1", [], "", "get /a"), ("HEAD /a.json", [], "", "get /a"),
             ("GET /a/.priority.json", [], "", "get /a"),
             ("GET /a.json?shallow=true&limitToFirst=3&startAfter=x&timeout=500ms", [], "", "get /a"),
+            ("GET /a.json?timeout=1.0s", [], "", "get /a"), ("GET /a.json?timeout=0.5min", [], "", "get /a"),
             ("GET /a.json?auth=%FF%00&access_token=&auth_variable_override={&ns=x", ["Authorization: ?"], "", "get /a"),
             ("PUT /t.json", [], #"{"b":1,"a":{"x":null},"e":[],".priority":2}"#, #"set /t {".priority":2,"b":1} echo"#),
             ("PUT /t.json?print=silent", [], " 5\n", "set /t 5"),
