@@ -57,11 +57,10 @@ extension User {
 
     /// An element of `users` (accounts.md 4). Nobody sees password hashes, but clients want to know that there is one.
     func userInfo(tenant: String?) -> JSONObject {
-        let isReachable = email != nil
         return JSONObject([
             "localId": .text(id),
             "email": email.map { .text($0) },
-            "emailVerified": isReachable ? .bool(emailVerified) : nil,
+            "emailVerified": email != nil || emailVerified ? .bool(emailVerified) : nil,
             "displayName": displayName.map { .text($0) },
             "photoUrl": photoURL.map { .text($0) },
             "phoneNumber": phone.map { .text($0) },

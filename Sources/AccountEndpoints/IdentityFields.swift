@@ -94,9 +94,11 @@ struct IdentityFields {
         }
     }
 
+    /// A list of objects; one alone counts as a list.
     func objects(_ name: String) throws(AccountFailure) -> [IdentityFields] {
         switch self[name] {
         case nil: return []
+        case .object(let object)?: return [IdentityFields(object)]
         case .array(let values)?:
             var objects: [IdentityFields] = []
             for value in values {

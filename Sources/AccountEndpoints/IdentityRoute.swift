@@ -97,6 +97,11 @@ package struct IdentityRoute: Hashable, Sendable {
             let (project, name) = cut(parts[parts.startIndex + 1], at: ":")
             guard name == "createSessionCookie", method == .post else { return IdentityRoute(.unknown) }
             return IdentityRoute(.createSessionCookie, project: project)
+        case ("projects", .post, 4) where parts[parts.startIndex + 2] == "tenants":
+            let (tenant, name) = cut(parts[parts.startIndex + 3], at: ":")
+            guard name == "createSessionCookie" else { return IdentityRoute(.unknown) }
+            let project = String(parts[parts.startIndex + 1])
+            return IdentityRoute(.createSessionCookie, project: project, tenant: tenant)
         default:
             guard let (project, tenant, name) = inProject(parts), let operation = administration(name, method) else {
                 return IdentityRoute(.unknown)

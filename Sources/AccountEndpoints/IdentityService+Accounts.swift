@@ -196,9 +196,7 @@ extension IdentityService {
     }
 
     func resetPassword(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        _ = try isAdministrator(request)
-        let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: false)
+        let (fields, realm) = try asked(request)
         try count(.signIn, request)
         let code =
             if let password = try fields.text("newPassword") {

@@ -131,7 +131,7 @@ extension IdentityService {
         let administrator = try requireAdministrator(request)
         let fields = try request.fields()
         guard let idToken = try fields.bytes("idToken") else { throw .refused(.missingIDToken) }
-        let realm = try namedRealm(request.route.project, accounts.tenant(of: idToken))
+        let realm = try namedRealm(request.route.project, request.route.tenant ?? accounts.tenant(of: idToken))
         let seconds = try fields.integer("validDuration") ?? TokenAuthority.sessionCookieSeconds.upperBound
         let cookie = try accounts.sessionCookie(idToken, seconds: seconds, in: realm)
         noteAdministration("createSessionCookie", "1", by: administrator, request)

@@ -11,9 +11,7 @@ extension IdentityService {
     func admitted(
         _ request: IdentityRequest
     ) throws(AccountFailure) -> (assertion: ProviderAssertion, providers: IdentityProviders?) {
-        _ = try isAdministrator(request)
-        let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: false)
+        let (fields, realm) = try asked(request)
         if fields.has("pendingToken") { throw .request(.notImplemented("There are no pending tokens here.")) }
         let assertion = try ProviderAssertion(fields)
         try count(.signIn, request)
@@ -27,8 +25,7 @@ extension IdentityService {
 
     /// Signs in a user for whom the provider has vouched.
     func signInWithProvider(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: false)
+        let (fields, realm) = try asked(request)
         let assertion = try ProviderAssertion(fields)
         // In development mode providers that are not set up are taken at their word, and have not been asked.
         let isFake = isDevelopment && request.vouched == nil

@@ -19,6 +19,14 @@ extension IdentityService {
         return try accounts.realm(project: project, tenant: tenant)
     }
 
+    /// What an operation of clients is asked with, and for which realm. An administrator's program may do it for the
+    /// users of a project that it names.
+    func asked(_ request: IdentityRequest) throws(AccountFailure) -> (fields: IdentityFields, realm: Realm) {
+        let isAdmin = try isAdministrator(request)
+        let fields = try request.fields()
+        return (fields, try realm(request, fields, isAdmin: isAdmin && fields.has("targetProjectId")))
+    }
+
     /// The realm that an administrator or a tool names, whose clients may use it, too.
     func namedRealm(_ project: String?, _ tenant: String?) throws(AccountFailure) -> Realm {
         let realm = try accounts.realm(project: project, tenant: tenant)

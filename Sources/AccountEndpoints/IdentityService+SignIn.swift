@@ -68,9 +68,7 @@ extension IdentityService {
     }
 
     func signInWithPassword(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        _ = try isAdministrator(request)
-        let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: false)
+        let (fields, realm) = try asked(request)
         try count(.signIn, request)
         let signIn = try accounts.signIn(
             email: try fields.text("email"), password: try fields.text("password"), in: realm, from: request.client)
@@ -84,9 +82,7 @@ extension IdentityService {
     }
 
     func signInWithCustomToken(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        _ = try isAdministrator(request)
-        let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: false)
+        let (fields, realm) = try asked(request)
         guard let text = try fields.bytes("token"), !text.isEmpty else { throw .refused(.missingCustomToken) }
         try count(.signIn, request)
         let token = try customToken(text)
@@ -121,9 +117,7 @@ extension IdentityService {
     }
 
     func signInWithEmailLink(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        _ = try isAdministrator(request)
-        let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: false)
+        let (fields, realm) = try asked(request)
         try count(.signIn, request)
         let signIn = try accounts.signIn(
             email: try fields.text("email"), code: try fields.text("oobCode"), linkingTo: try fields.bytes("idToken"),
@@ -186,9 +180,7 @@ extension IdentityService {
 
     /// How somebody may sign in (accounts.md 8), unless that is nobody's business.
     func createAuthURI(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        _ = try isAdministrator(request)
-        let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: false)
+        let (fields, realm) = try asked(request)
         guard let identifier = try fields.text("identifier") else { throw .refused(.missingIdentifier) }
         guard let next = try fields.text("continueUri") else { throw .refused(.missingContinueURI) }
         guard WebAddress(next) != nil else { throw .refused(.invalidContinueURI) }

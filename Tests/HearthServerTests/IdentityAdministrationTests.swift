@@ -55,6 +55,38 @@ import Testing
                 == "CREDENTIAL_MISMATCH")
     }
 
+    @Test("a backend may sign users in, and name their project; a client may not name one")
+    func namedProject() throws {
+        let client = try client()
+        let token = try #require(
+            try client.accessToken(try AdministratorKey(folder: folder.path).assertion())["access_token"])
+        _ = try client.signUp("ann@example.com")
+        func signIn(_ project: String, _ fields: [String]) throws -> IdentityClient.Answer {
+            try client.ask(
+                "POST", "/v1/accounts:signInWithPassword?key=app",
+                #"{"email":"ann@example.com","password":"secret1","targetProjectId":"\#(project)"}"#, fields)
+        }
+        let bearer = ["Authorization: Bearer \(token)"]
+        #expect(try signIn("hearth", bearer)["email"] == "ann@example.com")
+        #expect(try signIn("other", bearer).error == "INVALID_PROJECT_ID")
+        #expect(try signIn("hearth", []).error?.hasPrefix("INSUFFICIENT_PERMISSION") == true)
+    }
+
+    @Test("a session cookie of a tenant's user, a list of one, and a verified user without an address")
+    func lenience() throws {
+        let client = try IdentityClient { $0.options.tenants = ["shop"] }
+        let ann = try client.post("signUp", #"{"email":"ann@example.com","password":"secret1","tenantId":"shop"}"#)
+        let cookie = try client.ask(
+            "POST", "/v1/projects/hearth/tenants/shop:createSessionCookie",
+            #"{"idToken":"\#(try #require(ann["idToken"]))","validDuration":600}"#, ["authorization: Bearer owner"])
+        let claims = try JSONWebToken(parsing: Array(try #require(cookie["sessionCookie"]).utf8)).claims
+        #expect(claims["firebase"]?.object?["tenant"]?.text == "shop")
+        #expect(try client.admin("accounts", #"{"localId":"bob"}"#).status == 200)
+        #expect(try client.admin("accounts:update", #"{"localId":"bob","emailVerified":true}"#).status == 200)
+        let found = try client.admin("accounts:query", #"{"expression":{"userId":"bob"}}"#)
+        #expect(found.members["userInfo"]?.array?.first?.object?["emailVerified"]?.bool == true)
+    }
+
     @Test("imported passwords count, and are hashed anew when they are first used (accounts.md 14)")
     func passwords() throws {
         let client = try IdentityClient()
