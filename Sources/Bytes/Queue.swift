@@ -37,16 +37,15 @@ package struct Queue<Element> {
     @inlinable
     package mutating func takeFirst() -> Element? {
         guard !isEmpty else { return nil }
-        defer {
-            elements[start] = nil
-            start += 1
-            // Half of it at a time, for the same reason.
-            if start * 2 >= elements.count {
-                elements.removeFirst(start)
-                start = 0
-            }
+        var element: Element?
+        swap(&element, &elements[start])
+        start += 1
+        // Half of it at a time, for the same reason.
+        if start * 2 >= elements.count {
+            elements.removeFirst(start)
+            start = 0
         }
-        return elements[start]
+        return element
     }
 
     /// Calls `body` with each element, in order.

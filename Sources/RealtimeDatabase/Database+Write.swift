@@ -34,15 +34,16 @@ extension Database {
         }
         if !mayWrite { throw denial(of: write, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
-        try countWrites([assignment], in: turn)
+        let isConcern = indexes.areConcerned(by: target.path)
+        if isConcern { try countWrites([assignment], in: turn) }
         turn.record.storedValue = value.stored
-        if hasDerivedValues {
+        if isConcern, hasDerivedValues {
             let assignments = try derived([assignment], value.rows, by: turn.principal)
             try commit(Change(assignments), value.rows, in: &turn)
             return assignments.first { $0.target == target }?.value ?? stored
         }
-        try checkUnique([assignment], value.rows)
-        if listeners.trie.isEmpty, outbox.triggers.isEmpty {
+        if isConcern { try checkUnique([assignment], value.rows) }
+        if listeners.trie.isEmpty, !isConcern || outbox.triggers.isEmpty {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
             log.advance()
@@ -76,14 +77,15 @@ extension Database {
         }
         if try !mayWrite(.write(assignments), in: turn) { throw denial(of: .write(assignments), in: turn) }
         guard isPossible else { throw .nothingThere }
-        try countWrites(assignments, in: turn)
+        let isConcern = assignments.contains { indexes.areConcerned(by: $0.target.path) }
+        if isConcern { try countWrites(assignments, in: turn) }
         let rows = entries.lazy.compactMap(\.value.rows).first
         turn.record.storedValue = entries.lazy.compactMap(\.value.stored).first
-        if hasDerivedValues {
+        if isConcern, hasDerivedValues {
             let derived = try derived(assignments, rows, by: turn.principal)
             return try commit(.merge(base: Change.base(of: derived, atOrAbove: base), derived), rows, in: &turn)
         }
-        try checkUnique(assignments, rows)
+        if isConcern { try checkUnique(assignments, rows) }
         try commit(.merge(base: base, assignments), rows, in: &turn)
     }
 
@@ -142,7 +144,8 @@ extension Database {
     /// Performs a change, and writes it into the turn's record.
     func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
         let change = change.inOrder
-        let events = outbox.triggers.isEmpty ? [] : try events(of: change, in: turn)
+        let isSilent = outbox.triggers.isEmpty || !indexes.areConcerned(by: change.base)
+        let events = isSilent ? [] : try events(of: change, in: turn)
         try perform(change, rows, in: &turn)
         turn.record.append(change, uid: turn.principal.uid)
         log.advance()

@@ -149,6 +149,12 @@ struct IndexCatalog {
         return Array(all.joined(separator: "\n").utf8)
     }
 
+    /// The places that it is about.
+    var patterns: [IndexPattern] {
+        indexes.map(\.definition.pattern) + expiries.map(\.definition.pattern) + queues.map(\.definition.pattern)
+            + counters.flatMap { [$0.definition.collections, $0.definition.targets] }
+    }
+
     /// The indexes whose values must be unique.
     var uniques: [Index] { indexes.filter(\.isUnique) }
 

@@ -18,6 +18,7 @@ extension IndexKeeper {
         _ assignment: Assignment, _ prepared: PreparedEntries? = nil, in rows: TreeRows,
         _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
+        if !areConcerned(by: assignment.target.path) { return try body() }
         if childCounts.isEmpty, catalog.expiries.isEmpty, catalog.queues.isEmpty {
             return try keepingEntries(assignment, prepared, in: rows, body)
         }

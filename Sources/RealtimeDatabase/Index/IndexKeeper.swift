@@ -16,6 +16,8 @@ final class IndexKeeper {
     private(set) var catalog = IndexCatalog()
     /// Those of the catalog, by collection.
     private(set) var trie = IndexTrie([])
+    /// All that a write can have to do with.
+    private var patterns = ConcernedPatterns([])
     private(set) var entries: IndexEntries
     /// Of collections that have a limit.
     private(set) var childCounts = ChildCounts()
@@ -55,7 +57,7 @@ final class IndexKeeper {
         sweepableLater = nil
         trie = IndexTrie(catalog.indexes)
         nextExpiry = catalog.expiries.isEmpty ? .max : 0
-        if let definitions { set(definitions, settings) }
+        if let definitions { set(definitions, settings) } else { patterns = ConcernedPatterns(catalog.patterns) }
     }
 
     /// Sets what is to be indexed, as the rules say, and what must be unique and is counted, as the settings say.
@@ -72,7 +74,12 @@ final class IndexKeeper {
         trie = IndexTrie(catalog.indexes)
         if catalog.stored != before { isCatalogChanged = true }
         (self.definitions, self.settings) = (definitions, settings)
+        patterns = ConcernedPatterns(catalog.patterns + settings.patterns)
     }
+
+    /// Whether an index or a setting other than a history has to do with writes at a path. Else the tree is all that
+    /// they change.
+    func areConcerned(by path: Path) -> Bool { patterns.concern(path) }
 
     // MARK: Storing
 
