@@ -118,9 +118,8 @@ extension Database {
     private func firstChildren(of collection: LimitedCollection, _ count: Int) throws(Failure) -> [[UInt8]] {
         var found: [[UInt8]] = []
         do throws(StorageError) {
-            try rows.forEachChild(of: collection.path, from: [0], below: [0xFF], .ascending) { child in
-                let path = collection.path.encoded + child.segment
-                if !collection.children.contains(path) { found.append(child.segment) }
+            try indexes.childCounts.forEachChild(of: collection.path, rows) { segment in
+                if !collection.children.contains(collection.path.encoded + segment) { found.append(segment) }
                 return found.count < count
             }
         } catch {

@@ -27,6 +27,7 @@ final class IndexEntries {
     /// The entries of a large value, the place at and below which they hide what the store has, and the generation of
     /// changes that brings them to the store. Everything else of that generation comes after them.
     private var layer: (entries: PreparedEntries, range: KeyRange, generation: UInt64)?
+    private var gaps = EntryGaps()
     /// About the memory of what changed since the last freeze, in bytes.
     private(set) var changedBytes = 0
     /// Changes since then.
@@ -47,6 +48,7 @@ final class IndexEntries {
     func set(_ key: [UInt8], isPresent: Bool, generation: UInt64) {
         changedBytes += 96 + key.count
         changedCount += 1
+        if isPresent { gaps.fill(key) }
         changed.insert(Changed(key: key, isPresent: isPresent, generation: generation))
     }
 
@@ -63,6 +65,7 @@ final class IndexEntries {
         let range = KeyRange(lower: path.encoded, upper: path.subtreeEnd)
         changed.removeAll(from: range.lower, below: range.upper)
         layer = (entries, range, generation)
+        gaps.forget(range)
         changedBytes += 96 + path.encoded.count
     }
 
@@ -72,20 +75,29 @@ final class IndexEntries {
     func scan(
         from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection, _ body: ([UInt8]) -> Bool
     ) throws(StorageError) {
-        guard lower.precedesBytewise(upper) else { return }
-        var behind = try Behind(self, from: lower, below: upper, direction)
-        var known = changed.walk(from: lower, below: upper, direction)
+        let range = gaps.visited(KeyRange(lower: lower, upper: upper), direction)
+        guard range.lower.precedesBytewise(range.upper) else { return }
+        var behind = try Behind(self, from: range.lower, below: range.upper, direction)
+        var known = changed.walk(from: range.lower, below: range.upper, direction)
         var stored = try behind.next()
         var entry = known.next()
+        var isFirst = true
+        var removed = 0
+        func visit(_ key: [UInt8]) -> Bool {
+            if isFirst, removed >= EntryGaps.removedMin { gaps.add(range.part(before: key, direction)) }
+            isFirst = false
+            return body(key)
+        }
         while true {
             if let current = entry, stored.map({ !comes($0, before: current.key, direction) }) ?? true {
-                if current.isPresent, !body(current.key) { return }
+                if current.isPresent { if !visit(current.key) { return } } else { removed += 1 }
                 if stored == current.key { stored = try behind.next() }
                 entry = known.next()
             } else if let key = stored {
-                if !body(key) { return }
+                if !visit(key) { return }
                 stored = try behind.next()
             } else {
+                if isFirst, removed >= EntryGaps.removedMin { gaps.add(range) }
                 return
             }
         }
@@ -181,6 +193,16 @@ final class IndexEntries {
         changed.removeAll { $0.generation <= generation }
         cleared = cleared.filter { $0.value > generation }
         if let layer, layer.generation <= generation { self.layer = nil }
+    }
+}
+
+extension KeyRange {
+    /// What a walk passes before it comes to a key.
+    fileprivate func part(before key: [UInt8], _ direction: ScanDirection) -> KeyRange {
+        switch direction {
+        case .ascending: KeyRange(lower: lower, upper: key)
+        case .descending: KeyRange(lower: key + [0], upper: upper)
+        }
     }
 }
 

@@ -7,13 +7,19 @@ final class ChildCounts {
     /// Collections that are remembered.
     static let collectionsMax = 10_000
 
-    private var counts: [[UInt8]: Int] = [:]
+    private struct Known {
+        var count: Int
+        /// No child's segment comes before.
+        var first: [UInt8] = [0]
+    }
+
+    private var counts: [[UInt8]: Known] = [:]
 
     var isEmpty: Bool { counts.isEmpty }
 
     /// The number of children; at least `limit` if there are more than that. Costs up to `limit` rows the first time.
     func count(of collection: Path, upTo limit: Int, _ rows: TreeRows) throws(StorageError) -> Int {
-        if let known = counts[collection.encoded] { return known }
+        if let known = counts[collection.encoded] { return known.count }
         var count = 0
         try rows.forEachChild(of: collection, from: [0], below: [0xFF], .ascending) { _ in
             count += 1
@@ -21,9 +27,22 @@ final class ChildCounts {
         }
         if count < limit {
             if counts.count >= Self.collectionsMax { counts = [:] }
-            counts[collection.encoded] = count
+            counts[collection.encoded] = Known(count: count)
         }
         return count
+    }
+
+    /// Visits the children in order until `body` answers false. Those that were removed lately are passed once.
+    func forEachChild(
+        of collection: Path, _ rows: TreeRows, _ body: (_ segment: [UInt8]) -> Bool
+    ) throws(StorageError) {
+        var isFirst = true
+        let start = counts[collection.encoded]?.first ?? [0]
+        try rows.forEachChild(of: collection, from: start, below: [0xFF], .ascending) { child in
+            if isFirst { counts[collection.encoded]?.first = child.segment }
+            isFirst = false
+            return body(child.segment)
+        }
     }
 
     /// Changes rows by `body`, which is all of an assignment.
@@ -41,7 +60,13 @@ final class ChildCounts {
         }
         try body()
         for (collection, child, wasThere) in children {
-            counts[collection]? += (try rows.exists(child) ? 1 : 0) - (wasThere ? 1 : 0)
+            let isThere = try rows.exists(child)
+            if isThere == wasThere { continue }
+            counts[collection]?.count += isThere ? 1 : -1
+            let segment = Array(child.encoded[collection.count...])
+            if isThere, counts[collection].map({ segment.precedesBytewise($0.first) }) ?? false {
+                counts[collection]?.first = segment
+            }
         }
         let depth = path.depth
         if limits.contains(where: { $0.pattern.segments.count >= depth }) {
