@@ -208,8 +208,9 @@ let rooms: [Room] = [
         name: "HearthFuzzing",
         uses: [
             "Bytes", "JSONTree", "JSONPieces", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues",
-            "JSONWebTokens", "SecurityRules", "EventLoop", "TreeStorage", "Identity", "ServerLog", "AccountEndpoints",
-            "HearthServer",
+            "JSONWebTokens", "SecurityRules", "EtcdMessages", "RealtimeDatabase", "ReplicatedLog", "EventLoop",
+            "TreeStorage",
+            "ClusterNode", "Identity", "ServerLog", "AccountEndpoints", "REST", "HearthServer",
         ]),
 ]
 

@@ -5,7 +5,8 @@ import PackageDescription
 /// starts from the files in `Corpus/HTTPRequests`.
 let names = [
     "HTTPRequests", "HTTPResponses", "EventStreams", "WebSocketFrames", "JSONValues", "Paths", "WireMessages", "Tokens",
-    "RulesFiles", "RulesTests", "AccountRequests", "AdminMessages",
+    "RulesFiles", "RulesTests", "SettingsFiles", "RESTRequests", "MultipartForms", "ServerMessages", "PeerMessages",
+    "EtcdReplies", "AccountRequests", "AdminMessages",
 ]
 
 let package = Package(

@@ -140,7 +140,10 @@ package struct EtcdWatchDecoder: Sendable {
     private static func change(_ event: ReplyObject) throws(EtcdError) -> EtcdChange {
         guard let members = try event.object("kv") else { throw .malformedReply("a change without a key") }
         let value = try EtcdKeyValue(members)
-        guard value.modRevision > 0, !value.key.isEmpty else { throw .malformedReply("a change without a revision") }
+        // There is a revision after it.
+        guard value.modRevision > 0, value.modRevision < .max, !value.key.isEmpty else {
+            throw .malformedReply("a change without a revision")
+        }
         switch try event.text("type") {
         case "", "PUT": return .put(value)
         case "DELETE": return .delete(key: value.key, revision: value.modRevision)

@@ -59,9 +59,12 @@ struct ReplyObject {
 
     func header() throws(EtcdError) -> EtcdHeader {
         guard let header = try object("header") else { throw .malformedReply("without a header") }
+        let revision = try header.integer("revision")
+        // There is a revision after it.
+        guard (0..<Int64.max).contains(revision) else { throw malformed("revision") }
         return EtcdHeader(
             cluster: try header.unsigned("cluster_id"), member: try header.unsigned("member_id"),
-            revision: try header.integer("revision"), raftTerm: try header.unsigned("raft_term"))
+            revision: revision, raftTerm: try header.unsigned("raft_term"))
     }
 
     /// The error that the object is, if it is one: of a call (`code`, `message`), or of a stream (`error` is an

@@ -43,6 +43,7 @@ extension Database {
             return assignments.first { $0.target == target }?.value ?? stored
         }
         if isConcern { try checkUnique([assignment], value.rows) }
+        if tree.hasDamage { try checkReadable([assignment]) }
         if listeners.trie.isEmpty, !isConcern || outbox.triggers.isEmpty {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
@@ -144,6 +145,7 @@ extension Database {
     /// Performs a change, and writes it into the turn's record.
     func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
         let change = change.inOrder
+        if tree.hasDamage { try checkReadable(change.assignments) }
         let isSilent = outbox.triggers.isEmpty || !indexes.areConcerned(by: change.base)
         let events = isSilent ? [] : try events(of: change, in: turn)
         try perform(change, rows, in: &turn)
@@ -284,6 +286,21 @@ extension Database {
 
     func checkWritable() throws(Failure) {
         if let error = tornBy ?? ownedElsewhere ?? refusal { throw .unavailable(error) }
+    }
+
+    /// Where a row is damaged, what a change replaces is read first. A change that breaks off would have memory built
+    /// anew, and all other writers would be refused meanwhile. Costs nothing as long as no change was broken off so.
+    private func checkReadable(_ assignments: [Assignment]) throws(Failure) {
+        guard tree.hasDamage else { return }
+        for assignment in assignments {
+            do throws(TreeRows.ReadError) {
+                _ = try rows.read(assignment.target.path, bytesMax: Self.assembledBytesMax)
+            } catch .storage(let error) {
+                throw .unavailable(error)
+            } catch {
+                // Too large to be read at once.
+            }
+        }
     }
 
     private func push(_ change: Change, at position: Position, in turn: inout Turn) {

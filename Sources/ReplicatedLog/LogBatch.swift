@@ -115,7 +115,8 @@ package struct LogBatch: Hashable, Sendable {
         var next = firstSequence
         while !fields.isAtEnd {
             guard fields.read() == next, let count = fields.read(UInt32.self), count > 0,
-                let time = fields.read(Int64.self), let length = fields.read(UInt32.self),
+                UInt64(count) <= firstSequence + self.count - next, let time = fields.read(Int64.self),
+                let length = fields.read(UInt32.self),
                 let body = fields.read(count: Int(length))
             else { return nil }
             records.append(LogRecord(firstSequence: next, count: Int(count), time: time, body: body))

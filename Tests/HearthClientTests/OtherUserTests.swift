@@ -30,11 +30,12 @@ struct OtherUserTests {
         }
     }
 
-    private func serve() async throws -> (process: HearthProcess, address: String) {
-        let process = try OtherUser.start([
-            "serve", "--data", data, "--rules", rules, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-            "--log-level", "warning",
-        ])
+    private func serve(_ more: String...) async throws -> (process: HearthProcess, address: String) {
+        let process = try OtherUser.start(
+            [
+                "serve", "--data", data, "--rules", rules, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+                "--log-level", "warning",
+            ] + more)
         while let line = await process.line() {
             let ready = "hearth: ready on "
             if line.hasPrefix(ready) { return (process, String(line.dropFirst(ready.count).dropLast())) }
@@ -89,6 +90,81 @@ struct OtherUserTests {
         #expect(try await HearthProcess.run("get", "/a", "--url", again).output == "1\n")
         #expect(try await HearthProcess.run("set", "/a", "3", "--url", again).code == 0)
         try await stop(server.process)
+    }
+
+    /// Runs a command as root that has to succeed.
+    private func run(_ words: String...) async throws {
+        let outcome = try await HearthProcess(words).outcome()
+        #expect(outcome.code == 0, "\(words): \(outcome)")
+    }
+
+    @Test("each command that takes a data folder is among those of these tests")
+    func allCommands() async throws {
+        var found: Set<Substring> = []
+        let overview = try await HearthProcess.run("help").output
+        let names = overview.split(separator: "\n").filter { $0.hasPrefix("  ") }.compactMap {
+            $0.split(separator: " ").first
+        }
+        #expect(names.count > 30, "\(overview)")
+        for name in names where try await HearthProcess.run("help", String(name)).output.contains("--data DIR") {
+            found.insert(name)
+        }
+        #expect(found == ["admin", "backup", "check", "doctor", "erase", "health", "restore", "serve", "verify"])
+    }
+
+    @Test("what only reads leaves all files to their owner, whether a server runs or not")
+    func reading() async throws {
+        let server = try await serve()
+        try await run("set", "/a", "1", "--url", "ws://\(server.address)")
+        try await run("health", "--data", data)
+        for isRunning in [true, false] {
+            if !isRunning { try await stop(server.process) }
+            for command in ["check", "verify"] { try await run(command, "--data", data) }
+            // It has something to say of a server in this test, so its status does not matter.
+            _ = try await HearthProcess.run("doctor", "--data", data, "--rules", rules)
+            try expectOwned()
+        }
+        try await stop(try await serve().process)
+    }
+
+    @Test("what root erases is gone, and the server starts again")
+    func erase() async throws {
+        var server = try await serve()
+        let url = "ws://\(server.address)"
+        for value in ["1", "2"] { try await run("set", "/a/secret", value, "--url", url) }
+        try await run("set", "/a/other", "3", "--url", url)
+        try await stop(server.process)
+        try await run("erase", "/a/secret", "--data", data)
+        try expectOwned()
+        server = try await serve()
+        #expect(try await HearthProcess.run("get", "/a/other", "--url", "ws://\(server.address)").output == "3\n")
+        try await run("set", "/a/other", "4", "--url", "ws://\(server.address)")
+        try await stop(server.process)
+    }
+
+    @Test("what root restores into an empty folder, from a folder of backups and from an archive, the server serves")
+    func restoreAll() async throws {
+        let archive = folder.path + "/archive"
+        let server = try await serve("--archive", archive, "--archive-seconds", "1")
+        try await run("set", "/a", "1", "--url", "ws://\(server.address)")
+        let sets = folder.path + "/sets"
+        try #require(mkdir(sets, 0o700) == 0)
+        try await run("backup", "--to", sets, "--data", data)
+        try expectOwned()
+        let set = try #require(TemporaryFolder.files(in: sets).first)
+        // The end of the server brings the last commits into the archive.
+        try await stop(server.process)
+        for words in [["\(sets)/\(set)"], ["--archive", archive, "--all"], ["--archive", archive]] {
+            for name in TemporaryFolder.files(in: data) { unlink("\(data)/\(name)") }
+            let restored = try await HearthProcess(["restore"] + words + ["--data", data]).outcome()
+            #expect(restored.code == 0, "\(words): \(restored)")
+            try expectOwned()
+            let server = try await serve()
+            let url = "ws://\(server.address)"
+            #expect(try await HearthProcess.run("get", "/a", "--url", url).output == "1\n", "\(words)")
+            try await run("set", "/a", "2", "--url", url)
+            try await stop(server.process)
+        }
     }
 
     @Test("root does not serve the folder by mistake, and is told the command that does")

@@ -18,6 +18,12 @@ struct SeedTests {
         "Tokens": { fuzzTokens($0) },
         "RulesFiles": { fuzzRulesFiles($0) },
         "RulesTests": { fuzzRulesTests($0) },
+        "SettingsFiles": { fuzzSettingsFiles($0) },
+        "RESTRequests": { fuzzRESTRequests($0) },
+        "MultipartForms": { fuzzMultipartForms($0) },
+        "ServerMessages": { fuzzServerMessages($0) },
+        "PeerMessages": { fuzzPeerMessages($0) },
+        "EtcdReplies": { fuzzEtcdReplies($0) },
         "AccountRequests": { fuzzAccountRequests($0) },
         "AdminMessages": { fuzzAdminMessages($0) },
     ]

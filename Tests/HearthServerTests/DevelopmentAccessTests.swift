@@ -113,6 +113,24 @@ struct DevelopmentAccessTests {
     // MARK: On a server
 
     private static let evil = "Origin: https://evil.example"
+    private static let asksForPrivate = "Access-Control-Request-Private-Network: true"
+
+    @Test("no page of this machine is told that pages of the internet may come, at any kind of place")
+    func privateNetwork() throws {
+        let server = try RealtimeTestServer { $0.identity = .init() }
+        for target in [
+            "/a.json", "/.lp?start=t&cb=1", "/v1/accounts:signUp?key=x", "/.settings/rules.json", "/nowhere",
+        ] {
+            for origin in ["http://localhost:3000", "http://127.0.0.1", "https://app.localhost"] {
+                for method in ["OPTIONS", "GET"] {
+                    let answer = try server.connectREST().ask(
+                        method, target, ["Origin: \(origin)", Self.asksForPrivate])
+                    #expect(answer.status != 403 || target.hasPrefix("/.settings"), "\(method) \(target)")
+                    #expect(answer.field("access-control-allow-private-network") == nil, "\(method) \(target)")
+                }
+            }
+        }
+    }
 
     @Test("every kind of request of a foreign page is refused, with a message that names the option")
     func everyRequest() throws {
@@ -122,10 +140,13 @@ struct DevelopmentAccessTests {
             ("GET", "/.lp?start=t&cb=1"), ("GET", "/.json?callback=f"), ("GET", "/healthz"),
             ("POST", "/v1/accounts:signUp?key=x"), ("GET", "/.inspect/databases.json"), ("GET", "/nowhere"),
         ] {
-            for fields in [[Self.evil], ["Sec-Fetch-Site: cross-site", "Referer: https://evil.example/"]] {
+            for fields in [
+                [Self.evil, Self.asksForPrivate], ["Sec-Fetch-Site: cross-site", "Referer: https://evil.example/"],
+            ] {
                 let answer = try server.connectREST().ask(method, target, fields, body: method == "PUT" ? [0x31] : nil)
                 #expect(answer.status == 403, "\(method) \(target)")
                 #expect(answer.field("access-control-allow-origin") == nil)
+                #expect(answer.field("access-control-allow-private-network") == nil, "\(method) \(target)")
                 if method != "HEAD" { #expect(answer.text.contains("--dev-origins"), "\(answer.text)") }
             }
             let client = try server.connectREST()
@@ -160,12 +181,12 @@ struct DevelopmentAccessTests {
         let server = try RealtimeTestServer {
             $0.developmentAccess = DevelopmentAccess(hosts: "", origins: "https://app.test")!
         }
-        let asksForPrivate = "Access-Control-Request-Private-Network: true"
         for (origin, isNamed) in [("http://localhost:3000", false), ("https://app.test", true)] {
             let answer = try server.connectREST().ask("GET", "/a.json", ["Origin: \(origin)"])
             #expect(answer.field("access-control-allow-origin") == origin)
             #expect(answer.field("vary") == "Origin")
-            let preflight = try server.connectREST().ask("OPTIONS", "/a.json", ["Origin: \(origin)", asksForPrivate])
+            let preflight = try server.connectREST().ask(
+                "OPTIONS", "/a.json", ["Origin: \(origin)", Self.asksForPrivate])
             #expect(preflight.status == 204)
             #expect(preflight.field("access-control-allow-origin") == origin)
             #expect((preflight.field("access-control-allow-private-network") == "true") == isNamed)
@@ -176,7 +197,7 @@ struct DevelopmentAccessTests {
     func production() throws {
         let (server, _) = try AccessTests.server { $0.isDevelopment = false }
         let answer = try server.connectREST().ask(
-            "OPTIONS", "/a.json", [Self.evil, "Access-Control-Request-Private-Network: true"])
+            "OPTIONS", "/a.json", [Self.evil, Self.asksForPrivate])
         #expect(answer.status == 204)
         #expect(answer.field("access-control-allow-origin") == "*")
         #expect(answer.field("access-control-allow-private-network") == "true")

@@ -57,6 +57,14 @@ struct ShutdownTests {
 
     @Test("answers what a busy HTTP connection has asked, with the news that it ends, and does not let it hang")
     func busyConnection() throws {
+        // The machine may have other things to do, but not each time.
+        var shortest = Duration.seconds(60)
+        for _ in 0..<5 where shortest >= .seconds(1) { shortest = min(shortest, try endOfBusyConnection()) }
+        #expect(shortest < .seconds(1))
+    }
+
+    /// How long a connection goes on that never rests, once the server is to stop.
+    private func endOfBusyConnection() throws -> Duration {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
         #expect(try client.ask("PUT", "/a.json", [], "1").status == 200)
@@ -69,8 +77,11 @@ struct ShutdownTests {
             #expect(answer.status == 200 || isLast && answer.status == 503)
         }
         #expect(client.receivesCleanEnd())
-        #expect(MonotonicTime.current - start < .seconds(4))
+        let time = MonotonicTime.current - start
+        // Less than the grace after which connections are torn down.
+        #expect(time < .seconds(4))
         server.waitForEnd()
+        return time
     }
 
     @Test("refuses over HTTP what comes too late, in its turn, and closes")

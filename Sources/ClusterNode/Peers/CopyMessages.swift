@@ -23,7 +23,7 @@ package struct CopyFailure: Error, Hashable, Sendable, CustomStringConvertible {
 /// ```
 /// request = "COPY" epoch:8 floor:8 database                  never as long as a greeting, as names are not empty
 /// ```
-struct CopyRequest: Hashable, Sendable {
+package struct CopyRequest: Hashable, Sendable {
     var database: String
     var need: CopyNeed
 
@@ -31,13 +31,13 @@ struct CopyRequest: Hashable, Sendable {
 
     init(database: String, need: CopyNeed) { (self.database, self.need) = (database, need) }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var bytes = Self.magic
         for number in [need.epoch, need.floor] { withUnsafeBytes(of: number.bigEndian) { bytes += $0 } }
         return bytes + database.utf8
     }
 
-    init?(_ bytes: ArraySlice<UInt8>) {
+    package init?(_ bytes: ArraySlice<UInt8>) {
         guard bytes.starts(with: Self.magic), bytes.count > Self.magic.count + 16 else { return nil }
         var rest = bytes.dropFirst(Self.magic.count)
         func takeNumber() -> UInt64 {
@@ -55,13 +55,13 @@ struct CopyRequest: Hashable, Sendable {
 /// ```
 /// piece = 0 reason | 1 bytes | 2 | 3          refused; the next bytes of the file; it is still being made; the end
 /// ```
-enum CopyPiece: Hashable {
+package enum CopyPiece: Hashable {
     case refused(String)
     case bytes([UInt8])
     case pending
     case end
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         switch self {
         case .refused(let reason): [0] + reason.utf8
         case .bytes(let bytes): [1] + bytes
@@ -70,7 +70,7 @@ enum CopyPiece: Hashable {
         }
     }
 
-    init?(_ bytes: ArraySlice<UInt8>) {
+    package init?(_ bytes: ArraySlice<UInt8>) {
         let rest = bytes.dropFirst()
         switch bytes.first {
         case 0: self = .refused(String(decoding: rest, as: UTF8.self))

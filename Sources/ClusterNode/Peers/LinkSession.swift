@@ -3,8 +3,8 @@
 ///
 /// Messages are numbered from 1 on. An end keeps those that the other one has not acknowledged, and sends them again
 /// over the next connection. A pure value.
-struct LinkSession {
-    enum Violation: Error, Hashable {
+package struct LinkSession {
+    package enum Violation: Error, Hashable {
         /// The other end has messages that were never sent, or lacks some that it has acknowledged.
         case impossibleCount
         /// A frame is cut short, or does not follow the one before.
@@ -19,25 +19,27 @@ struct LinkSession {
     static let frameBytes = 64 << 10
 
     /// The last message that the other end is known to have.
-    private(set) var acknowledged: UInt64 = 0
+    package private(set) var acknowledged: UInt64 = 0
     /// The messages after that one, in order.
     private var kept: [[UInt8]] = []
     /// How many of `kept` were sent over the present connection.
     private var sentCount = 0
     /// The last message that has arrived.
-    private(set) var received: UInt64 = 0
+    package private(set) var received: UInt64 = 0
     /// The last one that the other end was told of.
     private var told: UInt64 = 0
 
+    package init() {}
+
     /// - returns: the number of the message.
     @discardableResult
-    mutating func send(_ message: [UInt8]) -> UInt64 {
+    package mutating func send(_ message: [UInt8]) -> UInt64 {
         kept.append(message)
         return acknowledged + UInt64(kept.count)
     }
 
     /// A new connection begins. What the other end has not received is sent over it.
-    mutating func connect(otherHas count: UInt64) throws(Violation) {
+    package mutating func connect(otherHas count: UInt64) throws(Violation) {
         try acknowledge(count)
         sentCount = 0
         told = 0
@@ -55,7 +57,7 @@ struct LinkSession {
     /// The next frame; nil if there is nothing to send.
     ///
     /// - parameter isForced: a frame without messages will do.
-    mutating func takeFrame(isForced: Bool = false) -> [UInt8]? {
+    package mutating func takeFrame(isForced: Bool = false) -> [UInt8]? {
         guard sentCount < kept.count || isForced else { return nil }
         var frame: [UInt8] = []
         Self.append(received, to: &frame)
@@ -73,7 +75,7 @@ struct LinkSession {
     var owesAcknowledgement: Bool { told < received }
 
     /// - returns: the messages of a frame, in order.
-    mutating func receive(_ frame: ArraySlice<UInt8>) throws(Violation) -> [ArraySlice<UInt8>] {
+    package mutating func receive(_ frame: ArraySlice<UInt8>) throws(Violation) -> [ArraySlice<UInt8>] {
         var rest = frame
         guard let count = Self.read(UInt64.self, &rest), let first = Self.read(UInt64.self, &rest) else {
             throw .malformedFrame

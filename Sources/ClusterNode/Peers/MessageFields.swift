@@ -22,7 +22,7 @@ struct MessageWriter {
 }
 
 /// What a node has sent cannot be understood.
-struct MalformedMessage: Error, Hashable {}
+package struct MalformedMessage: Error, Hashable {}
 
 struct MessageReader {
     private var rest: ArraySlice<UInt8>

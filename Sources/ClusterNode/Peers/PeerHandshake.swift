@@ -9,14 +9,14 @@ import HearthJSONWebTokens
 /// ```
 /// A proof is an HMAC-SHA256, with the secret as its key, of the role and of both first messages but for the proof. The
 /// same with another word is the key of the codes of all later frames.
-enum PeerHandshake {
+package enum PeerHandshake {
     static let version: UInt16 = 1
     private static let magic = Array("HRTHPEER".utf8)
     private static let nonceSize = 32
     static let proofSize = 32
     static let sessionSize = 16
 
-    enum Failure: Error, Hashable {
+    package enum Failure: Error, Hashable {
         /// It is not a message of this protocol.
         case malformed
         case unknownVersion(UInt16)
@@ -25,14 +25,14 @@ enum PeerHandshake {
     }
 
     /// The first message of either side.
-    struct Hello: Hashable {
+    package struct Hello: Hashable {
         var version = PeerHandshake.version
         var nonce: [UInt8]
         var session: [UInt8] = []
         var incarnation: UInt64
         var name: String
 
-        init(name: String, incarnation: UInt64, session: [UInt8] = []) {
+        package init(name: String, incarnation: UInt64, session: [UInt8] = []) {
             nonce = Cryptography.randomBytes(PeerHandshake.nonceSize)
             self.session = session
             self.incarnation = incarnation
@@ -68,15 +68,15 @@ enum PeerHandshake {
         }
     }
 
-    static func message(from caller: Hello) -> [UInt8] { magic + caller.fields }
+    package static func message(from caller: Hello) -> [UInt8] { magic + caller.fields }
 
-    static func caller(_ message: ArraySlice<UInt8>) throws(Failure) -> Hello {
+    package static func caller(_ message: ArraySlice<UInt8>) throws(Failure) -> Hello {
         guard message.starts(with: magic) else { throw .malformed }
         return try Hello.parse(message.dropFirst(magic.count), sessionSize: sessionSize)
     }
 
     /// - parameter caller: what the called side has received.
-    static func message(from called: Hello, to caller: Hello, _ secret: ClusterSecret) -> [UInt8] {
+    package static func message(from called: Hello, to caller: Hello, _ secret: ClusterSecret) -> [UInt8] {
         let proof = secret.code(of: "called", transcript(caller, called))
         var bytes = called.fields
         bytes.insert(contentsOf: proof, at: 2 + nonceSize + 8)
@@ -84,7 +84,7 @@ enum PeerHandshake {
     }
 
     /// The other side, which has proved that it has the secret.
-    static func called(
+    package static func called(
         _ message: ArraySlice<UInt8>, by caller: Hello, _ secret: ClusterSecret
     ) throws(Failure) -> Hello {
         let head = 2 + nonceSize + 8
@@ -101,7 +101,7 @@ enum PeerHandshake {
         secret.code(of: "caller", transcript(caller, called))
     }
 
-    static func check(
+    package static func check(
         _ proof: ArraySlice<UInt8>, of caller: Hello, to called: Hello, _ secret: ClusterSecret
     ) throws(Failure) {
         guard Cryptography.areEqual(Array(proof), self.proof(of: caller, to: called, secret)) else {

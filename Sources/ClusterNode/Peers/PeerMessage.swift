@@ -1,4 +1,4 @@
-import HearthRealtimeDatabase
+package import HearthRealtimeDatabase
 
 /// What nodes tell each other over a link (LinkSession.swift).
 ///
@@ -10,13 +10,13 @@ import HearthRealtimeDatabase
 /// ```
 /// A number `n` is LEB128, `bytes` follow their count. The number of a connection is the one that its own node has
 /// given it.
-enum PeerMessage {
+package enum PeerMessage {
     case request(database: String, connection: UInt64, number: Int64, client: UInt64, principal: [UInt8], Operation)
     case answer(database: String, connection: UInt64, number: Int64, sequence: UInt64, Reply)
     case ended(database: String, connection: UInt64)
     case farewell
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var out = MessageWriter()
         switch self {
         case .request(let database, let connection, let number, let client, let principal, let operation):
@@ -43,7 +43,7 @@ enum PeerMessage {
         return out.bytes
     }
 
-    init(_ bytes: ArraySlice<UInt8>) throws(MalformedMessage) {
+    package init(_ bytes: ArraySlice<UInt8>) throws(MalformedMessage) {
         var reader = MessageReader(bytes)
         switch try reader.byte() {
         case 1:

@@ -20,11 +20,16 @@ struct DatabaseTree {
     /// The error of storage in the middle of a change: memory may hold half of it. Until ``rebuild()``, nothing is read
     /// or written.
     private(set) var tornBy: StorageError?
+    /// A change was broken off by a damaged row. The row stays damaged.
+    private(set) var hasDamage = false
 
     init(_ rows: TreeRows) { self.rows = rows }
 
     /// Memory holds half of a change, because storage failed.
-    mutating func tear(by error: StorageError) { tornBy = error }
+    mutating func tear(by error: StorageError) {
+        tornBy = error
+        if case .damaged = error { hasDamage = true }
+    }
 
     /// Forgets what is in memory: the rows are those of the store.
     mutating func rebuild() {

@@ -213,7 +213,8 @@ package struct LogRecord: Sendable {
     package func operations() throws(StorageError) -> [Operation] {
         var reader = Reader(bytes: wholeBody)
         var operations: [Operation] = []
-        operations.reserveCapacity(count)
+        // The count may come from elsewhere; an operation has some bytes.
+        operations.reserveCapacity(min(count, reader.bytes.count))
         while let next = try reader.operation(sequence: firstSequence + UInt64(operations.count)) {
             operations.append(next)
         }

@@ -1,0 +1,7 @@
+import HearthFuzzing
+
+@c(LLVMFuzzerTestOneInput)
+func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    fuzzEtcdReplies(UnsafeRawBufferPointer(start: start, count: count))
+    return 0
+}

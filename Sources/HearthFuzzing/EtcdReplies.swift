@@ -1,0 +1,103 @@
+import HearthEtcdMessages
+import HearthReplicatedLog
+import HearthRealtimeDatabase
+
+/// What etcd answers, and what stands in its keys, where other nodes and operators write. The first byte says which
+/// call is answered: `r`ange, `t`ransaction, `p`ut, lease `g`ranted, `k`ept or revo`x`ed, `s`tatus, `m`embers,
+/// `c`ompaction, `w`atch; all else is the value of a key. Values that are read are the same when they are written
+/// again.
+public func fuzzEtcdReplies(_ bytes: UnsafeRawBufferPointer) {
+    guard let kind = bytes.first else { return }
+    let text = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+    let body = [UInt8](text)
+    let key = Array("/hearth/1/db/a/head".utf8)
+    let range = EtcdRange(.key(key))
+    switch kind {
+    case UInt8(ascii: "r"): if let reply = read(range, body) { reply.values.forEach(readValue) }
+    case UInt8(ascii: "t"):
+        let operations: [EtcdTransaction.Operation] = [
+            .put(key: key, value: [1]), .delete(.key(key)), .range(range),
+        ]
+        let transaction = EtcdTransaction(then: operations, else: [.range(range)], isRepeatable: false)
+        guard let reply = read(transaction, body) else { return }
+        precondition(reply.results.count == (reply.hasSucceeded ? 3 : 1), "results without operations")
+        for index in reply.results.indices { reply.values(index).forEach(readValue) }
+    case UInt8(ascii: "p"): _ = read(EtcdPut(key: key, value: [1]), body)
+    case UInt8(ascii: "g"): _ = read(EtcdGrantLease(7, seconds: 3), body)
+    case UInt8(ascii: "k"): _ = read(EtcdKeepLeaseAlive(7), body)
+    case UInt8(ascii: "x"): _ = read(EtcdRevokeLease(7), body)
+    case UInt8(ascii: "s"): _ = read(EtcdStatus(), body)
+    case UInt8(ascii: "m"): _ = read(EtcdMemberList(), body)
+    case UInt8(ascii: "c"): _ = read(EtcdCompact(5), body)
+    case UInt8(ascii: "w"): watch(text)
+    default: readStored(body)
+    }
+}
+
+private func read<Call: EtcdCall>(_ call: Call, _ body: [UInt8]) -> Call.Reply? {
+    precondition((try? call.reply(status: 503, body: body)) == nil, "an error is taken for a reply")
+    return try? call.reply(status: 200, body: body).reply
+}
+
+/// The lines of a watch: the same events however they are split, in the order of revisions, none twice.
+private func watch(_ bytes: UnsafeRawBufferPointer) {
+    expectSameTranscript { feeding, transcript in
+        var decoder = EtcdWatchDecoder(EtcdWatch(.prefix(Array("/".utf8)), from: 5), bytesMax: 1 << 10)
+        var isOver = false
+        var last: Int64 = 4
+        feeding.feed(bytes) { piece in
+            if isOver { return }
+            var events: [EtcdWatchEvent] = []
+            do throws(EtcdError) { try decoder.feed(UnsafeRawBufferPointer(piece), into: &events) } catch {
+                isOver = true
+            }
+            for event in events {
+                transcript.add("\(event)")
+                guard case .changes(let changes) = event else { continue }
+                precondition(!changes.isEmpty && changes[0].revision > last, "changes come twice")
+                last = changes[changes.count - 1].revision
+                precondition(decoder.next > last, "changes would come twice")
+            }
+        }
+        transcript.add("\(isOver)")
+    }
+}
+
+private func readValue(_ value: EtcdKeyValue) { readStored(value.value) }
+
+private func readStored(_ bytes: [UInt8]) {
+    if let head = LogHead(bytes) { precondition(head.bytes == bytes, "a written head is another") }
+    if let owner = OwnerRecord(bytes) { precondition(owner.bytes == bytes, "a written owner is another") }
+    if let request = MoveRequest(bytes) { precondition(request.bytes == bytes, "a written move is another") }
+    if let node = NodeRecord(bytes) { precondition(NodeRecord(node.bytes) == node, "a written node is another") }
+    guard let batch = LogBatch(bytes) else { return }
+    precondition(batch.bytes == bytes, "a written batch is another")
+    readRecords(of: batch, bytes)
+}
+
+/// The records, also with the checksum that they should have, which a fuzzer does not find.
+private func readRecords(of batch: LogBatch, _ bytes: [UInt8]) {
+    let content: [UInt8]
+    switch batch.content {
+    case .whole(let bytes): content = bytes
+    // Their parts are other values.
+    case .parts: content = bytes
+    }
+    var corrected = bytes
+    let checksum = content.withUnsafeBytes(LogRecord.checksum(ofPart:))
+    withUnsafeBytes(of: checksum.bigEndian) { corrected.replaceSubrange(49..<57, with: $0) }
+    for batch in [batch, LogBatch(corrected)] {
+        guard let batch, let records = batch.records(parts: content) else { continue }
+        precondition(records.last?.lastSequence == batch.lastSequence, "a batch ends elsewhere")
+        for record in records { readOperations(of: record) }
+    }
+}
+
+/// What was changed, as far as it can be read.
+private func readOperations(of record: LogRecord) {
+    guard let operations = try? record.operations() else { return }
+    precondition(operations.count == record.count, "operations are miscounted")
+    for (index, operation) in operations.enumerated() {
+        precondition(operation.sequence == record.firstSequence + UInt64(index), "a number is left out")
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+import HearthTestSupport
+import Testing
+
+@testable import HearthServer
+@testable import HearthServerLog
+
+/// A server whose tree file changes under it, as on a disk that fails (docs/architecture/storage.md, Damage).
+@Suite("A server with a damaged row", .timeLimit(.minutes(5)))
+struct DamagedRowTests {
+    private let folder = TemporaryFolder()
+
+    private func start() throws -> RealtimeTestServer {
+        try RealtimeTestServer { $0.dataFolder = folder.path }
+    }
+
+    /// Changes a digit of a value in the tree file: that of the row in use, as what is deleted is not read any more.
+    private func damage(_ value: String) throws {
+        let path = folder.path + "/default.tree"
+        let bytes = TemporaryFolder.contents(of: path)
+        let pattern = Array(value.utf8)
+        let places = bytes.indices.filter { bytes[$0] == pattern[0] && bytes[$0...].starts(with: pattern) }
+        try #require(!places.isEmpty, "\(value) is not in the tree file")
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        for place in places { try #require(pwrite(descriptor, "8", 1, off_t(place)) == 1) }
+    }
+
+    @Test("refuses what reads it, names it in the log once, serves everything else, and stays ready")
+    func damagedRow() throws {
+        do {
+            let client = try start().connectREST()
+            // Enough that what is read at first brings only some pages into memory.
+            let note = String(repeating: "x", count: 2000)
+            for number in 10...90 {
+                for (key, value) in [("balance", "7000\(number)"), ("note", "\"\(note)\"")] {
+                    #expect(try client.ask("PUT", "/u\(number)/\(key).json", [], value).status == 200)
+                }
+            }
+        }
+        // A clean stop leaves all in the tree file.
+        let server = try start()
+        let client = try server.connectREST()
+        #expect(try client.ask("GET", "/u10/balance.json").text == "700010")
+        #expect(try client.ask("GET", "/readyz").text == "ready\n")
+        try damage("700050")
+
+        // The second time as the first.
+        for _ in 0..<2 {
+            // All of a small object is one row.
+            for place in ["/u50/balance.json", "/u50/note.json", "/u50.json", "/.json"] {
+                let answer = try client.ask("GET", place)
+                #expect(answer.status == 503, "\(place): \(answer.text)")
+                #expect(answer.text.contains("stored data is damaged"), "\(place): \(answer.text)")
+                #expect(!answer.text.contains("800050") && !answer.text.contains("/tmp"), "\(place): \(answer.text)")
+            }
+        }
+        let peer = try server.connect("/.ws?v=5&ns=default")
+        _ = try peer.receive()
+        for (number, action) in [(1, "g"), (2, "q")] {
+            try peer.send(number, action, #"{"p":"u50","h":""}"#)
+            let answer = try #require(try peer.receiveMessage())
+            #expect(answer.hasPrefix(#"{"t":"d","d":{"r":\#(number),"b":{"s":"unavailable","#), "\(answer)")
+        }
+        let damaged = server.server.services.log.recentLines.filter { $0.contains(" database.damaged ") }
+        #expect(damaged.count == 1, "\(damaged)")
+        #expect(damaged.first?.contains(" error database.damaged database=default ") == true, "\(damaged)")
+        #expect(damaged.first?.contains("the row of /u50 has a wrong checksum") == true, "\(damaged)")
+
+        // All else is served, and written.
+        #expect(try client.ask("GET", "/u10/balance.json").text == "700010")
+        #expect(try client.ask("GET", "/u90/balance.json").text == "700090")
+        #expect(try client.ask("PUT", "/u10/balance.json", [], "5").status == 200)
+        #expect(try client.ask("GET", "/u10/balance.json").text == "5")
+        #expect(try client.ask("GET", "/readyz").text == "ready\n")
+
+        // Nothing is written on top of what cannot be read. The first attempt has memory built anew, and writes are
+        // refused until that is done.
+        #expect(try client.ask("PUT", "/u50/balance.json", [], "1").status == 503)
+        while try client.ask("PUT", "/u10/balance.json", [], "6").status == 503 { usleep(10_000) }
+        // Further ones are no trouble for others.
+        for (number, place) in ["/u50/balance.json", "/u50.json", "/u50/new.json"].enumerated() {
+            #expect(try client.ask("PUT", place, [], "1").status == 503, "\(place)")
+            let update = "{\"u50/balance\":1,\"u11/balance\":1}"
+            #expect(try client.ask("PATCH", "/.json", [], update).status == 503)
+            #expect(try client.ask("PUT", "/u10/balance.json", [], "\(number)").status == 200, "\(place)")
+            #expect(try client.ask("GET", "/readyz").text == "ready\n", "\(place)")
+        }
+        #expect(try client.ask("GET", "/u11/balance.json").text == "700011")
+        #expect(try client.ask("GET", "/u90/balance.json").text == "700090")
+    }
+}
