@@ -9,12 +9,17 @@ extension DatabaseScheduler {
         let database: Database
         let now: Int64
         let isScanning: Bool
+        /// Until then, a query whose scan is to begin is scanned at once.
+        let scanningUntil: Int64
+        let nanoseconds: () -> Int64
 
         func history(for request: Request) -> HistoryNeed? {
             database.historyNeeded(for: request, now: now).map { HistoryNeed(path: $0.path, after: $0.after) }
         }
 
-        func mustScan(_ request: Request) -> Bool { isScanning && database.mustScan(for: request, now: now) }
+        func mustScan(_ request: Request) -> Bool {
+            isScanning && database.mustScan(for: request, now: now) { nanoseconds() < scanningUntil }
+        }
 
         func endsListener(_ request: Request) -> Bool { database.replacesListener(request) }
 
@@ -23,7 +28,12 @@ extension DatabaseScheduler {
         func endScan(for connection: ConnectionID) { database.endScan(for: connection) }
     }
 
-    var gate: Gate { Gate(database: database, now: now, isScanning: life == .serving) }
+    /// For one step: all scans that begin together have the time of one.
+    var gate: Gate {
+        Gate(
+            database: database, now: now, isScanning: life == .serving,
+            scanningUntil: nanoseconds() + limits.stepNanosecondsMax, nanoseconds: nanoseconds)
+    }
 
     mutating func arrive(_ requests: [Request]) {
         if !admission.hasReady, mayRun, areShort(requests) {
@@ -312,14 +322,12 @@ extension DatabaseScheduler {
         let end = nanoseconds() + limits.stepNanosecondsMax
         var left = limits.scannedPerStepMax
         repeat {
-            for connection in database.scanSome(childrenMax: min(Self.scannedAtOnce, left)) {
+            for connection in database.scanSome(childrenMax: min(Database.scannedPerLook, left)) {
                 admission.scanEnded(for: connection)
             }
-            left -= Self.scannedAtOnce
+            left -= Database.scannedPerLook
         } while left > 0 && mayScan && nanoseconds() < end
     }
-
-    private static var scannedAtOnce: Int { 20 }
 
     private mutating func measure(
         _ part: StaticString, _ longest: inout Int64, _ body: (inout DatabaseScheduler) -> Void

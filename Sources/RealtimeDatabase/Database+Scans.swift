@@ -14,10 +14,11 @@ extension Database {
     /// Whether a request has to wait until the children of its node are visited. If so, ``scanSome(childrenMax:)``
     /// names its connection when that is done. What was found is kept until the request is processed or refused
     /// (``endScanUse(by:)``).
-    package func mustScan(for request: Request, now: Int64) -> Bool {
-        guard request.operation.asksQuery, tornBy == nil, let live = observedScan(for: request, now: now) else {
-            return false
-        }
+    ///
+    /// - parameter mayGoOn: whether there is time to visit children at once, which is done if there are few.
+    package func mustScan(for request: Request, now: Int64, mayGoOn: () -> Bool = { true }) -> Bool {
+        guard request.operation.asksQuery, tornBy == nil, let live = observedScan(for: request, now: now, mayGoOn)
+        else { return false }
         observer?.park(request)
         listeners.scans.wait(request, for: live)
         return true
@@ -95,15 +96,15 @@ extension Database {
         return isLongAggregate(query, at: path)
     }
 
-    private func observedScan(for request: Request, now: Int64) -> LiveQuery? {
-        guard let observer, request.operation.asksQuery else { return scan(for: request, now: now) }
+    private func observedScan(for request: Request, now: Int64, _ mayGoOn: () -> Bool) -> LiveQuery? {
+        guard let observer, request.operation.asksQuery else { return scan(for: request, now: now, mayGoOn) }
         observer.beginStep()
         defer { observer.endStep(for: request) }
-        return scan(for: request, now: now)
+        return scan(for: request, now: now, mayGoOn)
     }
 
     /// The scan that a request has to wait for, if any: few children are visited at once.
-    private func scan(for request: Request, now: Int64) -> LiveQuery? {
+    private func scan(for request: Request, now: Int64, _ mayGoOn: () -> Bool) -> LiveQuery? {
         let (path, query, measure): (Path, Query, RateLimit.Measure)
         switch request.operation {
         case .get(let place, let asked?, needsIndex: false) where !asked.selectsEverything:
@@ -126,7 +127,10 @@ extension Database {
         if !hasIndex(for: query, at: path) { tally?.addUnindexed() }
         var scan = QueryScan(query)
         do throws(StorageError) {
-            try scan.step(rows, path, indexes, childrenMax: scannedAtOnceMax)
+            while !scan.isDone, scan.visitedCount < scannedAtOnceMax, mayGoOn() {
+                let left = scannedAtOnceMax - scan.visitedCount
+                try scan.step(rows, path, indexes, childrenMax: min(Self.scannedPerLook, left))
+            }
         } catch {
             return nil
         }
@@ -140,6 +144,9 @@ extension Database {
         listeners.scans.begin(live)
         return live
     }
+
+    /// Children that are visited between two looks at the time.
+    package static var scannedPerLook: Int { 20 }
 }
 
 extension Operation {
