@@ -1,4 +1,13 @@
 extension Path {
+    /// The path of a key that stands in this program's text. Traps if it is not a key.
+    package init(child name: StaticString) {
+        var encoded: [UInt8] = []
+        let isKey = Self.appendSegment(
+            ofKey: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), to: &encoded)
+        precondition(isKey, "a path is made from what is no key")
+        self.init(encoded: encoded)
+    }
+
     /// Where the segment that begins at `start` ends. O(segment).
     package func segmentEnd(from start: Int) -> Int {
         encoded.withUnsafeBytes { Path.segmentEnd(in: $0, from: start) }

@@ -3,9 +3,9 @@ package import HearthJSONTree
 /// A queue at each place of a pattern (docs/using/additions.md 8). Its jobs are the children of `jobs`. What the server
 /// knows of a job is the child of `state` with the same key, and jobs that were given up are children of `dead`.
 package struct QueueDefinition: Hashable, Sendable {
-    package static let jobs = child("jobs")
-    package static let state = child("state")
-    package static let dead = child("dead")
+    package static let jobs = Path(child: "jobs")
+    package static let state = Path(child: "state")
+    package static let dead = Path(child: "dead")
 
     package var pattern: IndexPattern
     /// Where in a job the time stands before which it is not handed out, in milliseconds since 1970; nil if jobs have
@@ -37,16 +37,8 @@ package struct QueueDefinition: Hashable, Sendable {
     /// A time that never comes, as late as JavaScript can tell.
     package static let never: Int64 = 8_640_000_000_000_000
 
-    private static func child(_ name: StaticString) -> Path {
-        var encoded: [UInt8] = []
-        let isKey = Path.appendSegment(
-            ofKey: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), to: &encoded)
-        precondition(isKey)
-        return Path(encoded: encoded)
-    }
-
-    private static let until = child("until")
-    private static let retry = child("at")
+    private static let until = Path(child: "until")
+    private static let retry = Path(child: "at")
 
     /// When a job may be handed out, in milliseconds since 1970, 0 for at once; nil if there is no such job. `segment`
     /// is that of its key. Costs up to four look-ups, two for a job that nobody has had.
