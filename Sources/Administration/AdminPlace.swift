@@ -22,6 +22,13 @@ package enum AdminPlace {
 }
 
 extension RequestHead {
+    /// Some clients write `/.settings/rules/.json`, as if the rules were a place.
+    var settingsPath: String {
+        let ending = Array("/.json".utf8)
+        let path = path.suffix(ending.count).elementsEqual(ending) ? path.dropLast(ending.count) + ".json".utf8 : path
+        return String(decoding: path, as: UTF8.self)
+    }
+
     /// Why would an operation be allowed, or not?
     package var asksForExplanation: Bool { method == .post && path.elementsEqual("/.settings/explain.json".utf8) }
 }

@@ -43,7 +43,7 @@ package struct SettingsEndpoint: Sendable {
         let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
         if server.sharing != nil, head.method == .put, !isDryRun {
             do throws(RulesError) {
-                switch String(decoding: head.path, as: UTF8.self) {
+                switch head.settingsPath {
                 case "/.settings/rules.json":
                     let program = try RulesProgram(parsing: body)
                     server.warnOfOpenRules(program, in: database)
@@ -80,7 +80,7 @@ package struct SettingsEndpoint: Sendable {
     /// A PUT or POST may take long.
     package func response(to head: RequestHead, _ body: [UInt8]) -> HTTPResponse {
         let isRead = head.method == .get || head.method == .head
-        switch String(decoding: head.path, as: UTF8.self) {
+        switch head.settingsPath {
         case "/.settings/rules.json" where isRead:
             let isStrict = head.query.first("format").map { $0.elementsEqual("strict".utf8) } ?? false
             return HTTPResponse(json: server.rules.text(of: database, isStrict: isStrict))

@@ -443,6 +443,7 @@ struct AdministrationTests {
             return try desk.admin(#"{"c":"rest","m":"\#(method)","u":"\#(target)"\#(text ?? "")}"#)
         }
         #expect(try call("GET", "/.settings/rules.json")["body"]?.object?["rules"] != nil)
+        #expect(try call("GET", "/.settings/rules/.json")["body"]?.object?["rules"] != nil)
         let open = #"{"rules":{".read":true}} // own"#
         #expect(try call("PUT", "/.settings/rules.json", #"{"rules":7}"#)["status"]?.integer == 400)
         #expect(try Self.text(call("PUT", "/.settings/rules.json", open)) == #"{"status":200,"body":{"status":"ok"}}"#)
