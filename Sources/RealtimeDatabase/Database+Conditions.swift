@@ -10,6 +10,8 @@ extension Database {
     func page(
         of asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?, now: Int64
     ) throws(Failure) -> CanonicalJSON {
+        rows.store.beginReads()
+        defer { rows.store.endReads() }
         let looked = try look(for: query, at: path, found, count: query.limit.map { $0.count + 1 })
         do throws(TreeRows.ReadError) {
             var places = looked.places

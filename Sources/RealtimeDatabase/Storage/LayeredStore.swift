@@ -41,6 +41,10 @@ final class LayeredStore: RowStore {
 
     var clearing: Set<[UInt8]> { base.clearing }
 
+    func beginReads() { base.beginReads() }
+
+    func endReads() { base.endReads() }
+
     func owedWrites() throws(StorageError) -> [UInt64: OwedWrites] { try base.owedWrites() }
 
     func entries(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)

@@ -62,9 +62,19 @@ package protocol RowStore: AnyObject {
     /// Lower bounds of the cleared ranges whose rows are still being removed, in the background. Cursors step over
     /// those rows, which can take long. Nearly always empty.
     var clearing: Set<[UInt8]> { get }
+
+    /// From here to ``endReads()`` many reads follow each other: what each has to do before it can read, such as
+    /// locking a file, may be done once for all. What they see may be as of the first of them.
+    func beginReads()
+
+    func endReads()
 }
 
 extension RowStore {
+    package func beginReads() {}
+
+    package func endReads() {}
+
     /// The same, ascending.
     package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
         try rows(from: lower, below: upper, .ascending)

@@ -35,7 +35,8 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         self.ranges = ranges
         self.entryRanges = entryRanges
         self.isSnapshot = isSnapshot
-        try connection.execute("PRAGMA cache_size = -\(isSnapshot ? 1024 : 16384)")
+        // Rows at random places of a large tree are in few of the pages that were read lately.
+        try connection.execute("PRAGMA cache_size = -\(isSnapshot ? 1024 : 65536)")
         if isSnapshot {
             // The snapshot begins with the first read.
             try connection.execute("BEGIN; SELECT value FROM meta LIMIT 1")
@@ -59,6 +60,12 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     }
 
     package var clearing: Set<[UInt8]> { ranges.keys }
+
+    // A transaction that does not begin costs the reads in it what they would cost anyway.
+
+    package func beginReads() { if !isSnapshot { try? connection.execute("BEGIN") } }
+
+    package func endReads() { if !isSnapshot { try? connection.execute("COMMIT") } }
 
     package func owedWrites() throws(StorageError) -> [UInt64: OwedWrites] {
         var owed: [UInt64: OwedWrites] = [:]
