@@ -323,7 +323,8 @@ extension Database {
         } else {
             let delay =
                 if case .after(let delay) = retry {
-                    delay
+                    // Another node may ask for any.
+                    min(delay, QueueDefinition.never)
                 } else {
                     queue.definition.delay(afterAttempts: state.attempts, seed: UInt64(bitPattern: claim))
                 }

@@ -47,6 +47,8 @@ package final class Database {
     package var forwarded: ForwardedWrites?
     /// The time of what they wait for, in milliseconds of uptime.
     package var forwardingTime: Int64 = 0
+    /// The time since 1970 less that of a clock that nobody sets, in milliseconds (``observeTime(_:uptime:)``).
+    var clockOffset: Int64?
 
     /// What each connection listens to.
     var listeners: ListenerRegistry

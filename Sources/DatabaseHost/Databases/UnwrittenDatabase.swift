@@ -39,6 +39,7 @@ final class UnwrittenDatabase {
 
     /// Answers workers that have waited long enough for a job. One that still waits when there are files is taken over.
     func answerClaims(now: Int64) {
+        database.observeTime(now, uptime: MonotonicTime.current.milliseconds)
         if database.hasReadyClaims(at: now) { run(database.takeReadyClaims(at: now), now: now) }
     }
 

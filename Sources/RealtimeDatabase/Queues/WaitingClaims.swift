@@ -11,6 +11,13 @@ struct WaitingClaims {
         var notBefore: Int64
 
         func next(_ due: Int64) -> Int64 { max(notBefore, min(deadline, due)) }
+
+        mutating func moveClock(by change: Int64) {
+            deadline += change
+            if notBefore > 0 { notBefore += change }
+            guard case .job(let queue, .claim(let count, let lease, .until)) = request.operation else { return }
+            request = request.asking(.job(queue, .claim(count: count, lease: lease, wait: .until(deadline))))
+        }
     }
 
     private struct Line {
@@ -57,6 +64,15 @@ struct WaitingClaims {
     mutating func lookAgain() {
         for queue in lines.keys { lines[queue]?.due = 0 }
         if !lines.isEmpty { next = 0 }
+    }
+
+    /// The clock was set by so many milliseconds. Each worker waits on for as long as it would have, and all queues are
+    /// looked at: jobs are due by the clock.
+    mutating func moveClock(by change: Int64) {
+        for queue in lines.keys {
+            for place in lines[queue]?.waiting.indices ?? 0..<0 { lines[queue]?.waiting[place].moveClock(by: change) }
+        }
+        lookAgain()
     }
 
     /// Takes the requests that can be answered: those whose time is over, and as many as there are jobs for.

@@ -1,0 +1,20 @@
+/// What waits for a time, while the clock of the machine is set.
+extension Database {
+    /// A clock that was set by less than that, in milliseconds, makes no difference.
+    private static let clockChangeMin: Int64 = 100
+
+    /// Tells the time, in milliseconds since 1970 and by a clock that nobody sets; before anything that happens then.
+    /// Costs nothing unless the one has moved against the other.
+    ///
+    /// Workers wait for as long as they asked, whatever happens to the clock. Leases, pauses after failures and times of
+    /// expiry are data, and mean what the clock says.
+    package func observeTime(_ now: Int64, uptime: Int64) {
+        let offset = now - uptime
+        defer { if clockOffset == nil { clockOffset = offset } }
+        guard let before = clockOffset, abs(offset - before) >= Self.clockChangeMin else { return }
+        clockOffset = offset
+        workers.claims.moveClock(by: offset - before)
+        // The next look may have been put off to a time that is far away now.
+        if !indexes.catalog.expiries.isEmpty { indexes.postponeExpiry(to: 0) }
+    }
+}
