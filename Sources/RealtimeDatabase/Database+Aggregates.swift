@@ -27,9 +27,9 @@ extension Database {
         }
         guard asked.isExplained else { return live.told }
         var figures = live.told.setting(
-            CanonicalJSON(trusted: explanation(of: query, at: path, examined: examined)), at: "explain")
+            CanonicalJSON(trusted: explanation(of: query, at: path, examined: examined)), at: Path(member: "explain"))
         if let needs = neededIndex(for: query, at: path) {
-            figures = figures.setting(CanonicalJSON(string: needs), at: "needs")
+            figures = figures.setting(CanonicalJSON(string: needs), at: Path(member: "needs"))
         }
         return figures
     }
