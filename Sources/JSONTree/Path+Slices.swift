@@ -2,8 +2,9 @@ extension Path {
     /// The path of a key that stands in this program's text. Traps if it is not a key.
     package init(child name: StaticString) {
         var encoded: [UInt8] = []
-        let isKey = Self.appendSegment(
-            ofKey: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), to: &encoded)
+        // Safe because: the text of a static string is there for ever.
+        let bytes = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        let isKey = Self.appendSegment(ofKey: bytes, to: &encoded)
         precondition(isKey, "a path is made from what is no key")
         self.init(encoded: encoded)
     }

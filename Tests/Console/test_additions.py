@@ -163,3 +163,4 @@ class Conditions(AdditionsCase):
         self.page.fill(".panel textarea", '{"aggregate":["count","sum"],"of":"due"}')
         self.page.click(".panel button.primary")
         self.page.wait_text('{"count":3,"sum":6}', ".results")
+        self.page.wait_text("looked at, ", ".results")

@@ -87,19 +87,22 @@ export function queryPanel(app, node, closed) {
   async function find() {
     const query = parse(conditions.value);
     if (!(query instanceof Obj)) throw new Error('The query is an object.');
-    if (!query.has('explain') && !query.has('aggregate')) query.entries.push(['explain', true]);
+    if (!query.has('explain')) query.entries.push(['explain', true]);
     const page = await app.connection.request('cg', { p: node.path, q: query });
+    const explained = page.get('explain');
+    const index = explained?.get('index');
+    const lookedAt = explained && `${explained.get('examined').text} looked at, ${index ? `by the index ${index}` : 'without an index'}`;
+    const needed = page.has('needs') && notice('This index would serve the query. Add to the settings: ', indexLines(node.keys, '', `".index": [${page.get('needs')}]`));
     if (query.has('aggregate')) {
-      out.replaceChildren(h('p', {}, foreign(stringify(page))));
+      const figures = new Obj(page.entries.filter(([key]) => key !== 'explain' && key !== 'needs'));
+      out.replaceChildren(...[needed, h('p', {}, foreign(stringify(figures))), lookedAt && h('p.muted', {}, lookedAt)].filter(Boolean));
       return;
     }
     const items = (page.get('items')?.entries ?? []).map(([, item]) => [item.get('key'), item.get('value')]);
-    const explained = page.get('explain');
-    const index = explained?.get('index');
     out.replaceChildren(...[
-      page.has('needs') && notice('This index would serve the query. Add to the settings: ', indexLines(node.keys, '', `".index": [${page.get('needs')}]`)),
+      needed,
       h('p', {}, `${items.length} ${items.length === 1 ? 'child' : 'children'}${page.has('next') ? '; more follow' : ''}`,
-        explained && `; ${explained.get('examined').text} looked at, ${index ? `by the index ${index}` : 'without an index'}`),
+        lookedAt && `; ${lookedAt}`),
       list(items),
     ].filter(Boolean));
   }

@@ -41,7 +41,9 @@ extension ShellCommand {
                 try await connection.get(path, query: object)
             }
             let value = (try? JSONValue(parsing: figures.bytes)) ?? .null
-            if query.isExplained { return try session.explain(value["explain"], needs: value["needs"]?.text) }
+            if query.isExplained {
+                return try session.explain(value.object?["explain"], needs: value.object?["needs"]?.text)
+            }
             return try session.show(value) { [session.painter.line(value)] }
         }
         let limit = try arguments.count("limit") ?? .max

@@ -55,7 +55,7 @@ struct JobState: Equatable {
         return CanonicalJSON.object(members)
     }
 
-    private static func member(_ name: StaticString) -> Path { Path(member: name) }
+    private static func member(_ name: StaticString) -> Path { Path(child: name) }
 
     private static func integer(_ json: CanonicalJSON, _ name: StaticString) -> Int64? {
         guard let range = json.range(of: member(name)) else { return nil }
@@ -63,18 +63,6 @@ struct JobState: Equatable {
         case .integer(let value): return value
         case .double, nil: return nil
         }
-    }
-}
-
-extension Path {
-    /// A path of one key of the program text.
-    init(member name: StaticString) {
-        var encoded: [UInt8] = []
-        let bytes = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        // Safe because: the text of a static string is there for ever.
-        let isKey = Path.appendSegment(ofKey: bytes, to: &encoded)
-        precondition(isKey)
-        self.init(encoded: encoded)
     }
 }
 
