@@ -45,7 +45,8 @@ package final class RulesInForce: Sendable {
 
     /// Reads all there are. Throws if one of them has a mistake.
     package init(
-        file: String?, settingsFile: String? = nil, folder: DataFolder, isDevelopment: Bool
+        file: String?, settingsFile: String? = nil, settingsText: [UInt8]? = nil, folder: DataFolder,
+        isDevelopment: Bool
     ) throws(LoadError) {
         self.file = file
         self.settingsFile = settingsFile
@@ -54,6 +55,12 @@ package final class RulesInForce: Sendable {
         var state = State()
         if let file { state.general = try Self.load(file) }
         if let settingsFile { state.generalSettings = try Self.loadSettings(settingsFile) }
+        if let settingsText {
+            do throws(RulesError) { state.generalSettings.contents = try DatabaseSettings(parsing: settingsText) } catch
+            {
+                throw .refused(file: "settings", error)
+            }
+        }
         for name in folder.databasesWithRules {
             state.own[name] = try Self.load(folder.rulesPath(of: name)).contents
         }
@@ -126,6 +133,15 @@ package final class RulesInForce: Sendable {
     package func set(_ settings: DatabaseSettings, for database: String) throws(PrivateFile.Failure) {
         try PrivateFile.replace(folder.settingsPath(of: database), with: settings.file)
         state.withLock { $0.ownSettings[database] = settings }
+    }
+
+    /// Takes the settings away that a database has of its own: those of the server's file hold again. Answers whether
+    /// it had any.
+    package func removeSettings(of database: String) throws(PrivateFile.Failure) -> Bool {
+        guard ownSettings(of: database) != nil else { return false }
+        try PrivateFile.remove(folder.settingsPath(of: database))
+        state.withLock { $0.ownSettings[database] = nil }
+        return true
     }
 
     /// What a look at the files has found: the rules if they are others, and whether the settings are.

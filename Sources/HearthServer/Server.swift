@@ -71,7 +71,8 @@ package final class Server: Sendable {
             try Self.check(DevelopmentMark(in: folder.path), configuration, log)
             Self.warn(folder, configuration, log)
             let rules = try RulesInForce(
-                file: configuration.rulesFile, settingsFile: configuration.settingsFile, folder: folder,
+                file: configuration.rulesFile, settingsFile: configuration.settingsFile,
+                settingsText: configuration.settingsText, folder: folder,
                 isDevelopment: configuration.isDevelopment)
             try Self.check(rules, configuration)
             let denials = DenialLog(log: configuration.isDevelopment ? log : nil)

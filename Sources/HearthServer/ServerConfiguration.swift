@@ -36,6 +36,8 @@ package struct ServerConfiguration: Sendable {
     package var rulesFile: String?
     /// The settings of all databases that have none of their own; read again when the file changes.
     package var settingsFile: String?
+    /// The same as text, in place of the file.
+    package var settingsText: [UInt8]?
     /// JSON that the default database begins with while it is empty.
     package var seedFile: String?
     /// Whether rules that let everybody read or write everything may face a public address.

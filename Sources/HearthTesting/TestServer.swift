@@ -28,15 +28,22 @@ public final class TestServer: Sendable {
     ///
     /// - parameter rulesFile: the path of the security rules; nil to allow everything. A relative path begins at the
     ///   current folder, which is that of the package in `swift test`.
+    /// - parameter settings: what the database has besides rules, such as limits and counters, as the text of a
+    ///   settings file (docs/using/additions.md). It counts instead of `settingsFile`.
+    /// - parameter settingsFile: the path of a settings file.
     /// - parameter seedFile: the path of the JSON that the database holds at first; nil for nothing.
     /// - throws: ``TestServerError`` for a file that cannot be used, with the line, and if the system gives no port.
-    public init(rulesFile: String? = nil, seedFile: String? = nil) throws(TestServerError) {
+    public init(
+        rulesFile: String? = nil, settings: String? = nil, settingsFile: String? = nil, seedFile: String? = nil
+    ) throws(TestServerError) {
         var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: "")
         configuration.isDevelopment = true
         configuration.durability = .memory
         configuration.logLevel = .error
         configuration.loops = 1
         configuration.rulesFile = rulesFile
+        configuration.settingsFile = settingsFile
+        configuration.settingsText = settings.map { Array($0.utf8) }
         configuration.seedFile = seedFile
         var identity = IdentityConfiguration()
         // Passwords of tests are no secrets, and tests sign up often.

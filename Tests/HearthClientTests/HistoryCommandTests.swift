@@ -58,6 +58,30 @@ struct HistoryCommandTests {
         #expect(try await HearthProcess.run("verify", "--data", data, "--head", head).code == 64)
         #expect(try await HearthProcess.run("verify", "--data", folder.path + "/none").code == 1)
         #expect(try await HearthProcess.run("erase", "/a", "--data", folder.path + "/none").code == 1)
+        try await pastOfErased(data)
+    }
+
+    /// After the title of a page, which was `c` then, was erased.
+    private func pastOfErased(_ data: String) async throws {
+        let server = try await ServerProcess(data)
+        func hearth(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(words + ["--url", "ws://\(server.address)"]).outcome()
+        }
+        #expect(try await hearth("get", "/pages/a/title", "--at", "@4").output == "\"c\"\n")
+        for words in [["get", "/pages/a/title", "--at", "@2"], ["diff", "/pages/a/title", "@2"]] {
+            let early = try await HearthProcess(words + ["--url", "ws://\(server.address)"]).outcome()
+            #expect(early.code == 1 && early.errors.contains("the history begins at 4"), "\(early)")
+        }
+        #expect(try await hearth("set", "/pages/a/title", "\"d\"").code == 0)
+        for path in ["/pages/a/title", "/pages/a"] {
+            let refused = try await hearth("revert", path, "@2", "-y")
+            #expect(refused.code == 1 && refused.errors.contains("the history begins at 4"), "\(refused)")
+        }
+        #expect(try await hearth("get", "/pages/a/title").output == "\"d\"\n")
+        #expect(try await hearth("diff", "/pages", "@2").output == "no difference\n")
+        #expect(try await hearth("diff", "/pages", "@4").output == "/a/title  \"c\" → \"d\"\n")
+        server.process.signal(SIGTERM)
+        #expect(try await server.process.outcome().code == 0)
     }
 }
 

@@ -75,6 +75,22 @@ struct TestServerTests {
         try await everything.reference(withPath: "prices/tea").setValue(2.5)
     }
 
+    @Test("has the settings of the app, as text or from a file, and says what is wrong with them")
+    func settings() async throws {
+        let settings = #"{"settings": {"names": {".unique": ".value"}}}"#
+        for server in [
+            try TestServer(settings: settings), try TestServer(settingsFile: file("settings.json", settings)),
+        ] {
+            let names = try Database(url: server.url).reference(withPath: "names")
+            try await names.child("ann").setValue("Ann")
+            await #expect(throws: DatabaseError.self) { try await names.child("bob").setValue("Ann") }
+        }
+        let error = try #require(throws: TestServerError.self) {
+            try TestServer(settings: #"{"settings":{".nope":1}}"#)
+        }
+        #expect(error.description.hasPrefix("settings:1:"))
+    }
+
     @Test("is without a network when the test says so")
     func network() async throws {
         let server = try TestServer()

@@ -209,6 +209,86 @@ struct HistoryFileTests {
     }
 
     @Test(
+        "begins anew with the present value where something was erased, and is told above without it before",
+        arguments: [nil, 20 as Int64])
+    func beginningAnew(keep: Int64?) throws {
+        let kept = definitions("pages/$", keep: keep)
+        do {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            let file = try makeFile()
+            try set(disk, "pages/sec", #"{"t":"SECRET"}"#, at: 10)
+            _ = try file.advance(kept, now: 10)
+            try set(disk, "pages/sec", #"{".priority":7,"t":{".priority":5,"now":{"x":1,"y":2}}}"#, at: 20)
+            try set(disk, "pages/other", "1", at: 30)
+            try set(disk, "pages/sec/t/now/z", "3", at: 40)
+            try set(disk, "elsewhere", "1", at: 50)
+            while try file.advance(kept, now: 60) {}
+            try disk.apply()
+        }
+        let erasure = try Erasure(
+            "pages/sec/t/now", of: "a", in: try DataFolder(path: folder.path, durability: .process))
+        #expect(erasure.isStillThere && erasure.changes > 0)
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        let file = try makeFile()
+        try set(disk, "pages/sec/t/now/x", "9", at: 70)
+        _ = try file.advance(definitions("pages/$"), now: 70)
+        // Nothing is known of what was there before the erasing, which is not the same as nothing.
+        for path in ["pages/sec/t/now", "pages/sec/t/now/x", "pages/sec/t/now/none"] as [Path] {
+            #expect(throws: HistoryError.tooOld(sequence: 5, time: 50)) {
+                try file.sequence(at: .sequence(4), of: path)
+            }
+            #expect(throws: HistoryError.tooOld(sequence: 5, time: 50)) { try file.sequence(at: .time(49), of: path) }
+            #expect(try file.sequence(at: .time(50), of: path) == 5)
+        }
+        let page: CanonicalJSON = #"{".priority":7,"t":{".priority":5,"now":{"x":1,"y":2,"z":3}}}"#
+        #expect(try file.value(at: "pages/sec", after: 5) == page)
+        #expect(try file.value(at: "pages/sec/t/now", after: 5) == #"{"x":1,"y":2,"z":3}"#)
+        #expect(try file.value(at: "pages/sec/t/now/x", after: 5) == "1")
+        #expect(try file.value(at: "pages/sec/t/now", after: 6) == #"{"x":9,"y":2,"z":3}"#)
+        #expect(
+            try file.value(at: "pages", after: 5)
+                == CanonicalJSON.null.setting(page, at: "sec").setting("1", at: "other"))
+        // Places above are told without it, and are not set to that.
+        #expect(try file.value(at: "pages", after: 4) == #"{"other":1}"#)
+        #expect(try file.erasures(at: "pages", after: 4) == ["pages/sec/t/now"])
+        #expect(try file.erasures(at: "pages", after: 5) == [] && file.erasures(at: "pages/other", after: 4) == [])
+        #expect(throws: HistoryError.tooOld(sequence: 5, time: 50)) {
+            try file.checkRestoring("pages/sec", after: 4)
+        }
+        #expect(throws: Never.self) {
+            try file.checkRestoring("pages/sec", after: 5)
+            try file.checkRestoring("pages/other", after: 4)
+        }
+        #expect(
+            try file.commits(at: "pages/sec/t/now", before: nil, limit: 9).commits.map(\.operation.sequence).first == 6)
+        // What nobody can ask about any more is forgotten.
+        try set(disk, "pages/other", "2", at: 80)
+        while try file.advance(definitions("pages/$", keep: 5), now: 1000) {}
+        #expect(try file.connection.integer("SELECT count(*) FROM erased") == 0)
+        #expect(try file.value(at: "pages/sec/t/now", after: 7) == #"{"x":9,"y":2,"z":3}"#)
+        #expect(try file.value(at: "pages/sec", after: 7) == page.setting("9", at: "t/now/x"))
+    }
+
+    @Test("does not bring back what was there before something that was erased")
+    func erasingWhatHasReplaced() throws {
+        do {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            let file = try makeFile()
+            _ = try file.advance(definitions("pages"), now: 0)
+            try set(disk, "pages/a", "\"a leaf\"", at: 10)
+            try set(disk, "pages/a/b", "\"SECRET\"", at: 20)
+            try set(disk, "pages/a/b", "null", at: 30)
+            _ = try file.advance(definitions("pages"), now: 30)
+            try disk.apply()
+        }
+        _ = try Erasure("pages/a/b", of: "a", in: try DataFolder(path: folder.path, durability: .process))
+        let file = try makeFile()
+        #expect(try file.value(at: "pages/a", after: 1) == "\"a leaf\"")
+        #expect(try file.value(at: "pages/a", after: 3) == .null)
+        #expect(throws: Never.self) { try file.checkRestoring("pages", after: 1) }
+    }
+
+    @Test(
         "is erased, in the log and the tree as well, so that no file has its bytes", arguments: 0..<4 as Range<UInt64>)
     func erasure(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
@@ -263,7 +343,11 @@ struct HistoryFileTests {
         let file = try makeFile()
         _ = try file.advance(definitions("users/$", keep: 100), now: 720)
         #expect(file.sequence == last)
-        #expect(try file.value(at: "users/ann", after: last - 3) == .null)
+        let time = try #require(try file.connection.integer("SELECT time FROM moment WHERE sequence = \(last)"))
+        #expect(throws: HistoryError.tooOld(sequence: last, time: time)) {
+            try file.sequence(at: .sequence(last - 3), of: "users/ann")
+        }
+        #expect(try file.value(at: "users/ann", after: last) == .null)
         #expect(try file.value(at: "users/bob", after: last) == "77")
     }
 }

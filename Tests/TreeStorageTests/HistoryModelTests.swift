@@ -17,6 +17,9 @@ struct HistoryModelTests {
         var choices: HistoryChoices
         var definitions: [HistoryDefinition]
         var times: [Int64] = [0]
+        var erased: [(path: Path, sequence: UInt64)] = []
+        /// What the next step of the history erases.
+        var toErase: Path?
         let folder: String
         let durability: Durability
 
@@ -27,7 +30,7 @@ struct HistoryModelTests {
             (self.folder, self.durability) = (folder, durability)
         }
 
-        var model: HistoryModel { HistoryModel(trees: workload.trees, times: times) }
+        var model: HistoryModel { HistoryModel(trees: workload.trees, times: times, erased: erased) }
 
         func open() throws(StorageError) -> HistoryFile { try HistoryFile("a", in: folder, durability: durability) }
 
@@ -46,8 +49,31 @@ struct HistoryModelTests {
             while times.count < workload.trees.count { times.append(disk.now) }
         }
 
+        /// Decides what the next step of the history is, as far as that is not random.
+        mutating func prepareHistoryStep() {
+            toErase = Int.random(in: 0..<12, using: &choices.random) == 0 ? choices.path() : nil
+        }
+
+        /// As `Erasure` does, but that the log keeps what it has.
+        mutating func erase(_ path: Path, _ disk: DatabaseOnDisk, _ file: HistoryFile) throws(StorageError) {
+            // What was frozen before, and the rest.
+            for _ in 0..<2 { try disk.apply() }
+            precondition(disk.tree.sequence == disk.log.lastSequence)
+            try file.follow(file.places.map { HistoryDefinition(pattern: $0.kept.pattern, keep: nil) })
+            let isKept = file.places.contains { $0.kept.concerns(path) }
+            try file.erase(path, present: TreeRows(store: try disk.tree.makeReader()))
+            if isKept { erased.append((path, file.sequence)) }
+            toErase = nil
+        }
+
         /// One step of its history.
         mutating func historyStep(_ disk: DatabaseOnDisk, _ file: inout HistoryFile?) throws(StorageError) {
+            if let toErase {
+                let opened: HistoryFile
+                if let file { opened = file } else { opened = try open() }
+                file = opened
+                return try erase(toErase, disk, opened)
+            }
             switch Int.random(in: 0..<12, using: &choices.random) {
             case 0: definitions = choices.definitions()
             case 1: file = nil
@@ -75,6 +101,7 @@ struct HistoryModelTests {
                 disk.now = now
             }
             try world.step(disk, file)
+            world.prepareHistoryStep()
             try world.historyStep(disk, &file)
             guard let file else { continue }
             let problems = world.choices.problems(of: file, world.model, cases: 12)
@@ -112,6 +139,7 @@ struct HistoryModelTests {
             }
             var world = current.withLock { $0 }
             try world.step(database, file)
+            world.prepareHistoryStep()
             current.withLock { $0 = world }
             try world.historyStep(database, &file)
             current.withLock { $0 = world }
@@ -133,6 +161,8 @@ struct HistoryModelTests {
             guard file.sequence == disk.log.lastSequence || file.places.isEmpty else {
                 return ["the history is at \(file.sequence), the log at \(disk.log.lastSequence)"]
             }
+            var world = world
+            if let path = world.toErase { try world.erase(path, disk, file) }
             var choices = world.choices
             choices.random = SeededRandom(seed: UInt64(number))
             return choices.problems(of: file, world.model, cases: 10)

@@ -11,7 +11,8 @@ package enum PastQuestion: Sendable {
     case whole(HistoryFile.Moment)
     /// The operations that changed something there, the newest first, before a number.
     case commits(before: UInt64?, limit: Int)
-    /// Where the values at two moments differ; without the second, the present one.
+    /// Where the values at two moments differ, besides what was erased of one of them; without the second, the
+    /// present one.
     case differences(from: HistoryFile.Moment, to: HistoryFile.Moment?, limit: Int)
 
     private static let limitMax = 1000
@@ -21,7 +22,9 @@ package enum PastQuestion: Sendable {
         switch self {
         case .whole(let moment):
             guard file.keeps(path) else { throw .notKept }
-            return try PastQuestion.value(moment).answer(at: path, by: file)
+            let sequence = try file.sequence(at: moment, of: path)
+            try file.checkRestoring(path, after: sequence)
+            return try file.value(at: path, after: sequence)
         case .value(let moment):
             return try file.value(at: path, after: try file.sequence(at: moment, of: path))
         case .commits(let before, let limit):
@@ -37,8 +40,15 @@ package enum PastQuestion: Sendable {
         case .differences(let from, let to, let limit):
             let start = try file.sequence(at: from, of: path)
             let end = try file.sequence(at: to ?? .sequence(.max), of: path)
+            // What was erased is known of one of them alone.
+            let unknown = try file.erasures(at: path, after: min(start, end)).compactMap { $0.suffix(after: path) }
+            func value(after sequence: UInt64) throws(HistoryError) -> CanonicalJSON {
+                var value = try file.value(at: path, after: sequence)
+                for place in unknown where value.hasValue(at: place) { value = value.setting(.null, at: place) }
+                return value
+            }
             let found = ValueDifferences(
-                from: try file.value(at: path, after: start), to: try file.value(at: path, after: end),
+                from: try value(after: start), to: try value(after: end),
                 limit: min(max(limit, 1), Self.limitMax))
             return CanonicalJSON(trusted: try Self.text(of: found, start, end))
         }

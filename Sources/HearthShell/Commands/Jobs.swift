@@ -11,12 +11,13 @@ extension ShellCommand {
     static let jobs = ShellCommand(
         name: "jobs",
         synopsis:
-            "list QUEUE | claim QUEUE [-n N] | extend|done|fail|release QUEUE KEY CLAIM | retry|drop QUEUE [KEY...]",
+            "list|claim QUEUE [-n N] | extend|done|fail|release QUEUE KEY CLAIM | retry|drop QUEUE [KEY...]",
         summary: "List the jobs of a queue, work on them, and see to those that failed.",
         details: """
             QUEUE is a place with the setting .queue. CLAIM is the number that 'claim' prints with the job.
 
-            list       jobs that were handed out or have failed, and dead ones
+            list       how many jobs wait, are delayed (as administrators see), are handed out, wait after a failure,
+                       or are dead; and those that were handed out, have failed or are dead
             claim      take jobs for a time
             extend     keep a job for longer
             done       remove a job
@@ -26,7 +27,7 @@ extension ShellCommand {
             drop       remove dead jobs: those with these keys, or all
             """, words: .subcommands(actions),
         options: [
-            .limit("claim: up to so many jobs (default 1)"),
+            .limit("claim, list: up to so many jobs (default 1, 100)"),
             .init(name: "lease", value: "SECONDS", help: "claim, extend: for how long (default: as the settings say)"),
             .init(name: "wait", value: "SECONDS", help: "claim: until there is a job, 60 at most (default 0)"),
             .init(name: "error", value: "TEXT", help: "fail: why"),
@@ -44,7 +45,7 @@ extension ShellCommand {
             try arguments.count(option, in: 0...max).map { Int64($0) * 1000 }
         }
         switch (action, words.count) {
-        case ("list", 1): try await session.listJobs(queue)
+        case ("list", 1): try await session.listJobs(queue, limit: try arguments.count("limit") ?? 100)
         case ("claim", 1):
             let request = JobRequest.claim(
                 count: try arguments.count("limit", in: 1...100) ?? 1,
@@ -105,29 +106,6 @@ extension ShellSession {
         let place = path
         let value = try await asking { (connection) throws(ConnectionError) in try await connection.get(place) }
         return (try? JSONValue(parsing: value.bytes))?.object ?? JSONObject()
-    }
-
-    fileprivate func listJobs(_ queue: Path) async throws(ShellError) {
-        let states = try await child("state", of: queue)
-        let dead = try await child("dead", of: queue)
-        var all: [JSONValue] = []
-        var rows: [[String]] = []
-        for (isDead, list) in [(false, states), (true, dead)] {
-            for member in list.members {
-                guard var job = member.value.object else { continue }
-                let until = job["until"]?.integer
-                let what = isDead ? "dead" : until == nil ? "waits" : "handed out"
-                rows.append([
-                    JSONValue.string(member.name).printable ?? "", what, "\(job["attempts"]?.integer ?? 0)",
-                    Moment.text(until ?? job["at"]?.integer), job["error"]?.printable ?? "",
-                ])
-                job["key"] = .string(member.name)
-                job["state"] = .text(what)
-                all.append(.object(job))
-            }
-        }
-        try show(
-            .array(all), elements: all, table: rows, head: ["job", "state", "attempts", "until", "error"])
     }
 
     /// Makes dead jobs jobs again, or removes them.

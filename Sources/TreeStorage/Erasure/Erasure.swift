@@ -4,8 +4,8 @@ import HearthSecurityRules
 package import HearthStorageErrors
 
 /// Removes all that the files of a database have of the past of a place and below, so that it cannot be found in their
-/// bytes. Its present value stays. Events of triggers that wait and tell of the place are dropped. No server may have
-/// the folder.
+/// bytes. Its present value stays, and the history begins anew with it. Events of triggers that wait and tell of the
+/// place are dropped. No server may have the folder.
 ///
 /// It rewrites the commit log, the tree's file and the history. Each of these steps can be repeated, so after a crash
 /// it is run again. Copies are left alone, and named.
@@ -31,7 +31,7 @@ package struct Erasure: Sendable {
             let history = try HistoryFile(name, in: folder.path, durability: .full)
             // What others have written is kept as it is.
             try history.followForErasure()
-            changes = try history.erase(path)
+            changes = try history.erase(path, present: TreeRows(store: reader))
         }
         records = try log.erase(path)
         try tree.removeEvents(concerning: path)

@@ -1,33 +1,91 @@
 package import HearthJSONTree
-import HearthRealtimeDatabase
+package import HearthRealtimeDatabase
 import HearthSQLite
 package import HearthStorageErrors
 
 extension HistoryFile {
-    /// Removes everything at and below a place from the history, as if nothing had ever been there. Answers how many
-    /// changes were removed or cut. When it returns, the files do not have the bytes any more. It can be repeated after
-    /// a crash.
+    /// Removes the past at and below a place from the history. It begins anew there with the present value, at the
+    /// last operation that was read from the log. Answers how many changes were removed or cut. When it returns, the
+    /// files do not have the bytes any more. It can be repeated after a crash.
+    ///
+    /// - parameter present: the tree after that operation.
     @discardableResult
-    package func erase(_ path: Path) throws(StorageError) -> Int {
+    package func erase(_ path: Path, present: TreeRows) throws(StorageError) -> Int {
+        let concerned = places.filter { $0.kept.concerns(path) }
+        if concerned.isEmpty { return 0 }
+        let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
+        // Times never go back from one operation to the next.
+        let last = try connection.integer("SELECT max(time) FROM moment") ?? 0
+        let time = try Self.time(of: sequence, in: log) ?? last
         var count: Int64 = 0
-        for place in places where place.kept.concerns(path) {
-            try connection.transaction { () throws(StorageError) in
-                let delete = try connection.prepare(
-                    "DELETE FROM change WHERE place = ?1 AND path >= ?2 AND path < ?3")
-                delete.bind(1, place.id)
-                delete.bind(2, path.encoded)
-                delete.bind(3, path.subtreeEnd)
-                try delete.run()
-                count += try connection.integer("SELECT changes()") ?? 0
+        try connection.transaction { () throws(StorageError) in
+            for place in concerned {
+                count += try remove(path, "change", "place = \(place.id)")
                 for segment in path.segments { count += try cut(path, at: segment.lowerBound, of: place) }
+                try beginAnew(path, as: present, of: place)
             }
+            // Of those who changed nothing else, nothing is told.
+            let own = "kind IN (\(Kind.set.rawValue), \(Kind.priority.rawValue))"
+            try connection.execute(
+                "UPDATE moment SET uid = x'' WHERE sequence NOT IN (SELECT sequence FROM change WHERE \(own))")
+            try insert(moment: sequence, time, [])
+            _ = try remove(path, "erased", "TRUE")
+            let insert = try connection.prepare("INSERT INTO erased VALUES (?, ?)")
+            insert.bind(1, path.encoded)
+            insert.bind(2, Int64(sequence))
+            try insert.run()
         }
-        // Of those who changed nothing else, nothing is told.
-        try connection.execute(
-            "UPDATE moment SET uid = x'' WHERE sequence NOT IN (SELECT sequence FROM change)")
-        for place in places where place.kept.concerns(path) { try removePast(at: path, of: place) }
+        for place in concerned { try removePast(at: path, of: place) }
         try tidy()
         return Int(count)
+    }
+
+    /// Deletes the rows of a table at and below a path, and answers how many there were.
+    private func remove(_ path: Path, _ table: String, _ condition: String) throws(StorageError) -> Int64 {
+        let delete = try connection.prepare("DELETE FROM \(table) WHERE \(condition) AND path >= ? AND path < ?")
+        delete.bind(1, path.encoded)
+        delete.bind(2, path.subtreeEnd)
+        try delete.run()
+        return try connection.integer("SELECT changes()") ?? 0
+    }
+
+    /// Writes the present value of a path into the history of a place, as what is there when a history begins. What
+    /// the erased changes did to the nodes above is made good as well: whether they exist, and their priorities.
+    private func beginAnew(_ path: Path, as present: TreeRows, of place: Place) throws(StorageError) {
+        var part =
+            (try connection.integer(
+                "SELECT max(part) FROM change WHERE place = \(place.id) AND sequence = \(sequence)") ?? -1) + 1
+        func put(_ path: Path, _ kind: Kind, _ value: CanonicalJSON) throws(StorageError) {
+            let target = WriteTarget(path: path, isPriority: kind.isPriority)
+            guard let wanted = place.kept.part(of: Assignment(target: target, value: value)) else { return }
+            try insert(Change(path: path, kind: kind, value: wanted.value), of: place.id, sequence, part)
+            part += 1
+        }
+        let line = Self.pathsDown(to: path)
+        var existing = 0
+        while existing < line.count, try present.exists(line[existing]) { existing += 1 }
+        try put(existing < line.count ? line[existing] : path, .initial, .null)
+        if existing == line.count {
+            let top = path.contains(place.kept.top) ? place.kept.top : path
+            part = try copy(place.kept, at: top, from: present, as: place.id, at: sequence, part: part)
+        }
+        for above in line.dropLast().prefix(existing) {
+            try put(above, .initialPriority, try Self.priority(of: above, in: present))
+        }
+    }
+
+    private static func priority(of path: Path, in rows: TreeRows) throws(StorageError) -> CanonicalJSON {
+        var priority = CanonicalJSON.null
+        try rows.forEachRow(at: path) { key, row in
+            if key == path {
+                switch row {
+                case .subtree(let value): priority = value.priority
+                case .header(let header): priority = header
+                }
+            }
+            return false
+        }
+        return priority
     }
 
     /// Takes the part for a place out of the changes of an ancestor, whose path has so many bytes.

@@ -15,9 +15,7 @@ extension HistoryFile {
         try log.execute("BEGIN")
         let start = try max(tree.sequence(), min(tree.wholeSequence(), ArchiveSegment.end(of: log)?.last ?? 0))
         let rows = try rows(of: kept, tree, log, through: start)
-        let time = try log.prepare("SELECT time FROM log WHERE first <= ? ORDER BY first DESC LIMIT 1")
-        time.bind(1, Int64(start))
-        let startTime = try time.firstInteger() ?? 0
+        let startTime = try Self.time(of: start, in: log) ?? 0
         // The others have read on meanwhile, or read on now.
         if !places.isEmpty, sequence < start { try read(log, after: sequence, for: places) }
         let id = (try connection.integer("SELECT max(id) FROM place") ?? 0) + 1
@@ -26,7 +24,7 @@ extension HistoryFile {
         try removePast(at: .root, of: place)
         try connection.transaction { () throws(StorageError) in
             try insert(moment: start, startTime, [])
-            try copy(kept, from: rows, as: id, at: start)
+            _ = try copy(kept, at: kept.top, from: rows, as: id, at: start, part: 0)
             let insert = try connection.prepare("INSERT INTO place VALUES (?1, ?2, ?3, ?3, NULL)")
             insert.bind(1, id)
             insert.bind(2, kept.pattern.text)
@@ -40,6 +38,13 @@ extension HistoryFile {
         }
         add(place)
         try read(log, after: sequence, for: places)
+    }
+
+    /// When an operation was made, in milliseconds since 1970; nil if the log does not have it.
+    static func time(of sequence: UInt64, in log: Connection) throws(StorageError) -> Int64? {
+        let time = try log.prepare("SELECT time FROM log WHERE first <= ? ORDER BY first DESC LIMIT 1")
+        time.bind(1, Int64(sequence))
+        return try time.firstInteger()
     }
 
     /// What places hold after an operation. The rows of the tree alone do not tell: while a large value is written to
@@ -60,12 +65,12 @@ extension HistoryFile {
         return rows
     }
 
-    /// Copies what the places hold, as changes of one operation. The row of a node with a priority comes after those of
-    /// its children, without which it could have none.
-    private func copy(
-        _ kept: KeptPlaces, from rows: TreeRows, as id: Int64, at sequence: UInt64
-    ) throws(StorageError) {
-        var part: Int64 = 0
+    /// Copies what the places hold at and below a path, as changes of one operation from a part on. The row of a node
+    /// with a priority comes after those of its children, without which it could have none. Answers the next part.
+    func copy(
+        _ kept: KeptPlaces, at top: Path, from rows: TreeRows, as id: Int64, at sequence: UInt64, part first: Int64
+    ) throws(StorageError) -> Int64 {
+        var part = first
         var headers: [(path: Path, priority: CanonicalJSON)] = []
         func put(_ path: Path, _ kind: Kind, _ value: CanonicalJSON) throws(StorageError) {
             let target = WriteTarget(path: path, isPriority: kind.isPriority)
@@ -85,12 +90,13 @@ extension HistoryFile {
             }
         }
         var failure: StorageError?
-        try rows.forEachRow(at: kept.top) { path, row in
+        try rows.forEachRow(at: top) { path, row in
             do throws(StorageError) { try put(path, row) } catch { failure = error }
             return failure == nil
         }
         if let failure { throw failure }
         while let last = headers.popLast() { try put(last.path, .initialPriority, last.priority) }
+        return part
     }
 
     /// Removes the history of places.

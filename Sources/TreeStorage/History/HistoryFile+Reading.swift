@@ -19,10 +19,12 @@ extension HistoryFile {
     /// Whether the history of a place is kept as a whole, and not of places below it alone.
     package func keeps(_ path: Path) -> Bool { places.contains { $0.kept.contains(path) } }
 
-    /// The operation after which the state at a moment was; that of now for a later one.
+    /// The operation after which the state at a moment was; that of now for a later one. After something was erased at
+    /// or above a path, its history begins with the erasing.
     package func sequence(at moment: Moment, of path: Path) throws(HistoryError) -> UInt64 {
         let concerned = places.filter { $0.kept.concerns(path) }
-        guard let edge = concerned.map(\.edge).max() else { throw .notKept }
+        guard var edge = concerned.map(\.edge).max() else { throw .notKept }
+        edge = max(edge, try Self.storage { () throws(StorageError) in try lastErasure(atOrAbove: path) } ?? 0)
         let found: UInt64? = try Self.storage { () throws(StorageError) in
             switch moment {
             case .sequence(let sequence): return min(sequence, self.sequence)
@@ -35,6 +37,49 @@ extension HistoryFile {
         }
         guard let found, found >= edge else { throw try begin(edge) }
         return found
+    }
+
+    /// The operation with which the history of a path begins anew.
+    private func lastErasure(atOrAbove path: Path) throws(StorageError) -> UInt64? {
+        let select = try connection.prepare("SELECT sequence FROM erased WHERE path = ?")
+        var last: UInt64?
+        for above in Self.pathsDown(to: path) {
+            select.bind(1, above.encoded)
+            if try select.step() { last = max(last ?? 0, UInt64(select.integer(0))) }
+            select.reset()
+        }
+        return last
+    }
+
+    /// The places at and below a path of which the state after an operation is not known, because it was erased: the
+    /// value of the path at that time lacks them.
+    package func erasures(at path: Path, after sequence: UInt64) throws(HistoryError) -> [Path] {
+        try Self.storage { () throws(StorageError) in
+            let select = try connection.prepare(
+                "SELECT path FROM erased WHERE path >= ? AND path < ? AND sequence > ? ORDER BY path")
+            select.bind(1, path.encoded)
+            select.bind(2, path.subtreeEnd)
+            select.bind(3, Int64(sequence))
+            var found: [Path] = []
+            while try select.step() { found.append(Path(encoded: select.blob(0))) }
+            return found
+        }
+    }
+
+    /// Throws if a place could lose data when it is set to what it was after an operation, since something was erased
+    /// below it that has a value now.
+    package func checkRestoring(_ path: Path, after sequence: UInt64) throws(HistoryError) {
+        for erased in try erasures(at: path, after: sequence) where try hasValue(at: erased) {
+            let last = try Self.storage { () throws(StorageError) in try lastErasure(atOrAbove: erased) }
+            throw try begin(last ?? self.sequence)
+        }
+    }
+
+    private func hasValue(at path: Path) throws(HistoryError) -> Bool {
+        do throws(HistoryError) { return try !value(at: path, after: sequence).isNull } catch {
+            guard error == .tooLarge else { throw error }
+            return true
+        }
     }
 
     private func begin(_ edge: UInt64) throws(HistoryError) -> HistoryError {
@@ -159,7 +204,7 @@ extension HistoryFile {
     }
 
     /// The root, and so on down to the path itself.
-    private static func pathsDown(to path: Path) -> [Path] {
+    static func pathsDown(to path: Path) -> [Path] {
         [.root] + path.segments.map { path.prefix(bytes: $0.upperBound) }
     }
 

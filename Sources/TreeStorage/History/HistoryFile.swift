@@ -15,6 +15,8 @@ package import HearthStorageErrors
 ///                                                      pruning, at which its changes begin
 /// change(place, path, sequence, part, kind, value)     what an operation set, or the priority it set (``Kind``)
 /// moment(sequence, time, uid)                          when the operation was made, and by whom
+/// erased(path, sequence)                               where something was erased, and the operation with which the
+///                                                      history there begins anew
 /// meta(name, value)                                    sequence: the last operation that was read from the log;
 ///                                                      first, mark: the log's row that has it; fold: see below
 /// ```
@@ -167,7 +169,7 @@ package final class HistoryFile: @unchecked Sendable {
     /// Of all places.
     private func forgetAll() throws(StorageError) {
         for place in places { try end(place) }
-        try connection.execute("DELETE FROM moment; DELETE FROM meta WHERE name <> 'fold'")
+        try connection.execute("DELETE FROM moment; DELETE FROM erased; DELETE FROM meta WHERE name <> 'fold'")
         sequence = 0
     }
 
@@ -285,10 +287,11 @@ package final class HistoryFile: @unchecked Sendable {
         places[index].edge = edge
     }
 
-    /// Those that no history reaches back to. In a transaction.
+    /// Those that no history reaches back to, and likewise what is known of erasures. In a transaction.
     func removeMoments() throws(StorageError) {
+        let edge = "(SELECT coalesce(min(edge), \(Int64.max)) FROM place)"
         try connection.execute(
-            "DELETE FROM moment WHERE sequence < (SELECT coalesce(min(edge), \(Int64.max)) FROM place)")
+            "DELETE FROM moment WHERE sequence < \(edge); DELETE FROM erased WHERE sequence <= \(edge)")
     }
 
     /// Leaves nothing in the write-ahead files that was deleted.

@@ -3,7 +3,7 @@ import HearthStorageErrors
 
 /// The tables of a file with the history of a database (``HistoryFile``). The version is SQLite's `user_version`.
 enum HistoryFormat {
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     private static let tables = """
         CREATE TABLE place (
@@ -17,11 +17,15 @@ enum HistoryFormat {
         CREATE INDEX moment_time ON moment (time, sequence);
         CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
         """
+    /// Since version 2.
+    private static let erased = "CREATE TABLE erased (path BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID"
 
     static func prepare(_ connection: Connection) throws(StorageError) {
-        if try connection.formatVersion(upTo: version) == version { return }
+        let found = try connection.formatVersion(upTo: version)
+        if found == version { return }
         try connection.transaction { () throws(StorageError) in
-            try connection.execute(tables)
+            if found == 0 { try connection.execute(tables) }
+            try connection.execute(erased)
             try connection.setFormatVersion(version)
         }
     }

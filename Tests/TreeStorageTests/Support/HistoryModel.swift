@@ -12,6 +12,8 @@ struct HistoryModel {
     var trees: [CanonicalJSON]
     /// When each operation was made; for none 0.
     var times: [Int64]
+    /// Where something was erased, and after which operation.
+    var erased: [(path: Path, sequence: UInt64)] = []
 
     /// What of a value lies at places of patterns.
     static func kept(_ tree: CanonicalJSON, _ patterns: [IndexPattern]) -> CanonicalJSON {
@@ -32,14 +34,11 @@ struct HistoryModel {
     /// Compares a read with this model; answers what is wrong.
     func problem(_ file: HistoryFile, at path: Path, after sequence: UInt64) -> String? {
         let concerned = file.places.filter { $0.kept.concerns(path) }
-        let edge = concerned.map(\.edge).max()
+        let edge = (concerned.map(\.edge) + erased.filter { $0.path.contains(path) }.map(\.sequence)).max()
         do throws(HistoryError) {
             let found = try file.sequence(at: .sequence(sequence), of: path)
             guard let edge, edge <= sequence else { return "\(path) at \(sequence) is told from before the edge" }
-            let value = try file.value(at: path, after: found)
-            let expected = Self.kept(trees[Int(min(sequence, file.sequence))], concerned.map(\.kept.pattern)).value(
-                at: path)
-            return value == expected ? nil : "\(path) at \(sequence) is \(value), not \(expected)"
+            return problem(try file.value(at: path, after: found), file, at: path, after: sequence)
         } catch {
             switch error {
             case .notKept where concerned.isEmpty: return nil
@@ -49,15 +48,27 @@ struct HistoryModel {
         }
     }
 
+    private func problem(
+        _ value: CanonicalJSON, _ file: HistoryFile, at path: Path, after sequence: UInt64
+    ) -> String? {
+        // What nodes above had besides: after it alone, they may have gone, and priorities with them.
+        let unknown = erased.filter { $0.sequence > sequence }.compactMap { $0.path.suffix(after: path) }
+        if !unknown.isEmpty {
+            let told = unknown.first { value.hasValue(at: $0) }
+            return told.map { "\(path) at \(sequence) is \(value), with \($0), which was erased" }
+        }
+        let patterns = file.places.map(\.kept).filter { $0.concerns(path) }.map(\.pattern)
+        let expected = Self.kept(trees[Int(min(sequence, file.sequence))], patterns).value(at: path)
+        return value == expected ? nil : "\(path) at \(sequence) is \(value), not \(expected)"
+    }
+
     /// The same by time.
     func problem(_ file: HistoryFile, at path: Path, time: Int64) -> String? {
         let last = times.prefix(Int(file.sequence) + 1).lastIndex { $0 <= time } ?? 0
         do throws(HistoryError) {
             let found = try file.sequence(at: .time(time), of: path)
-            let concerned = file.places.filter { $0.kept.concerns(path) }.map(\.kept.pattern)
-            let expected = Self.kept(trees[last], concerned).value(at: path)
-            let value = try file.value(at: path, after: found)
-            return value == expected ? nil : "\(path) at \(time) ms is \(value), not \(expected)"
+            return problem(try file.value(at: path, after: found), file, at: path, after: UInt64(last))
+                .map { "\($0), by the time \(time)" }
         } catch {
             switch error {
             case .notKept, .tooOld: return problem(file, at: path, after: UInt64(last))
