@@ -22,7 +22,7 @@ package struct SettingsEndpoint: Sendable {
         self.administrator = administrator
     }
 
-    /// What a PUT or POST leads to.
+    /// What a PUT, POST or DELETE leads to.
     package enum Change {
         case made(HTTPResponse)
         /// All nodes of the cluster are to take over a text (SharedDocuments.swift).
@@ -77,7 +77,7 @@ package struct SettingsEndpoint: Sendable {
         AuditEvent(kind, [("by", administrator), ("database", database)])
     }
 
-    /// A PUT or POST may take long.
+    /// A PUT, POST or DELETE may take long.
     package func response(to head: RequestHead, _ body: [UInt8]) -> HTTPResponse {
         let isRead = head.method == .get || head.method == .head
         switch head.settingsPath {
@@ -93,9 +93,10 @@ package struct SettingsEndpoint: Sendable {
         case "/.settings/settings.json" where head.method == .put:
             let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
             return setSettings(body, isDryRun: isDryRun)
+        case "/.settings/settings.json" where head.method == .delete: return removeSettings()
         case "/.settings/denials.json" where isRead: return HTTPResponse(json: server.denials.json(of: database))
-        case "/.settings/rules.json", "/.settings/settings.json":
-            return RESTError.methodNotAllowed("GET, HEAD, PUT").response
+        case "/.settings/rules.json": return RESTError.methodNotAllowed("GET, HEAD, PUT").response
+        case "/.settings/settings.json": return RESTError.methodNotAllowed("GET, HEAD, PUT, DELETE").response
         case "/.settings/denials.json": return RESTError.methodNotAllowed("GET, HEAD").response
         case "/.settings/test.json" where head.method == .post: return testRules(body)
         case "/.settings/explain.json", "/.settings/test.json": return RESTError.methodNotAllowed("POST").response
@@ -119,6 +120,24 @@ package struct SettingsEndpoint: Sendable {
             return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))
         } catch {
             return HTTPResponse(.badRequest, error: "\(error)\n")
+        }
+    }
+
+    /// Gives the database back the settings of the server's file. What nodes of a cluster share is replaced, not
+    /// removed.
+    private func removeSettings() -> HTTPResponse {
+        guard server.sharing == nil else {
+            return HTTPResponse(.badRequest, error: "in a cluster, settings are replaced: PUT those that are to hold\n")
+        }
+        do throws(PrivateFile.Failure) {
+            if try server.rules.removeSettings(of: database) {
+                server.trail.note(event(.settings))
+                server.databases.rulesChanged()
+            }
+            return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))
+        } catch {
+            server.log.error("settings.write-failed", [("database", database), ("error", error.description)])
+            return HTTPResponse(.internalServerError, error: "the settings could not be removed: the log says why")
         }
     }
 

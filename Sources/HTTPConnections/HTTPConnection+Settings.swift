@@ -27,7 +27,7 @@ extension HTTPConnection {
             let exchange = Result { () throws(RESTError) in try RESTExchange(explaining: body, head) }
             return ask(exchange, .nobody, nil, writer)
         }
-        guard head.method == .put || head.method == .post else {
+        guard [.put, .post, .delete].contains(head.method) else {
             return respond(endpoint.response(to: head, body), with: writer)
         }
         work = .beside

@@ -41,6 +41,14 @@ extension Administrator {
         try await put(text, target("settings", database))
     }
 
+    /// Gives a database back the settings of the server's file, after ``setSettings(_:ofDatabase:)``. A cluster refuses
+    /// that: set the settings that are to hold.
+    ///
+    /// - throws: as ``rules(ofDatabase:)``.
+    public func removeSettings(ofDatabase database: String? = nil) async throws(AdminError) {
+        _ = try await requests.answer(.delete, target("settings", database)).content()
+    }
+
     /// Has the server read settings, and changes nothing.
     ///
     /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.

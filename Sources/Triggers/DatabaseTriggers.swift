@@ -142,6 +142,16 @@ struct DatabaseTriggers {
         return try reader.eventKeys(from: prefix, below: prefix + [0xFF]).count { !told.contains($0) }
     }
 
+    /// Whether the settings have a trigger, or events of it are left.
+    func knows(_ trigger: String) throws(StorageError) -> Bool {
+        if feeds[trigger] != nil { return true }
+        for isAside in [false, true] {
+            let prefix = OutboxKey.prefix(of: trigger, isAside: isAside)
+            if try reader.eventCount(from: prefix, below: prefix + [0xFF]) > 0 { return true }
+        }
+        return false
+    }
+
     /// The database is being told to drop these events, or to send them again.
     mutating func leaveAside(_ keys: [OutboxKey]) {
         told.formUnion(keys)

@@ -30,18 +30,19 @@ extension TriggerSender {
     ) {
         execute { sender in
             let answer: Result<JSONObject, Refusal>? = sender.with(database) { triggers in
-                Result { () throws(Refusal) in
-                    do throws(StorageError) {
-                        switch wish {
-                        case .list: return try Self.list(&triggers, trigger, limit: min(max(limit, 0), Self.pageMax))
-                        case .replay, .drop:
-                            let (news, answer) = try Self.changes(&triggers, wish, trigger, id)
-                            sender.tell(database, news)
-                            return answer
+                do throws(StorageError) {
+                    switch wish {
+                    case .list:
+                        return .success(try Self.list(&triggers, trigger, limit: min(max(limit, 0), Self.pageMax)))
+                    case .replay, .drop:
+                        guard let (news, answer) = try Self.changes(&triggers, wish, trigger, id) else {
+                            return .failure(Refusal(text: "there is no trigger '\(trigger ?? "")'"))
                         }
-                    } catch {
-                        throw Refusal(text: error.message)
+                        sender.tell(database, news)
+                        return .success(answer)
                     }
+                } catch {
+                    return .failure(Refusal(text: error.message))
                 }
             }
             let nothing = JSONObject(["triggers": .array([]), "events": .array([])])
@@ -80,9 +81,11 @@ extension TriggerSender {
         return JSONObject(["triggers": .array(list), "events": .array(events)])
     }
 
+    /// Nil if there is no such trigger.
     private static func changes(
         _ triggers: inout DatabaseTriggers, _ wish: Wish, _ name: String?, _ id: String?
-    ) throws(StorageError) -> (OutboxReport, JSONObject) {
+    ) throws(StorageError) -> (OutboxReport, JSONObject)? {
+        if let name, try !triggers.knows(name) { return nil }
         var news = OutboxReport()
         var (isMore, bytes) = (false, 0)
         let now = WallClock.milliseconds

@@ -34,6 +34,10 @@ struct AdministratorTests {
         try await admin.checkSettings(text, ofDatabase: "shop")
         #expect(try await admin.settings(ofDatabase: "shop") == none)
         try await admin.setSettings(text, ofDatabase: "shop")
+        #expect(try await admin.settings(ofDatabase: "shop") == text)
+        try await admin.removeSettings(ofDatabase: "shop")
+        #expect(try await admin.settings(ofDatabase: "shop") == none)
+        try await admin.setSettings(text, ofDatabase: "shop")
         let error = await #expect(throws: AdminError.self) {
             try await admin.setSettings(#"{"settings":{".uniqe":1}}"#, ofDatabase: "shop")
         }

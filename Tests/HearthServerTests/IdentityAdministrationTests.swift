@@ -1,3 +1,4 @@
+import HearthAccountEndpoints
 import HearthBytes
 import HearthServer
 import HearthIdentity

@@ -19,7 +19,7 @@ import HearthServer
             #expect(try client.ask("PUT", target + "?dryRun=true", RESTClient.owner, Self.unique).status == 200)
             #expect(try client.ask("PUT", "/users.json", [], #"{"a":{"name":"x"},"b":{"name":"x"}}"#).status == 200)
             #expect(try client.ask("PUT", target, [], Self.unique).status == 401)
-            #expect(try client.ask("DELETE", target, RESTClient.owner).field("allow") == "GET, HEAD, PUT")
+            #expect(try client.ask("POST", target, RESTClient.owner).field("allow") == "GET, HEAD, PUT, DELETE")
             #expect(try client.ask("PUT", target, RESTClient.owner, Self.unique).text == #"{"status":"ok"}"#)
             let refused = try client.ask("PUT", target, RESTClient.owner, #"{"settings":{".uniqe":1}}"#)
             #expect(refused.status == 400 && refused.text.contains("1:14: Unknown setting"))
@@ -37,6 +37,29 @@ import HearthServer
         #expect(try client.ask("GET", target, RESTClient.owner).text == Self.unique)
         #expect(try client.ask("POST", "/users.json", [], #"{"name":"x"}"#).status == 409)
         #expect(try client.ask("POST", "/users.json", [], #"{"name":"z"}"#).status == 200)
+    }
+
+    @Test("a database gets those of the server's file back, for good")
+    func removing() throws {
+        let folder = TemporaryFolder()
+        let (target, own) = ("/.settings/settings.json", #"{"settings":{}}"#)
+        TemporaryFolder.write(Array(Self.unique.utf8), to: folder.path + "/settings.json")
+        let configure: (inout ServerConfiguration) -> Void = {
+            $0.dataFolder = folder.path + "/data"
+            $0.settingsFile = folder.path + "/settings.json"
+        }
+        do {
+            let server = try RealtimeTestServer(configure)
+            let client = try server.connectREST()
+            #expect(try client.ask("PUT", target, RESTClient.owner, own).status == 200)
+            #expect(try client.ask("GET", target, RESTClient.owner).text == own)
+            #expect(try client.ask("DELETE", target, []).status == 401)
+            for _ in 0..<2 { #expect(try client.ask("DELETE", target, RESTClient.owner).text == #"{"status":"ok"}"#) }
+            #expect(try client.ask("GET", target, RESTClient.owner).text == Self.unique)
+            #expect(try client.ask("PUT", "/users.json", [], #"{"a":{"name":"x"},"b":{"name":"x"}}"#).status == 409)
+        }
+        let server = try RealtimeTestServer(configure)
+        #expect(try server.connectREST().ask("GET", target, RESTClient.owner).text == Self.unique)
     }
 
     @Test("rates hold for an address over HTTP and WebSockets, and the answer says when to try again")

@@ -206,6 +206,11 @@ import HearthRealtimeSessions
                 #expect(try peer.receiveMessage()?.contains(#""s":"invalid_argument""#) == true)
             }
         }
+        for wish in ["replay", "drop"] {
+            number += 1
+            try peer.send(number, "admin", #"{"c":"triggers","do":"\#(wish)","name":"nope"}"#)
+            #expect(try peer.receiveMessage()?.contains("there is no trigger 'nope'") == true)
+        }
         let id = try #require(aside.first { $0["path"]?.text == "/rooms/b" }?["id"]?.text)
         #expect(try ask(#"{"c":"triggers","do":"drop","name":"t","id":"\#(id)"}"#)["count"]?.integer == 1)
         try await eventually("two that are left") { try list().aside.count == 2 }
