@@ -1,4 +1,5 @@
-/// What a queue costs beside the same writes by hand: one worker adds jobs, takes them, and says of each that it is done.
+/// What a queue costs beside the same writes by hand: one worker adds jobs, takes them, and says of each that it is
+/// done.
 ///
 /// By hand, the worker adds children with one update, reads them, and removes each. That gives no lease and no second
 /// attempt, and two workers would do each job twice.
