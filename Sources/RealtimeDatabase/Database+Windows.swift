@@ -173,7 +173,8 @@ extension Database {
             case .eventStream where isSet:
                 // What a set does to several children are so many sets (rest.md 4).
                 contents = change.assignments.map { .change(.set($0)) }
-            case .eventStream, .tagged: contents = [.change(change)]
+            case .eventStream: contents = [.change(change.narrowed)]
+            case .tagged: contents = [.change(change)]
             }
             let address = GroupAddress(group: group.group, loops: group.members.loops)
             for content in contents {

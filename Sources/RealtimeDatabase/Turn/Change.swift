@@ -53,6 +53,14 @@ package enum Change: Hashable, Sendable {
         }
     }
 
+    /// The same, said of the deepest place below which all its values are.
+    var narrowed: Change {
+        guard case .merge(_, let assignments) = self, let parent = assignments.first?.target.path.parent else {
+            return self
+        }
+        return .merge(base: Self.base(of: assignments, atOrAbove: parent), assignments)
+    }
+
     /// The deepest place at or above `path` that no assignment lies outside of.
     static func base(of assignments: [Assignment], atOrAbove path: Path) -> Path {
         var base = path
