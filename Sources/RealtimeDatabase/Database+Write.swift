@@ -44,7 +44,7 @@ extension Database {
         }
         if isConcern { try checkUnique([assignment], value.rows) }
         if tree.hasDamage { try checkReadable([assignment]) }
-        if listeners.trie.isEmpty, !isConcern || outbox.triggers.isEmpty {
+        if listeners.trie.isEmpty, !outbox.isConcerned(by: target.path) {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
             log.advance()
@@ -146,8 +146,7 @@ extension Database {
     func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
         let change = change.inOrder
         if tree.hasDamage { try checkReadable(change.assignments) }
-        let isSilent = outbox.triggers.isEmpty || !indexes.areConcerned(by: change.base)
-        let events = isSilent ? [] : try events(of: change, in: turn)
+        let events = outbox.isConcerned(by: change.base) ? try events(of: change, in: turn) : []
         try perform(change, rows, in: &turn)
         turn.record.append(change, uid: turn.principal.uid)
         log.advance()

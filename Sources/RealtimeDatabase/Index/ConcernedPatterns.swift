@@ -60,10 +60,10 @@ struct ConcernedPatterns {
 }
 
 extension DatabaseSettings {
-    /// The places whose writes have to do with a setting, with ancestors and descendants.
+    /// The places whose writes have to do with a setting other than triggers and histories.
     var patterns: [IndexPattern] {
         uniques.map(\.pattern) + indexes.map(\.pattern) + counters.flatMap { [$0.collections, $0.targets] }
             + childLimits.map(\.pattern) + expiries.map(\.pattern) + rateLimits.map(\.pattern)
-            + queues.map(\.pattern) + triggers.map(\.pattern)
+            + queues.map(\.pattern)
     }
 }

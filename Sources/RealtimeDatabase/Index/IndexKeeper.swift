@@ -77,8 +77,8 @@ final class IndexKeeper {
         patterns = ConcernedPatterns(catalog.patterns + settings.patterns)
     }
 
-    /// Whether an index or a setting other than a history has to do with writes at a path. Else the tree is all that
-    /// they change.
+    /// Whether an index or a setting, other than triggers and histories, has to do with writes at a path. Else they
+    /// change the tree alone.
     func areConcerned(by path: Path) -> Bool { patterns.concern(path) }
 
     // MARK: Storing

@@ -1,3 +1,4 @@
+import HearthJSONTree
 import HearthSecurityRules
 
 /// A setting that has changes told outside.
@@ -10,6 +11,7 @@ struct Trigger {
 /// the events that their sender does not have yet.
 struct TriggerOutbox {
     private(set) var triggers: [Trigger] = []
+    private var patterns = ConcernedPatterns([])
     /// Changes since the last freeze.
     private var changes: [OutboxKey: [UInt8]?] = [:]
     /// Bytes of memory in those, about.
@@ -22,7 +24,11 @@ struct TriggerOutbox {
     mutating func setTriggers(_ definitions: [TriggerDefinition]) {
         guard definitions != triggers.map(\.definition) else { return }
         triggers = definitions.map { Trigger(definition: $0, judge: $0.filter?.makeJudge()) }
+        patterns = ConcernedPatterns(definitions.map(\.pattern))
     }
+
+    /// Whether a write at a path can change a place of some trigger.
+    func isConcerned(by path: Path) -> Bool { patterns.concern(path) }
 
     /// Does what an operation says, of which the sender does not know `events`.
     mutating func take(_ change: OutboxChange, as sequence: UInt64, telling events: [OutboxRow]) {
