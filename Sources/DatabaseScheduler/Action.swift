@@ -46,6 +46,9 @@ package enum Action: Sendable {
     case abandon([ConnectionID])
     /// Says what turns have to say.
     case deliver([[Output]])
+    /// Tells connections that the process ends before these requests are done; those of realtime connections get no
+    /// answer, so that clients ask again.
+    case turnAway([Request])
     /// All large reads that connections were told of, and that have not begun, fail.
     case failLargeReads(StorageError)
 
@@ -96,6 +99,7 @@ extension Action {
         case .drained: "drained"
         case .send: "send"
         case .deliver: "deliver"
+        case .turnAway: "turnAway"
         case .failLargeReads: "failLargeReads"
         case .step: "step"
         case .freeze: "freeze"

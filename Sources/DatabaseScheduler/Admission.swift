@@ -283,6 +283,27 @@ package struct Admission: ~Copyable {
         return taken
     }
 
+    /// Takes the large requests whose turn comes next, and all that their connections have asked after them. What says
+    /// that a connection ends stays.
+    ///
+    /// - parameter excluded: connections that wait for answers to earlier requests.
+    package mutating func takeLarge(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
+        var taken: [Request] = []
+        for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) where !excluded.contains(connection) {
+            guard let line = lines[connection], case .turn(isLarge: true) = line.wait else { continue }
+            leaveTurn(connection, line)
+            count -= line.entries.count
+            line.entries.removeAll { entry in
+                if entry.request.operation.isOfEnd { return false }
+                taken.append(entry.request)
+                return true
+            }
+            count += line.entries.count
+            advance(connection, line, gate)
+        }
+        return taken
+    }
+
     private mutating func take(from connection: ConnectionID, _ gate: some AdmissionGate) -> Request? {
         guard let line = lines[connection], let entry = line.entries.takeFirst() else { return nil }
         count -= 1
@@ -433,39 +454,6 @@ package struct Admission: ~Copyable {
             "the counts of requests that wait are wrong")
         if let begun, case .preparation? = lines[begun]?.wait {} else { precondition(begun == nil) }
     }
-}
-
-/// What a request may have to wait for, as the database says.
-package protocol AdmissionGate {
-    /// What must be read of the log first.
-    func history(for request: Request) -> HistoryNeed?
-    /// Whether a query must be scanned first. If so, the scan begins.
-    func mustScan(_ request: Request) -> Bool
-    /// Whether a request ends a listener that its connection has, because it asks for another one in its place.
-    func endsListener(_ request: Request) -> Bool
-    /// A request has to wait until the scan of an earlier one has ended.
-    func waitsBehindScan(_ request: Request)
-    /// The request of a connection does not wait for its scan any more.
-    func endScan(for connection: ConnectionID)
-}
-
-package struct HistoryNeed: Sendable {
-    package let path: Path
-    package let after: UInt64
-
-    package init(path: Path, after: UInt64) {
-        self.path = path
-        self.after = after
-    }
-}
-
-/// What a listener that resumes wants to know of the log.
-package struct HistoryQuestion: Sendable {
-    /// Tells the questions of a database apart.
-    package let serial: UInt64
-    package let path: Path
-    /// The last operation that the listener knows.
-    package let after: UInt64
 }
 
 extension [Request] {

@@ -80,7 +80,18 @@ extension DatabaseScheduler {
     private mutating func leave() {
         life = .leaving
         applying = .idle
+        turnAwayLarge()
+    }
+
+    /// What waits for the store to have all rows would wait for ever: large reads, and large writes, which come one at
+    /// a time. So does what connections have asked after those.
+    mutating func turnAwayLarge() {
         emit(.failLargeReads(.stopping))
+        // Earlier requests are answered first.
+        let requests = admission.takeLarge(except: database.connectionsWithPendingTurns, gate)
+        if requests.isEmpty { return }
+        for request in requests { database.endScanUse(by: request) }
+        emit(.turnAway(requests))
     }
 
     mutating func written(_ frozen: FrozenRows, _ error: StorageError?, _ isClearing: Bool) {

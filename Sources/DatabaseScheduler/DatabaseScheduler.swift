@@ -223,7 +223,7 @@ package struct DatabaseScheduler: ~Copyable {
         }
         noteSent()
         releaseAll()
-        guard life != .leaving else { return }
+        if life == .leaving { return turnAwayLarge() }
         if !applying.isWriting, !clearing.isUnderWay, !sweeping.isUnderWay, database.refusal == nil { freeze() }
     }
 

@@ -145,6 +145,6 @@ enum Life: Equatable {
     /// which no further rows of a large value are written: the log has it, and the next process reads it there, which
     /// takes less time.
     case settling(writingUntil: Int64)
-    /// The store stays as it is.
+    /// The store stays as it is. Large writes that wait for it are not begun.
     case leaving
 }

@@ -14,6 +14,9 @@ struct SettlingTests {
         /// Rows that were handed to the store, and have not been written.
         var writing: FrozenRows?
         var hasFailedLargeReads = false
+        /// The numbers of requests that were answered, and of those that were turned away.
+        private(set) var answered: [Int64] = []
+        private(set) var turnedAway: [Int64] = []
         var isSettled: Bool { scheduler.isSettled }
         var appliedSequence: UInt64 { scheduler.appliedSequence }
 
@@ -22,9 +25,12 @@ struct SettlingTests {
                 database: Database(index: 0, store: EmptyRowStore(), sequence: 0), limits: DatabaseLimits(),
                 lastTime: 0, isClearing: false, at: Conditions(wall: 1, uptime: 1), nanoseconds: { 0 })
             handle(.opened)
-            let operation = Operation.set(WriteTarget(path: "a"), IncomingValue(json: "1"))
-            let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
-            handle(.requests([Request(connection: connection, number: 1, operation: operation, client: 1)]))
+            ask(1, .set(WriteTarget(path: "a"), IncomingValue(json: "1")))
+        }
+
+        func ask(_ number: Int64, _ operation: Operation, from client: UInt64 = 1) {
+            let connection = ConnectionID(loop: 0, kind: .realtime, serial: client)
+            handle(.requests([Request(connection: connection, number: number, operation: operation, client: client)]))
         }
 
         func handle(_ event: Event) {
@@ -36,6 +42,11 @@ struct SettlingTests {
                 case .step: handle(.step)
                 case .freeze(let behindOthers): handle(.freeze(behindOthers: behindOthers))
                 case .write(let frozen): writing = frozen
+                case .prepare(let request, let preparation, let serial):
+                    handle(.prepared(preparation.prepared(request), serial: serial))
+                case .deliver(let turns):
+                    for case .reply(_, let number, _) in turns.joined() { answered.append(number) }
+                case .turnAway(let requests): turnedAway += requests.map(\.number)
                 case .failLargeReads: hasFailedLargeReads = true
                 default: break
                 }
@@ -78,5 +89,36 @@ struct SettlingTests {
         host.handle(.settle)
         host.handle(.tick(1))
         #expect(host.writing == nil && host.isSettled)
+    }
+
+    /// Too large to be kept as changed rows.
+    private static func large(_ path: Path) -> Operation {
+        let members = (0..<6000).map { #""k\($0)":"\(String(repeating: "x", count: 50))""# }
+        let value = CanonicalJSON(stringLiteral: "{\(members.joined(separator: ","))}")
+        return .set(WriteTarget(path: path), IncomingValue(json: value))
+    }
+
+    @Test("turns large writes away that would wait for such rows, and what their connections have asked after them")
+    func largeWrites() throws {
+        let host = Host()
+        let small = Operation.set(WriteTarget(path: "b"), IncomingValue(json: "2"))
+        host.ask(2, Self.large("x"))
+        let first = try #require(host.writing)
+        host.ask(3, Self.large("y"), from: 2)
+        host.ask(4, small, from: 2)
+        host.ask(5, .onDisconnect([(WriteTarget(path: "gone"), IncomingValue(json: "true"))]), from: 3)
+        host.ask(6, Self.large("z"), from: 3)
+        host.ask(7, .disconnect, from: 3)
+        host.ask(8, small, from: 4)
+        host.handle(.written(first, nil, isClearing: false))
+        host.handle(.settle)
+        try host.writeSome()
+        #expect(host.answered == [1, 2, 5, 8] && host.turnedAway.isEmpty && !host.isSettled)
+        host.uptime += 1000
+        try host.writeSome()
+        host.handle(.settle)
+        #expect(host.answered == [1, 2, 5, 8] && host.turnedAway == [3, 4, 6])
+        #expect(host.isSettled)
+        #expect(host.scheduler.database.onDisconnect.registered.isEmpty)
     }
 }

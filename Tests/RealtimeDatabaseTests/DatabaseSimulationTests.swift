@@ -34,6 +34,8 @@ struct DatabaseSimulationTests {
         case healReads
         case log(isReadable: Bool)
         case crash(keeping: Int, SimulatedHost.StoreAtCrash)
+        /// The process ends in order, and another one begins.
+        case stop(UInt64)
     }
 
     /// One run.
@@ -99,6 +101,7 @@ struct DatabaseSimulationTests {
             case .healReads: host.readsLeft = nil
             case .log(let isReadable): host.log.isReadable = isReadable
             case .crash(let count, let rows): host.crash(keeping: count, rows)
+            case .stop(let seed): host.stop(seed)
             }
         }
 
@@ -176,6 +179,19 @@ struct DatabaseSimulationTests {
         }
     }
 
+    /// The same, and the process ends now and then, soon after much was asked.
+    private static func stoppingSteps(seed: UInt64, withFaults: Bool) -> [Step] {
+        var random = SeededRandom(seed: ~seed)
+        var steps: [Step] = []
+        for step in Self.steps(seed: seed, withFaults: withFaults) {
+            steps.append(step)
+            guard Int.random(in: 0..<20, using: &random) == 0 else { continue }
+            for _ in 0..<Int.random(in: 0...6, using: &random) { steps += [.requests(random.next()), .news(3)] }
+            steps += [.stop(random.next()), .connect(random.next()), .connect(random.next())]
+        }
+        return steps
+    }
+
     /// What simulations have done.
     struct Figures {
         var seeds = 0
@@ -194,8 +210,9 @@ struct DatabaseSimulationTests {
     }
 
     /// Runs a seed, and reports the shortest steps that fail.
-    static func check(seed: UInt64, withFaults: Bool, _ figures: inout Figures) {
-        let steps = steps(seed: seed, withFaults: withFaults)
+    static func check(seed: UInt64, withFaults: Bool, withStops: Bool = false, _ figures: inout Figures) {
+        let make = withStops ? stoppingSteps : steps
+        let steps = make(seed, withFaults)
         func failure(_ steps: [Step]) -> String? {
             var simulation = Simulation(seed: seed, withFaults: withFaults)
             return simulation.failure(of: steps)
@@ -210,7 +227,8 @@ struct DatabaseSimulationTests {
         let why = last.failure(of: fewest) ?? ""
         let trace = last.host.trace ?? []
         print((["HEARTH_SEED=\(seed) did this:"] + trace.map { $0.prefix(2000) }).joined(separator: "\n"))
-        Issue.record("HEARTH_SEED=\(seed), \(withFaults ? "with" : "without") faults: \(why) of \(fewest)")
+        let kind = "\(withFaults ? "with" : "without") faults\(withStops ? ", with stops" : "")"
+        Issue.record("HEARTH_SEED=\(seed), \(kind): \(why) of \(fewest)")
     }
 
     private static func seeds(_ group: UInt64) -> [UInt64] {
@@ -255,6 +273,14 @@ struct DatabaseSimulationTests {
         if TestScale.seed == nil { #expect(figures.faults > 20) }
     }
 
+    @Test("ends in order at any moment, whatever is under way", arguments: 0..<(4 * TestScale.factor))
+    func stopping(group: UInt64) {
+        var figures = Figures()
+        for seed in Self.seeds(group) {
+            Self.check(seed: seed, withFaults: !group.isMultiple(of: 2), withStops: true, &figures)
+        }
+    }
+
     @Test("goes on with further seeds for as long as it is told to", .enabled(if: TestScale.simulationSeconds != nil))
     func longRun() {
         var figures = Figures()
@@ -264,7 +290,8 @@ struct DatabaseSimulationTests {
         while ContinuousClock.now < end {
             // Most runs have faults.
             let seed = first + UInt64(figures.seeds)
-            Self.check(seed: seed, withFaults: !figures.seeds.isMultiple(of: 4), &figures)
+            let withStops = figures.seeds.isMultiple(of: 3)
+            Self.check(seed: seed, withFaults: !figures.seeds.isMultiple(of: 4), withStops: withStops, &figures)
         }
         print("Simulated from seed \(first) on, in \(ContinuousClock.now - start): \(figures)")
         #expect(figures.seeds > 0 && (figures.resumed > 0 || figures.seeds < 100))

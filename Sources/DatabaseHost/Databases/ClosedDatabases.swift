@@ -45,12 +45,7 @@ struct ClosedDatabases {
             entries[index]?.waiting?.append(contentsOf: requests)
             return true
         }
-        return requests.allSatisfy { request in
-            switch request.operation {
-            case .disconnect, .forfeit: true
-            default: false
-            }
-        }
+        return requests.allSatisfy(\.operation.isOfEnd)
     }
 
     /// Throws if the files of a closed database are not those that were closed.

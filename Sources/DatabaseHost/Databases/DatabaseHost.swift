@@ -5,6 +5,7 @@ import HearthEventLoop
 import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthServerLog
+import HearthStorageErrors
 import HearthSystem
 import HearthTriggers
 
@@ -63,5 +64,28 @@ struct DatabaseHost: Sendable {
     /// - parameter openStream: called for each large read, when the connection is told of it.
     func makeBuilder(openStream: @escaping (SnapshotRead) -> SnapshotStream) -> DeliveryBuilder {
         DeliveryBuilder(loops: loops, outbound: outbound, openStream: openStream)
+    }
+
+    /// Answers requests that no database works on, so nothing of their connections waits anywhere.
+    ///
+    /// While the server stops, realtime connections get no answer: they end soon, and their clients ask again on the
+    /// next one what was not answered. An error would be final to them.
+    ///
+    /// - parameter abandons: the same for realtime connections while the server goes on: they are ended at once.
+    func refuse(_ requests: [Request], because error: StorageError, abandons: Bool = false) {
+        var builder = makeBuilder(openStream: readers.makeStream)
+        let forwarded = requests.filter(\.connection.isForwarded)
+        if !forwarded.isEmpty { cluster?.turnAway(forwarded, because: error) }
+        for request in requests where !request.connection.isForwarded {
+            if let kind = request.kind { metrics.requests.add(kind, .unavailable) }
+            if request.operation.isOfEnd { continue }
+            if abandons, request.connection.kind == .realtime {
+                abandon(request.connection)
+                continue
+            }
+            if error == .stopping, request.connection.kind == .realtime { continue }
+            builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
+        }
+        builder.finish(deliver)
     }
 }

@@ -243,6 +243,7 @@ final class HostedDatabase {
         case .prepare(let request, let preparation, let serial):
             host.preparer.post(.init(database: index, request: request, preparation: preparation, serial: serial))
         case .deliver(let turns): deliver(turns)
+        case .turnAway(let requests): host.refuse(requests, because: .stopping)
         case .failLargeReads(let error):
             for stream in streams.values.sorted(by: { $0.read.id < $1.read.id }) { host.readers.fail(stream, error) }
             streams = [:]

@@ -45,7 +45,7 @@ package final class HostedDatabases {
     /// database any more.
     func run(_ messages: [DatabaseThread.Message]) {
         if isOver {
-            for case .requests(_, let batch) in messages { refuse(batch, because: .stopping) }
+            for case .requests(_, let batch) in messages { host.refuse(batch, because: .stopping) }
             return
         }
         var requests: [(index: UInt32, requests: [Request])] = []
@@ -135,9 +135,9 @@ package final class HostedDatabases {
 
     private func run(_ requests: [Request], on index: UInt32) {
         // What came before the end was announced is still done; what comes later would put the end off for ever.
-        guard finished == nil else { return refuse(requests, because: .stopping) }
+        guard finished == nil else { return host.refuse(requests, because: .stopping) }
         if let database = open[index] { return database.handle(.requests(requests)) }
-        if copied[index] != nil { return refuse(requests, because: Self.isCopied, abandons: true) }
+        if copied[index] != nil { return host.refuse(requests, because: Self.isCopied, abandons: true) }
         if opening.hold(requests, of: index) { return }
         if closed.hold(requests, of: index) { return }
         let name = directory.name(of: index)
@@ -154,7 +154,7 @@ package final class HostedDatabases {
             return open(index, for: admitted, isNew: true)
         }
         // It is tried again now and then, not with every request.
-        if let error = failures[index] { return refuse(requests, because: error) }
+        if let error = failures[index] { return host.refuse(requests, because: error) }
         open(index, for: requests)
     }
 
@@ -177,32 +177,6 @@ package final class HostedDatabases {
         "there is no such database: the first write of an administrator makes it, or --databases names it"
     private static let tooManyDatabases = StorageError.overloaded(
         "this server has as many databases as it may have (--databases-max)")
-
-    /// Answers requests that no database works on, so nothing of their connections waits anywhere.
-    ///
-    /// While the server stops, realtime connections get no answer: they end soon, and their clients ask again on the
-    /// next one what was not answered. An error would be final to them.
-    ///
-    /// - parameter abandons: the same for realtime connections while the server goes on: they are ended at once.
-    private func refuse(_ requests: [Request], because error: StorageError, abandons: Bool = false) {
-        var builder = host.makeBuilder(openStream: host.readers.makeStream)
-        let forwarded = requests.filter(\.connection.isForwarded)
-        if !forwarded.isEmpty { host.cluster?.turnAway(forwarded, because: error) }
-        for request in requests where !request.connection.isForwarded {
-            if let kind = request.kind { host.metrics.requests.add(kind, .unavailable) }
-            switch request.operation {
-            case .forfeit, .disconnect: continue
-            default: break
-            }
-            if abandons, request.connection.kind == .realtime {
-                host.abandon(request.connection)
-                continue
-            }
-            if error == .stopping, request.connection.kind == .realtime { continue }
-            builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
-        }
-        builder.finish(host.deliver)
-    }
 
     // MARK: Opening
 
@@ -235,7 +209,7 @@ package final class HostedDatabases {
             if finished != nil { database.handle(.endSessions) }
         } catch {
             fail(index, error)
-            refuse(waiting.requests, because: error)
+            host.refuse(waiting.requests, because: error)
         }
         for _ in 0..<waiting.endedUses { endUse(of: index) }
         endOpening()

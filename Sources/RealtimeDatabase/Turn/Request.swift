@@ -205,6 +205,15 @@ extension Operation {
     /// Whether its answer may come much later, because there is nothing to answer yet.
     package var mayWait: Bool { if case .job(_, let operation) = self { operation.mayWait } else { false } }
 
+    /// Whether it says that a connection ends, or that it is not owed anything any more: it is not answered, and is
+    /// done when nothing else of the connection is.
+    package var isOfEnd: Bool {
+        switch self {
+        case .forfeit, .disconnect: true
+        default: false
+        }
+    }
+
     package var writes: Bool {
         switch self {
         case .set, .update, .setChildren, .onDisconnect, .job: true

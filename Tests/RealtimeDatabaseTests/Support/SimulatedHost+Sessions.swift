@@ -113,6 +113,8 @@ extension SimulatedHost {
             process.reads[read.id] = read
             process.sessions[read.connection]?.begin(read)
         case .reply(let connection, let number, let reply):
+            let isTurnedAway = process.turnedAway.contains(connection)
+            expect(!isTurnedAway, "\(number) is answered, and an earlier request was turned away")
             model.answered(connection, number, reply, durableSequence: log.last)
             if case .listeningAt(_, recovered: true, _) = reply { resumeCount += 1 }
             send(output, to: connection)

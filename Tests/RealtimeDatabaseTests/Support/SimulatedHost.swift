@@ -49,6 +49,10 @@ final class SimulatedHost {
         var isBacklogFull = false
         var ticks = 0
         var isWakeDue = false
+        /// It ends in order.
+        var isStopping = false
+        /// Clients whose requests were turned away because of that.
+        var turnedAway: Set<ConnectionID> = []
         /// Clients were told something since they were last checked.
         var hasDelivered = false
 
@@ -232,6 +236,9 @@ final class SimulatedHost {
         case .prepare(let request, let preparation, let serial):
             process.preparations.append((request, preparation, serial))
         case .deliver(let turns): for output in turns.joined() { deliver(output) }
+        case .turnAway(let requests):
+            expect(process.isStopping, "requests are turned away, and the process goes on")
+            process.turnedAway.formUnion(requests.map(\.connection))
         case .failLargeReads(let error): failReads(error)
         case .step: process.mailbox.post(.step)
         case .wake: process.isWakeDue = true
@@ -418,6 +425,32 @@ final class SimulatedHost {
     }
 
     // MARK: The end
+
+    /// The process ends in order, in the middle of what is under way, and another one begins. Requests come no more,
+    /// and large values take the store long.
+    func stop(_ seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let end = eventCount + 10_000
+        process.isStopping = true
+        setBacklog(isFull: false)
+        model.endSessions(of: process.clients.keys)
+        handle(.endSessions)
+        handle(.settle)
+        while failure == nil, !scheduler.isSettled {
+            now += Int64.random(in: 0..<100, using: &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0...4: if let event = process.mailbox.take() { handle(event) }
+            case 5, 6: commit(Int.random(in: 1...3, using: &random), .succeeds)
+            case 7: store(Int.random(in: 0..<4, using: &random) == 0 ? .succeeds : .isHalfDone)
+            case 8: prepare()
+            default: tick()
+            }
+            handle(.settle)
+            expect(eventCount < end, "the process does not end")
+        }
+        if database.refusal == nil { model.checkAllAnswered(for: process.clients.keys) }
+        crash(keeping: 0, .untouched)
+    }
 
     /// Everything works again and comes to its end.
     func settle() {

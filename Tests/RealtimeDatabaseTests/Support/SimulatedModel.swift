@@ -50,6 +50,11 @@ final class SimulatedModel: RequestObserver {
 
     func begin() { payEnded() }
 
+    /// All connections will end.
+    func endSessions(of connections: some Collection<ConnectionID>) {
+        ended += connections.map(\.raw).filter { !ended.contains($0) }.sorted()
+    }
+
     func park(_ request: Request) {}
     func beginStep() {}
     func endStep(for request: Request?) {}
