@@ -1,5 +1,5 @@
 import HearthBytes
-package import HearthJSONTree
+import HearthJSONTree
 package import HearthRealtimeDatabase
 
 /// All requests that cannot be processed yet.

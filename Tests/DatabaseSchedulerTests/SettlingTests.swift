@@ -93,7 +93,7 @@ struct SettlingTests {
 
     /// Too large to be kept as changed rows.
     private static func large(_ path: Path) -> Operation {
-        let members = (0..<6000).map { #""k\($0)":"\(String(repeating: "x", count: 50))""# }
+        let members = (0..<6000).map { #""k\#($0)":"\#(String(repeating: "x", count: 50))""# }
         let value = CanonicalJSON(stringLiteral: "{\(members.joined(separator: ","))}")
         return .set(WriteTarget(path: path), IncomingValue(json: value))
     }
@@ -119,6 +119,6 @@ struct SettlingTests {
         host.handle(.settle)
         #expect(host.answered == [1, 2, 5, 8] && host.turnedAway == [3, 4, 6])
         #expect(host.isSettled)
-        #expect(host.scheduler.database.onDisconnect.registered.isEmpty)
+        #expect(host.scheduler.database.creditors.isEmpty)
     }
 }

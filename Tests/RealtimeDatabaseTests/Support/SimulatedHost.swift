@@ -2,6 +2,7 @@ import HearthDatabaseScheduler
 import HearthDelivery
 import HearthJSONTree
 import HearthSecurityRules
+import HearthTestSupport
 import Synchronization
 
 @testable import HearthRealtimeDatabase
