@@ -1,7 +1,7 @@
 # make run        build the server and start it in development mode with a sample database
 # make run-cluster  three members of etcd and three nodes on loopback
 # make test       build and run all tests
-# make test-asan  run the tests with hostile input under the address sanitizer, for at most ASAN_SECONDS (default 900)
+# make test-asan  run the tests with hostile input under the address sanitizer, for at most ASAN_SECONDS (default 1500)
 # make build      build the release binary: .build/release/hearth
 # make lint       check the formatting
 # make smoke      start the release binary, use it once, and see what memory large bodies cost
@@ -32,7 +32,7 @@ RELEASE = -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclu
 HEARTH = .build/release/hearth
 SECONDS ?= 5
 MINUTES ?= 30
-ASAN_SECONDS ?= 900
+ASAN_SECONDS ?= 1500
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
 .PHONY: test-proxies docs simulate
