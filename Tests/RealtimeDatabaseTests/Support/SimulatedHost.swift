@@ -434,7 +434,7 @@ final class SimulatedHost {
         let end = eventCount + 10_000
         process.isStopping = true
         setBacklog(isFull: false)
-        model.endSessions(of: process.clients.keys)
+        model.endSessions()
         handle(.endSessions)
         handle(.settle)
         while failure == nil, !scheduler.isSettled {

@@ -50,10 +50,8 @@ final class SimulatedModel: RequestObserver {
 
     func begin() { payEnded() }
 
-    /// All connections will end.
-    func endSessions(of connections: some Collection<ConnectionID>) {
-        ended += connections.map(\.raw).filter { !ended.contains($0) }.sorted()
-    }
+    /// All connections will end, and what they are owed is written now.
+    func endSessions() { ended += memory.owed.keys.filter { !ended.contains($0) }.sorted() }
 
     func park(_ request: Request) {}
     func beginStep() {}
