@@ -242,8 +242,8 @@ import Testing
         "times and sizes are checked",
         arguments: [
             (
-                "timeout", ["500ms", "3s", "3min", "15min", "900s", "1ms"],
-                ["", "5", "ms", "0s", "16min", "901s", "3h", "-1s", "1.5s", "99999999999999999999ms"]
+                "timeout", ["500ms", "3s", "1.5s", "3min", "15min", "900s", "1ms"],
+                ["", "5", "ms", "0s", "16min", "901s", "3h", "-1s", "1.5.5s", "99999999999999999999ms"]
             ),
             ("writeSizeLimit", ["tiny", "small", "medium", "large", "unlimited"], ["", "huge", "Tiny"]),
         ])
