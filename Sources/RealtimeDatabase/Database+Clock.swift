@@ -6,8 +6,8 @@ extension Database {
     /// Tells the time, in milliseconds since 1970 and by a clock that nobody sets; before anything that happens then.
     /// Costs nothing unless the one has moved against the other.
     ///
-    /// Workers wait for as long as they asked, whatever happens to the clock. Leases, pauses after failures and times of
-    /// expiry are data, and mean what the clock says.
+    /// Workers wait for as long as they asked, whatever happens to the clock. Leases, pauses after failures and times
+    /// of expiry are data, and mean what the clock says.
     package func observeTime(_ now: Int64, uptime: Int64) {
         let offset = now - uptime
         defer { if clockOffset == nil { clockOffset = offset } }
