@@ -52,7 +52,7 @@ package enum EventStreamWriter {
             let values = assignments.filter { !$0.target.isPriority }
             let place = path.contains(base) ? base : path
             guard let first = values.first else { return }
-            // Whatever has a value of its own in an update has nothing else of the update at or below it.
+            // The paths of an update do not overlap, so if one is the place itself, it is the only one.
             if first.target.path == place {
                 appendPut(first, at: path, position, to: &out)
             } else {

@@ -1,8 +1,8 @@
 import HearthClusterNode
 
-/// What comes over the port for other nodes. The first byte says what it is: `h` and `c` are the first messages of the
-/// two sides, which anybody can send; `m` is a message, `f` frames of a link, `d` and `p` are what is said of copies.
-/// What is read survives being written again, and nobody without the secret is believed.
+/// Input of the port for other nodes. Its first byte gives the kind: `h` and `c` are the first messages of the two
+/// sides, which anybody can send; `m` is a message, `f` are frames of a link, `d` and `p` messages about copies.
+/// Valid input is written as it was read, and a sender without the secret is refused.
 public func fuzzPeerMessages(_ bytes: UnsafeRawBufferPointer) {
     guard let kind = bytes.first else { return }
     // An allocation of its own size, so that an address sanitizer sees a read outside it.

@@ -1,4 +1,4 @@
-/// What waits for a time, while the clock of the machine is set.
+/// Changes of the machine's clock.
 extension Database {
     /// A clock that was set by less than that, in milliseconds, makes no difference.
     private static let clockChangeMin: Int64 = 100
@@ -6,8 +6,8 @@ extension Database {
     /// Tells the time, in milliseconds since 1970 and by a clock that nobody sets; before anything that happens then.
     /// Costs nothing unless the one has moved against the other.
     ///
-    /// Workers wait for as long as they asked, whatever happens to the clock. Leases, pauses after failures and times
-    /// of expiry are data, and mean what the clock says.
+    /// A change of the clock does not change how long workers wait. Leases, pauses after failures and times of expiry
+    /// are data, and follow the clock.
     package func observeTime(_ now: Int64, uptime: Int64) {
         let offset = now - uptime
         defer { if clockOffset == nil { clockOffset = offset } }

@@ -232,7 +232,7 @@ struct HistoryFileTests {
         let file = try makeFile()
         try set(disk, "pages/sec/t/now/x", "9", at: 70)
         _ = try file.advance(definitions("pages/$"), now: 70)
-        // Nothing is known of what was there before the erasing, which is not the same as nothing.
+        // The value before the erasing is unknown, which is not the same as null.
         for path in ["pages/sec/t/now", "pages/sec/t/now/x", "pages/sec/t/now/none"] as [Path] {
             #expect(throws: HistoryError.tooOld(sequence: 5, time: 50)) {
                 try file.sequence(at: .sequence(4), of: path)

@@ -170,47 +170,29 @@ struct QueueStorageTests {
         told.withLock { $0.pending = [] }
     }
 
-    /// At every write and every sync a copy is made of what a crash would leave then, in turn of the process, of the
-    /// power with nothing unsynced left, and of the power with some of it left in disorder.
     @Test(
         "do each job once, lose none and keep what workers were told, through a crash at any moment",
         arguments: 0..<TestScale.factor)
     func crashes(seed: UInt64) throws {
         let disk = SimulatedDisk()
         let told = Mutex(Told())
-        let copies = Mutex((count: 0, problems: [String]()))
-        disk.beforeEachChange { [weak disk] number in
-            let probability = [1, 0, 0.5][number % 3]
-            guard let copy = disk?.imageAfterPowerCut(keeping: probability, seed: seed ^ UInt64(number)) else { return }
-            let problem = told.withLock { $0 }.problem(in: copy.path)
-            copies.withLock { copies in
-                copies.count += 1
-                if let problem { copies.problems.append("\(problem) after operation \(number), \(probability) left") }
-            }
-        }
+        let copies = CrashCopies(of: disk, seed: seed) { folder in told.withLock { $0 }.problem(in: folder) }
         var random = SeededRandom(seed: seed)
         var database: DatabaseOnDisk? = try Self.open(disk.path)
         for number in 0..<60 {
             guard let current = database else { return }
             try Self.step(number, &random, on: current, told)
-            switch Int.random(in: 0..<12, using: &random) {
-            case 0...1: try current.apply()
-            case 2: try current.applySome()
-            case 3: try current.prune()
-            case 4: try current.tree.checkpoint()
-            case 5:
+            if try current.keepUp(Int.random(in: 0..<12, using: &random)) {
                 database = nil
                 database = try Self.open(disk.path)
-            default: break
             }
         }
         database = nil
         // The check does the rest of the jobs, of which nobody is told.
         disk.observe(nil)
         #expect(told.withLock { $0 }.problem(in: disk.path) == nil, "seed \(seed)")
-        let (count, problems) = copies.withLock { $0 }
-        #expect(count > 50)
-        #expect(problems == [], "seed \(seed)")
+        #expect(copies.count > 50)
+        #expect(copies.problems == [], "seed \(seed)")
         #expect(told.withLock { $0.done.count > 3 }, "seed \(seed)")
     }
 }

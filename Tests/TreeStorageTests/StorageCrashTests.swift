@@ -28,23 +28,11 @@ struct StorageCrashTests {
         #expect(workload.problem(in: folder.path) == nil, "seed \(seed)")
     }
 
-    /// At every write and every sync a copy is made of what a crash would leave then, in turn of the process, of the
-    /// power with nothing unsynced left, and of the power with some of it left in disorder.
     @Test("keeps what it acknowledged through a crash at any moment", arguments: 0..<(3 * TestScale.factor))
     func crashes(seed: UInt64) throws {
         let disk = SimulatedDisk()
         let current = Mutex(DiskWorkload(seed: seed))
-        let copies = Mutex((count: 0, problems: [String]()))
-        disk.beforeEachChange { [weak disk] number in
-            let workload = current.withLock { $0 }
-            let probability = [1, 0, 0.5][number % 3]
-            guard let copy = disk?.imageAfterPowerCut(keeping: probability, seed: seed ^ UInt64(number)) else { return }
-            let problem = workload.problem(in: copy.path)
-            copies.withLock { copies in
-                copies.count += 1
-                if let problem { copies.problems.append("\(problem) after operation \(number), \(probability) left") }
-            }
-        }
+        let copies = CrashCopies(of: disk, seed: seed) { folder in current.withLock { $0 }.problem(in: folder) }
         var database: DatabaseOnDisk? = try DatabaseOnDisk(folder: disk.path)
         for _ in 0..<40 {
             let step = current.withLock { $0.nextStep() }
@@ -64,9 +52,8 @@ struct StorageCrashTests {
             }
         }
         database = nil
-        let (count, problems) = copies.withLock { $0 }
-        #expect(count > 100)
-        #expect(problems.isEmpty, "seed \(seed)")
+        #expect(copies.count > 100)
+        #expect(copies.problems == [], "seed \(seed)")
     }
 
     /// The n-th write or sync fails, and so many after it.

@@ -36,7 +36,7 @@ struct EntryGaps {
         gaps.append(new)
     }
 
-    /// There is an entry now. What is left of its gap is the part before it.
+    /// An entry was added. The part of its gap before it remains a gap.
     mutating func fill(_ key: [UInt8]) {
         guard let index = gaps.firstIndex(where: { $0.contains(key) }) else { return }
         gaps[index].upper = key

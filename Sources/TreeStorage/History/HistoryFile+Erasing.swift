@@ -49,8 +49,8 @@ extension HistoryFile {
         return try connection.integer("SELECT changes()") ?? 0
     }
 
-    /// Writes the present value of a path into the history of a place, as what is there when a history begins. What
-    /// the erased changes did to the nodes above is made good as well: whether they exist, and their priorities.
+    /// Writes the present value of a path into the history of a place, as at the beginning of a history. The existence
+    /// and the priorities of the nodes above, which erased changes had affected, are corrected as well.
     private func beginAnew(_ path: Path, as present: TreeRows, of place: Place) throws(StorageError) {
         var part =
             (try connection.integer(

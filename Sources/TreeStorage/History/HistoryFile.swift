@@ -287,7 +287,7 @@ package final class HistoryFile: @unchecked Sendable {
         places[index].edge = edge
     }
 
-    /// Those that no history reaches back to, and likewise what is known of erasures. In a transaction.
+    /// Removes the moments and erasures before the beginning of every history. In a transaction.
     func removeMoments() throws(StorageError) {
         let edge = "(SELECT coalesce(min(edge), \(Int64.max)) FROM place)"
         try connection.execute(

@@ -100,6 +100,18 @@ final class DatabaseOnDisk {
         _ = try log.prune(before: .max, keepingBytes: .max, appliedSequence: appliedSequence, rowsMax: 3)
     }
 
+    /// Does one of the things that go on beside turns, or nothing. True if the database is to be opened again instead.
+    func keepUp(_ choice: Int) throws(StorageError) -> Bool {
+        switch choice {
+        case 0...1: try apply()
+        case 2: try applySome()
+        case 3: try prune()
+        case 4: try tree.checkpoint()
+        default: break
+        }
+        return choice == 5
+    }
+
     func value(at path: Path = .root) throws -> CanonicalJSON { try database.rows.read(path) }
 
     /// The tree as the rows alone have it.
