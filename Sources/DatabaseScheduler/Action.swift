@@ -119,7 +119,8 @@ package enum Report: Sendable {
     case writesAccepted
     /// The open files are no longer those in the data folder.
     case filesReplaced(StorageError)
-    case freezeFailed(StorageError)
+    /// Rows that could be one stay several, because they cannot be read.
+    case packingFailed(StorageError)
     case applyFailed(StorageError)
     case indexesBuilt
     case buildFailed(StorageError)

@@ -18,11 +18,10 @@ extension DatabaseScheduler {
     mutating func freeze(behindOthers: Bool = false) {
         guard mayFreeze(behindOthers: behindOthers) else { return }
         ticksSinceFreeze = 0
-        do throws(StorageError) {
-            try database.freeze()
-        } catch {
-            report(.freezeFailed(error))
-        }
+        database.freeze()
+        let failure = database.rows.packingFailure
+        if let failure, failure != packingFailure { report(.packingFailed(failure)) }
+        packingFailure = failure
         applyNext()
     }
 

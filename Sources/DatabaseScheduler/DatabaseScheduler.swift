@@ -21,6 +21,8 @@ package struct DatabaseScheduler: ~Copyable {
     var recovery = Recovery.none
     /// Why memory could not be built anew the last time, as operators were told.
     var recoveryFailure: StorageError?
+    /// Why rows stayed spread, as operators were told.
+    var packingFailure: StorageError?
     var probing = Probing.idle
     var applying = Applying.idle
     var clearing: Clearing

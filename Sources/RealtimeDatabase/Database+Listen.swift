@@ -168,12 +168,8 @@ extension Database {
                 id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose,
                 sequence: sequence, position: position, client: request.client, uid: request.principal.uid,
                 place: beginLargeRead(of: request.connection))
-            do throws(StorageError) {
-                try freeze(for: read)
-                return .stream(read)
-            } catch {
-                return .failed(.unavailable(error))
-            }
+            freeze(for: read)
+            return .stream(read)
         }
     }
 }

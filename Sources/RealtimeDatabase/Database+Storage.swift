@@ -30,9 +30,9 @@ extension Database {
     }
 
     /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.
-    package func freeze() throws(StorageError) {
+    package func freeze() {
         let bytes = changedBytes
-        guard let (generation, rowChanges) = try rows.freeze() ?? (hasChanges ? rows.freezeChanged() : nil) else {
+        guard let (generation, rowChanges) = rows.freeze() ?? (hasChanges ? rows.freezeChanged() : nil) else {
             return
         }
         var changes = rowChanges
@@ -42,8 +42,8 @@ extension Database {
         tree.append(FrozenRows(sequence: sequence, generation: generation, changes: changes, reads: []), bytes: bytes)
     }
 
-    func freeze(for read: SnapshotRead) throws(StorageError) {
-        try freeze()
+    func freeze(for read: SnapshotRead) {
+        freeze()
         tree.append(read, sequence: sequence)
     }
 

@@ -204,7 +204,7 @@ extension Database {
         let concerned = Assignment(target: WriteTarget(path: base), value: .null)
         decision?.note([concerned])
         do throws(StorageError) {
-            try freeze()
+            freeze()
             try indexes.keeping(concerned, in: rows) { () throws(StorageError) in
                 try rows.attach(prepared, childrenOf: base)
             }
@@ -223,7 +223,7 @@ extension Database {
             if let large {
                 // The store must be able to stop right before the operation that brings a large value, and what else
                 // the operation changes comes after that value.
-                try freeze()
+                freeze()
                 let assignment = assignments[large]
                 let isPrepared = prepared?.value.isSameText(as: assignment.value) == true
                 let made = isPrepared ? prepared : nil

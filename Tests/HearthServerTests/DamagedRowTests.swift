@@ -90,4 +90,33 @@ struct DamagedRowTests {
         #expect(try client.ask("GET", "/u11/balance.json").text == "700011")
         #expect(try client.ask("GET", "/u90/balance.json").text == "700090")
     }
+
+    @Test("writes everything else to the tree file, though what is left beside the row would fit into one")
+    func siblings() throws {
+        let keys = (10...60).map { "k\($0)" }
+        do {
+            let client = try start().connectREST()
+            for key in keys {
+                let text = "\"7000\(key)\(String(repeating: "x", count: 100))\""
+                #expect(try client.ask("PUT", "/list/\(key).json", [], text).status == 200)
+            }
+        }
+        do {
+            let server = try start()
+            try damage("7000k30")
+            let client = try server.connectREST()
+            for key in keys where key != "k30" {
+                #expect(try client.ask("DELETE", "/list/\(key).json").status == 200)
+            }
+            #expect(try client.ask("PUT", "/other.json", [], "1").status == 200)
+            try server.beginToStop()
+            server.waitForEnd()
+            let lines = server.server.services.log.recentLines.filter { $0.contains(" tree.packing-failed ") }
+            #expect(lines.count == 1 && lines[0].contains("the row of /list/k30 has a wrong checksum"), "\(lines)")
+        }
+        let client = try start().connectREST()
+        #expect(try client.ask("GET", "/other.json").text == "1")
+        #expect(try client.ask("GET", "/list/k10.json").text == "null")
+        #expect(try client.ask("GET", "/list/k30.json").status == 503)
+    }
 }

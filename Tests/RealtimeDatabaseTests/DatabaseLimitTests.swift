@@ -102,7 +102,7 @@ struct DatabaseLimitTests {
         #expect(database.changedCount > 0)
         let bytes = database.unappliedBytes
         #expect(bytes > 2000 && database.changedBytes == bytes)
-        try database.freeze()
+        database.freeze()
         #expect(database.changedCount == 0 && database.changedBytes == 0 && database.unappliedBytes == bytes)
         _ = Self.run(Self.set("c", Self.text(500)), on: database)
         #expect(database.unappliedBytes > bytes + 500)
@@ -159,7 +159,7 @@ struct DatabaseLimitTests {
         }
         let priority = Operation.set(WriteTarget(path: "big", isPriority: true), IncomingValue(json: "5"))
         _ = Self.run(priority, Self.set("n", "40"), on: database)
-        try database.freeze()
+        database.freeze()
         let frozen = try #require(database.takeFrozen())
         store.store.apply(frozen.changes)
         for (operation, result) in [

@@ -24,7 +24,7 @@ struct HeldScanTests {
             _ = maker.process([request(.set(target, IncomingValue(json: value)), by: writer)], now: 0)
         }
         maker.committed(through: maker.sequence)
-        try maker.freeze()
+        maker.freeze()
         store.store.apply(try #require(maker.takeFrozen()).changes)
         return Database(
             index: 0, store: store, sequence: maker.sequence, residentBytesMax: 0, scannedAtOnceMax: 5, packing: packing

@@ -13,7 +13,7 @@ struct PreparedRowsTests {
         let store = MemoryRowStore()
         let rows = TreeRows(store: store, packing: packing)
         try rows.set(value, at: path)
-        if let (_, changes) = try rows.freeze() { store.apply(changes) }
+        if let (_, changes) = rows.freeze() { store.apply(changes) }
         return store.all
     }
 

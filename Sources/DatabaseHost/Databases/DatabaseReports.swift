@@ -22,7 +22,7 @@ extension DatabaseHost {
             readiness.database(name, nil)
             log.info("database.writes-accepted", [("database", name)])
         case .filesReplaced(let error): log.error("database.replaced", entry(error))
-        case .freezeFailed(let error): log.error("tree.freeze-failed", entry(error))
+        case .packingFailed(let error): log.error("tree.packing-failed", entry(error))
         case .applyFailed(let error): log.error("tree.apply-failed", entry(error))
         case .indexesBuilt: log.info("index.built", [("database", name)])
         case .buildFailed(let error): log.error("index.build-failed", entry(error))

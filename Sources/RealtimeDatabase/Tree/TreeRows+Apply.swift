@@ -1,11 +1,11 @@
 import HearthJSONTree
-package import HearthStorageErrors
+import HearthStorageErrors
 
 extension TreeRows {
     /// Ends the current generation and answers what a store must change to hold it, with the number to hand to
     /// ``applied(_:)`` once it does. Nil when nothing changed. Cost: O(changed rows).
-    package func freeze() throws(StorageError) -> (generation: UInt64, changes: RowChanges)? {
-        try repackShrunk()
+    package func freeze() -> (generation: UInt64, changes: RowChanges)? {
+        repackShrunk()
         return changed.isEmpty ? nil : freezeChanged()
     }
 
@@ -41,10 +41,12 @@ extension TreeRows {
     private static let orderedMax = 1000
 
     /// Packs spread nodes that shrank well below the limit. Looks at a few rows of each only. A node that becomes
-    /// one row makes its parent a candidate.
-    private func repackShrunk() throws(StorageError) {
+    /// one row makes its parent a candidate. A node whose rows cannot be read stays spread, which is as valid and takes
+    /// more room: what has changed must reach the store even so.
+    private func repackShrunk() {
         var later: [RowNode] = []
         defer { shrunk += later }
+        packingFailure = nil
         while let node = shrunk.popLast() {
             let isSpread = node.state == .spread && holds(node)
             if isSpread, node.children.count > Self.orderedMax {
@@ -63,8 +65,10 @@ extension TreeRows {
                     return joiner.count <= packing.repackBytesMax
                 }
             } catch {
-                noteShrunk(node)
-                throw error
+                packingFailure = error
+                node.isShrunk = true
+                later.append(node)
+                continue
             }
             if isSmall { replace(node, with: joiner.finish()) }
         }

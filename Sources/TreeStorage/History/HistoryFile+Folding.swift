@@ -106,7 +106,7 @@ extension HistoryFile {
 
     /// Brings changed rows to the tree file.
     private func write(_ rows: TreeRows, upTo sequence: UInt64) throws(StorageError) {
-        let frozen = try rows.freeze()
+        let frozen = rows.freeze()
         try past.apply(frozen?.changes ?? RowChanges(), upTo: sequence)
         if let frozen { rows.applied(frozen.generation) }
         while past.isClearing { try past.clearSome() }

@@ -56,7 +56,7 @@ struct DatabaseBench {
     func takeReady() -> [String] { database.takeReady().map(Self.words) }
 
     func applyAll() throws {
-        try database.freeze()
+        database.freeze()
         while let frozen = database.takeFrozen() {
             store.apply(frozen.changes)
             if let generation = frozen.generation { database.applied(generation) }

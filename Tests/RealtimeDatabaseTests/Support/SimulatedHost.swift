@@ -104,6 +104,8 @@ final class SimulatedHost {
     /// What a client knew that is gone.
     var lastSeen: SimulatedClient.Kept?
     private(set) var failure: String?
+    /// Rows that could not be read stayed spread.
+    private var hasFailedToPack = false
     /// Something was made to fail.
     var hasFailed = false
     /// With a list, each event, action and answer is noted in it, for who looks for the cause of a failure.
@@ -245,6 +247,7 @@ final class SimulatedHost {
         case .wake: process.isWakeDue = true
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
         case .storeArrived, .endConnections, .abandon, .forward, .drained: expect(false, "a log of its own is shared")
+        case .report(.packingFailed): hasFailedToPack = true
         case .report: break
         }
     }
@@ -344,7 +347,9 @@ final class SimulatedHost {
         expect(frozen.sequence <= log.last, "the store ran ahead of the log")
         store.apply(frozen.changes)
         if !frozen.changes.isEmpty { storedSequence = frozen.sequence }
-        if let problem = StoredLayout(store.all, sizes.packing).problem { failure = failure ?? problem }
+        if let problem = StoredLayout(store.all, sizes.packing, maySpread: hasFailedToPack).problem {
+            failure = failure ?? problem
+        }
     }
 
     /// The rows of a large value are made.

@@ -5,7 +5,8 @@ import HearthJSONTree
 struct StoredLayout {
     private(set) var problem: String?
 
-    init(_ rows: [Row], _ packing: TreeRows.Packing) {
+    /// - parameter maySpread: rows that could be one may have stayed several, because they could not be read.
+    init(_ rows: [Row], _ packing: TreeRows.Packing, maySpread: Bool = false) {
         for (row, next) in zip(rows, rows.dropFirst()) where !row.key.lexicographicallyPrecedes(next.key) {
             problem = "rows are out of order"
         }
@@ -23,6 +24,7 @@ struct StoredLayout {
                 if priority.isNull || !priority.isPriority { problem = "a header of \(priority) at \(path)" }
             }
         }
+        if maySpread { return }
         for path in Self.spreadPlaces(rows) where problem == nil {
             var joiner = RowJoiner(base: path.encoded.count)
             for row in rows where path.contains(Path(encoded: row.key)) {

@@ -104,7 +104,7 @@ struct TreeRowsMachine {
     }
 
     private mutating func freeze() throws(StorageError) {
-        guard let (generation, changes) = try rows.freeze() else { return }
+        guard let (generation, changes) = rows.freeze() else { return }
         frozen.append((generation, changes, model))
     }
 

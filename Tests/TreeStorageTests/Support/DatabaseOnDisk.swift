@@ -79,7 +79,7 @@ final class DatabaseOnDisk {
     }
 
     func apply() throws(StorageError) {
-        if unapplied == nil { try database.freeze() }
+        if unapplied == nil { database.freeze() }
         while let frozen = unapplied ?? database.takeFrozen() {
             unapplied = frozen
             try tree.apply(frozen.changes, upTo: frozen.sequence)
@@ -91,7 +91,7 @@ final class DatabaseOnDisk {
 
     /// A step of what ``apply()`` does, if that has to do with a large value.
     func applySome() throws(StorageError) {
-        if unapplied == nil { try database.freeze() }
+        if unapplied == nil { database.freeze() }
         unapplied = unapplied ?? database.takeFrozen()
         if let unapplied { _ = try tree.writeSome(of: unapplied.changes, upTo: unapplied.sequence) }
     }
