@@ -245,8 +245,8 @@ struct ClientMessageParseTests {
     }
 }
 
-@Suite("A set in the words of the SDKs")
-struct PlainPutTests {
+@Suite("A set or a get in the words of the SDKs")
+struct PlainRequestTests {
     private func parse(_ text: [UInt8]) -> String {
         do {
             return "\(try text.withUnsafeBytes { (bytes) throws(MessageError) in try ClientMessage.parse(bytes) })"
@@ -265,13 +265,19 @@ struct PlainPutTests {
         var trees = RandomTrees(seed: seed)
         let value = trees.tree(depth: 4).canonicalText
         let path = trees.pick(["/a", "a/b", "", "/", "a//b/", "a/.priority", "a/.priority/b", "é", "007/1", "a.b", "#"])
-        let text = Array(#"{"t":"d","d":{"r":\#(seed * 7919),"a":"p","b":{"p":"\#(path)","d":\#(value)}}}"#.utf8)
-        #expect(parse(text) == parseGenerally(text), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
+        for rest in [#""p","b":{"p":"\#(path)","d":\#(value)}}}"#, #""g","b":{"p":"\#(path)","q":{}}}}"#] {
+            let text = Array(#"{"t":"d","d":{"r":\#(seed * 7919),"a":\#(rest)"#.utf8)
+            #expect(parse(text) == parseGenerally(text), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
+        }
     }
 
-    @Test("or is left to the general reader where it differs by anything")
-    func differences() {
-        let text = #"{"t":"d","d":{"r":12,"a":"p","b":{"p":"/a/b","d":{"x":[1,null],"y":"\u00e9"}}}}"#
+    @Test(
+        "or is left to the general reader where it differs by anything",
+        arguments: [
+            #"{"t":"d","d":{"r":12,"a":"p","b":{"p":"/a/b","d":{"x":[1,null],"y":"\u00e9"}}}}"#,
+            #"{"t":"d","d":{"r":12,"a":"g","b":{"p":"/a/b","q":{}}}}"#,
+        ])
+    func differences(text: String) {
         let bytes = Array(text.utf8)
         for offset in bytes.indices {
             #expect(parse(Array(bytes[..<offset])) == parseGenerally(Array(bytes[..<offset])), "cut at \(offset)")

@@ -101,13 +101,14 @@ package final class RealtimeSession: GroupMember {
     /// Takes a message of the client.
     func handle(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
         if bytes.count >= LoopContext.besideBytesMin { return parseBesideLoop(Array(bytes)) }
-        if let put = PlainPut(bytes) {
-            let value = IncomingValue(put.assignment)
-            let operation = Operation.set(put.assignment.target, value, expecting: nil)
+        guard let plain = PlainRequest(bytes) else { return handle(try ClientMessage.parseGenerally(bytes)) }
+        switch plain.action {
+        case .put(let assignment):
+            let operation = Operation.set(assignment.target, IncomingValue(assignment), expecting: nil)
             context.noteWrite(operation, by: authentication, origin.client, in: database.index)
-            return submit(put.number, operation, reads: false)
+            submit(plain.number, operation, reads: false)
+        case .get(let path): submit(plain.number, .get(path), reads: true)
         }
-        handle(try ClientMessage.parseGenerally(bytes))
     }
 
     /// Takes a message of the client that was joined.
