@@ -27,7 +27,7 @@ package struct Queue<Element> {
         if start == 0 {
             // As much room as there are elements, so that the rest is seldom moved.
             let room = max(4, elements.count)
-            elements.insert(contentsOf: Array(repeating: nil, count: room), at: 0)
+            elements.insert(contentsOf: repeatElement(nil, count: room), at: 0)
             start = room
         }
         start -= 1

@@ -153,12 +153,12 @@ package struct Admission: ~Copyable {
 
     // MARK: Leaving
 
-    /// Takes small requests that make a turn of about `bytesMax` bytes of values.
-    package mutating func takeSmall(bytesMax: Int, _ gate: some AdmissionGate) -> [Request] {
+    /// Takes small requests that make a turn: `countMax` at most, with about `bytesMax` bytes of values.
+    package mutating func takeSmall(countMax: Int, bytesMax: Int, _ gate: some AdmissionGate) -> [Request] {
         var turn: [Request] = []
         var bytes = 0
         var begun = 0
-        while bytes < bytesMax, turn.count < Self.turnCountMax, let connection = small.takeFirst(&shares) {
+        while bytes < bytesMax, turn.count < countMax, let connection = small.takeFirst(&shares) {
             smallCount -= 1
             if mustScanAgain(connection, gate) {
                 begun += 1
@@ -191,8 +191,6 @@ package struct Admission: ~Copyable {
 
     /// What a request is taken to cost until it is known, in nanoseconds.
     package static let expectedCost: Int64 = 10_000
-    /// More would seldom be done in the time of a turn.
-    private static let turnCountMax = 1000
 
     /// A request has taken time, of which others wait for some.
     package mutating func charge(_ request: Request, nanoseconds: Int64) {

@@ -81,7 +81,7 @@ extension DatabaseScheduler {
     /// A turn of small requests that wait. One of a large one comes after it, and the rest with the next step.
     private mutating func runReadySmall() {
         guard mayRunReady else { return }
-        let turn = admission.takeSmall(bytesMax: limits.turnBytesMax, gate)
+        let turn = admission.takeSmall(countMax: turnSize.countMax, bytesMax: limits.turnBytesMax, gate)
         if !turn.isEmpty { runTurn(turn) }
     }
 
@@ -91,6 +91,7 @@ extension DatabaseScheduler {
 
     mutating func runTurn(_ requests: [Request]) {
         let (count, waiting) = process(requests)
+        turnSize.note(done: count, of: requests.count)
         if count < requests.count || !waiting.isEmpty { admission.giveBack(requests[count...], waiting: waiting) }
         admission.endTurn()
     }

@@ -16,6 +16,7 @@ package struct DatabaseScheduler: ~Copyable {
     let limits: DatabaseLimits
 
     var admission: Admission
+    var turnSize = TurnSize()
     var largeWrite = LargeWrite.none
     var largeWritesMade: UInt64 = 0
     var recovery = Recovery.none

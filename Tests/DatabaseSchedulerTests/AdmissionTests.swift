@@ -69,7 +69,7 @@ struct AdmissionTests {
 
     private func numbers(_ admission: inout Admission, bytesMax: Int = 1000) -> [Int64] {
         defer { admission.checkInvariants() }
-        return admission.takeSmall(bytesMax: bytesMax, gate).map(\.number)
+        return admission.takeSmall(countMax: 1000, bytesMax: bytesMax, gate).map(\.number)
     }
 
     @Test("small ones of all connections come before large ones, but not before those of their own connection")
@@ -120,7 +120,7 @@ struct AdmissionTests {
         var admission = waiting([
             Self.set(1, by: 1, 10), Self.set(1, by: 1, 11), Self.set(Self.large, by: 1, 12), Self.set(1, by: 2, 20),
         ])
-        let turn = admission.takeSmall(bytesMax: 2, gate)
+        let turn = admission.takeSmall(countMax: 1000, bytesMax: 2, gate)
         #expect(turn.map(\.number) == [10, 20])
         admission.giveBack(turn[0...], waiting: [])
         admission.append(Self.set(1, by: 3, 30), gate)
@@ -133,7 +133,7 @@ struct AdmissionTests {
     @Test("what waits for a large read holds its connection back, also what was given back with it")
     func largeRead() {
         var admission = waiting([Self.set(1, by: 1, 10), Self.set(1, by: 1, 11), Self.set(1, by: 2, 20)])
-        let turn = admission.takeSmall(bytesMax: 1000, gate)
+        let turn = admission.takeSmall(countMax: 1000, bytesMax: 1000, gate)
         #expect(turn.map(\.number) == [10, 20, 11])
         admission.append(Self.set(1, by: 1, 12), gate)
         admission.giveBack(turn[1...], waiting: [turn[0]])
@@ -264,7 +264,7 @@ struct AdmissionTests {
             }
         }
         func leave() {
-            let turn = admission.takeSmall(bytesMax: .random(in: 1...200, using: &random), gate)
+            let turn = admission.takeSmall(countMax: 1000, bytesMax: .random(in: 1...200, using: &random), gate)
             let count = Int.random(in: 0...turn.count, using: &random)
             // Some of those that were looked at wait for a large read, and so do later ones of their connections.
             var waiting: [Request] = []
@@ -313,7 +313,7 @@ struct AdmissionTests {
                 client: client)
         }
         var admission = Admission()
-        func takeOne() -> Request? { admission.takeSmall(bytesMax: 1, gate).first }
+        func takeOne() -> Request? { admission.takeSmall(countMax: 1000, bytesMax: 1, gate).first }
         for number in 0..<4 { admission.append(set(Int64(number), by: UInt64(number), of: 1), gate) }
         for number in [0, 1] as [Int64] {
             let request = takeOne()
