@@ -35,7 +35,7 @@ extension SettingsParser {
                     throw Mistake("'burst' of '.limit' is \(Self.countRange).", at: offset)
                 }
             default:
-                throw Self.unknown(
+                throw Mistake.unknown(
                     "property of '.limit':", key.string, known: ["burst", "by", "of", "rate"], at: offset)
             }
         }
