@@ -364,8 +364,9 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: dependencies([
-                "System", "JSONTree", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway",
-                "RealtimeDatabase", "RulesTesting", "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity",
+                "System", "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
+                "EtcdGateway", "RealtimeDatabase", "RulesTesting", "DatabaseScheduler", "TreeStorage", "ClusterNode",
+                "Identity",
                 "ServerLog", "Triggers", "DatabaseHost",
                 "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "EventLoopTransport", "ClientSession",
                 "Connection", "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
