@@ -132,7 +132,13 @@ final class TestedDatabase {
         } catch {
             throw .notAdmitted(error)
         }
-        return try past.value(at: path, time, now: now)
+        let value = try past.value(at: path, time, now: now)
+        do throws(Failure) {
+            try database.countBytesRead(value.byteCountRead, at: path, by: principal, from: client, now: now)
+        } catch {
+            throw .notAdmitted(error)
+        }
+        return value
     }
 
     // MARK: Looking

@@ -93,7 +93,8 @@ struct SettingsCaseTests {
         let settings = """
             {"a": {".limit": {"of": "write", "by": "uid", "rate": "10/m", "burst": 1}},
              "b": {".limit": [{"of": "read", "by": "address", "rate": "1/s"}, {"of": "bytes", "rate": "10/s"}]},
-             "c": {".limit": {"of": "listen", "rate": "1/h"}}}
+             "c": {".limit": {"of": "listen", "rate": "1/h"}},
+             "d": {".limit": {"of": "bytesRead", "rate": "10/s"}, ".history": {"keep": "1d", "read": "true"}}}
             """
         let tests = """
             {"tests": [
@@ -111,6 +112,12 @@ struct SettingsCaseTests {
                 {"address": "10.0.0.1", "read": "/b", "allowed": false, "why": "rate", "retry": 1000},
                 {"address": "10.0.0.2", "read": "/b", "allowed": true},
                 {"write": "/b", "value": "0123456789", "allowed": false, "retry": 1}
+              ]},
+              {"name": "bytes read", "data": {"d": 12345678}, "steps": [
+                {"read": "/d", "allowed": true},
+                {"read": "/d", "allowed": false, "why": "rate", "retry": 600},
+                {"after": 600, "read": "/d", "at": 1700000000000, "allowed": true, "returns": 12345678},
+                {"read": "/d", "at": 1700000000000, "allowed": false, "why": "rate", "retry": 800}
               ]},
               {"name": "listeners", "steps": [
                 {"listen": "/c", "allowed": true},
