@@ -54,6 +54,9 @@ let rooms: [Room] = [
         name: "RealtimeDatabase", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors"],
         // The simulator runs databases under the scheduler, for sessions with their order of requests.
         testsUse: ["DatabaseScheduler", "Delivery"]),
+    // Cases for rules and settings, run on a database in memory.
+    Room(
+        name: "RulesTesting", uses: ["JSONTree", "WireProtocol", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
     Room(
         name: "DatabaseScheduler", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
     Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),
@@ -106,7 +109,7 @@ let rooms: [Room] = [
         name: "REST",
         uses: [
             "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "StorageErrors", "RealtimeDatabase",
-            "Delivery", "DatabaseHost", "HTTPResponses",
+            "RulesTesting", "Delivery", "DatabaseHost", "HTTPResponses",
         ], testsUse: nil),
     Room(
         name: "AccountEndpoints",
@@ -199,7 +202,7 @@ let rooms: [Room] = [
         name: "HearthShell",
         uses: [
             "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "EventLoopTransport", "ClientSession", "Connection", "HearthClient", "CLibedit",
+            "RulesTesting", "EventLoopTransport", "ClientSession", "Connection", "HearthClient", "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
@@ -208,7 +211,8 @@ let rooms: [Room] = [
         name: "HearthFuzzing",
         uses: [
             "Bytes", "JSONTree", "JSONPieces", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues",
-            "JSONWebTokens", "SecurityRules", "EtcdMessages", "RealtimeDatabase", "ReplicatedLog", "EventLoop",
+            "JSONWebTokens", "SecurityRules", "EtcdMessages", "RealtimeDatabase", "RulesTesting", "ReplicatedLog",
+            "EventLoop",
             "TreeStorage",
             "ClusterNode", "Identity", "ServerLog", "AccountEndpoints", "REST", "HearthServer",
         ]),
@@ -360,8 +364,10 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: dependencies([
-                "System", "JSONTree", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway",
-                "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
+                "System", "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
+                "EtcdGateway", "RealtimeDatabase", "RulesTesting", "DatabaseScheduler", "TreeStorage", "ClusterNode",
+                "Identity",
+                "ServerLog", "Triggers", "DatabaseHost",
                 "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "EventLoopTransport", "ClientSession",
                 "Connection", "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
             ]),

@@ -7,6 +7,9 @@
 static const unsigned char accounts_page_js[] = {
 #embed "assets/accounts-page.js"
 };
+static const unsigned char additions_page_js[] = {
+#embed "assets/additions-page.js"
+};
 static const unsigned char backups_page_js[] = {
 #embed "assets/backups-page.js"
 };
@@ -73,6 +76,9 @@ static const unsigned char poll_js[] = {
 static const unsigned char profile_page_js[] = {
 #embed "assets/profile-page.js"
 };
+static const unsigned char published_file_js[] = {
+#embed "assets/published-file.js"
+};
 static const unsigned char query_panel_js[] = {
 #embed "assets/query-panel.js"
 };
@@ -137,6 +143,7 @@ static const unsigned char writes_js[] = {
 
 static const struct console_asset assets[] = {
     ASSET("accounts-page.js", accounts_page_js),
+    ASSET("additions-page.js", additions_page_js),
     ASSET("backups-page.js", backups_page_js),
     ASSET("chart.js", chart_js),
     ASSET("connections-page.js", connections_page_js),
@@ -159,6 +166,7 @@ static const struct console_asset assets[] = {
     ASSET("pages.js", pages_js),
     ASSET("poll.js", poll_js),
     ASSET("profile-page.js", profile_page_js),
+    ASSET("published-file.js", published_file_js),
     ASSET("query-panel.js", query_panel_js),
     ASSET("queues-page.js", queues_page_js),
     ASSET("rules-editor.js", rules_editor_js),

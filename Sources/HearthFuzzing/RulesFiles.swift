@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthRulesTesting
 import HearthSecurityRules
 
 /// A rules file: what is accepted decides reads and writes without a trap, the same with and without an explanation.
@@ -32,11 +33,20 @@ public func fuzzRulesFiles(_ bytes: UnsafeRawBufferPointer) {
     }
 }
 
+/// Settings of all kinds, for test cases.
+private let settingsFile = #"""
+    {"settings":{"a":{".unique":"n",".maxChildren":3,".expires":"t",".history":{"keep":"1m","read":"auth != null"},
+    "$k":{".trigger":{"name":"x","on":"written","url":"https://a.b/","when":"newData.exists()"}}},
+    ".count":{"of":"a","into":"b"},"q":{".queue":{"at":"t"}},"r":{".limit":{"of":"write","rate":"2/s"}}}}
+    """#
+
 /// A file of test cases: what is accepted can be run.
 public func fuzzRulesTests(_ bytes: UnsafeRawBufferPointer) {
     guard let file = try? RulesTestFile(parsing: [UInt8](bytes)),
-        let program = try? RulesProgram(parsing: Array(#"{"rules":{".read":"auth.uid == 'a'",".write":true}}"#.utf8))
+        let rules = try? RulesProgram(parsing: Array(#"{"rules":{".read":"auth.uid == 'a'",".write":true}}"#.utf8)),
+        let settings = try? DatabaseSettings(parsing: Array(settingsFile.utf8))
     else { return }
+    let program = rules.with(settings)
     var coverage = RulesCoverage(program)
     for test in file.tests { _ = program.run(test, &coverage).isPassed }
     _ = coverage.gaps(of: program)

@@ -144,9 +144,3 @@ struct RESTFilters: Equatable {
         return limit
     }
 }
-
-extension QueryBound {
-    fileprivate func exclusive(missingKey: BoundKey) -> QueryBound {
-        QueryBound(value, key: key ?? missingKey, isInclusive: false)
-    }
-}

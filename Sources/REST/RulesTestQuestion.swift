@@ -1,33 +1,40 @@
 import HearthJSONValues
 package import HearthSecurityRules
+import HearthRulesTesting
 package import HearthHTTPResponses
 
 /// What a file of test cases makes of rules, and how much of the rules it looks at (administration.md 1).
 package struct RulesTestQuestion {
     private let tests: RulesTestFile
-    /// Rules that are not in force.
+    /// Rules and settings that are not in force.
     private let rules: RulesProgram?
+    private let settings: DatabaseSettings?
 
-    /// Reads `{"tests":"…","rules":"…"}`. Both are texts, so that lines and columns are those of the files.
+    /// Reads `{"tests":"…","rules":"…","settings":"…"}`. They are texts, so that lines and columns are those of the
+    /// files.
     package init(parsing body: [UInt8]) throws(RESTError) {
         guard let object = (try? JSONValue(parsing: body))?.object else { throw .notAnObject }
         guard let tests = object["tests"]?.text else { throw RESTError("tests is missing, the text of a test file") }
         do throws(RulesError) { self.tests = try RulesTestFile(parsing: Array(tests.utf8)) } catch {
             throw RESTError("tests:\(error)")
         }
-        guard let rules = object["rules"] else {
-            self.rules = nil
-            return
-        }
-        guard let text = rules.text else { throw RESTError("rules is the text of a rules file") }
-        do throws(RulesError) { self.rules = try RulesProgram(parsing: Array(text.utf8)) } catch {
-            throw RESTError("rules:\(error)")
+        rules = try Self.read("rules", of: object) { (text) throws(RulesError) in try RulesProgram(parsing: text) }
+        settings = try Self.read("settings", of: object) { (text) throws(RulesError) in
+            try DatabaseSettings(parsing: text)
         }
     }
 
-    /// Runs the cases with the settings in force, on the data of the file.
+    private static func read<File>(
+        _ name: String, of object: JSONObject, _ parse: ([UInt8]) throws(RulesError) -> File
+    ) throws(RESTError) -> File? {
+        guard let member = object[name] else { return nil }
+        guard let text = member.text else { throw RESTError("\(name) is the text of a file of \(name)") }
+        do throws(RulesError) { return try parse(Array(text.utf8)) } catch { throw RESTError("\(name):\(error)") }
+    }
+
+    /// Runs the cases on the data of the file, with the rules and settings in force where the question has none.
     package func response(inForce: RulesProgram) -> HTTPResponse {
-        let program = rules?.with(inForce.settings) ?? inForce
+        let program = (rules ?? inForce).with(settings ?? inForce.settings)
         var coverage = RulesCoverage(program)
         let results = tests.tests.map { program.run($0, &coverage) }
         let failed = results.filter { !$0.isPassed }
@@ -45,8 +52,8 @@ package struct RulesTestQuestion {
 extension RulesTestResult {
     fileprivate var json: JSONObject {
         JSONObject([
-            "name": .text(test.name), "line": .integer(Int64(test.line)), "expected": .bool(test.isAllowed),
-            "lines": .array(explanation.lines(file: "rules").map { .text($0) }), "refusal": refusal.map { .text($0) },
+            "name": .text(test.name), "line": .integer(Int64(test.line)),
+            "lines": .array(lines(file: "rules").map { .text($0) }),
         ])
     }
 }

@@ -29,11 +29,10 @@ extension Database {
         try checkAllowed(.read(path), in: turn)
         try count(.read, at: path, in: turn)
         if let tornBy { throw .unavailable(tornBy) }
-        do throws(StorageError) {
-            return try describe(path, page)
-        } catch {
-            throw .unavailable(error)
-        }
+        let described: CanonicalJSON
+        do throws(StorageError) { described = try describe(path, page) } catch { throw .unavailable(error) }
+        try countBytesRead(described.bytes.count, at: path, in: turn)
+        return described
     }
 
     private func describe(_ path: Path, _ page: ChildrenPage) throws(StorageError) -> CanonicalJSON {

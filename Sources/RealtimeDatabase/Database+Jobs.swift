@@ -27,12 +27,9 @@ extension Database {
         guard let queue = queue(at: place) else {
             throw .refused(status: StaticText("invalid_argument"), "There is no queue at \"\(place)\"")
         }
-        // Whoever may remove the state of all jobs is a worker.
-        let state = Assignment(target: WriteTarget(path: IndexCatalog.Queue.state(at: place)), value: .null)
-        try checkAllowed(.write([state]), in: turn)
+        for needed in Self.permissions(of: operation, at: place) { try checkAllowed(needed, in: turn) }
         switch operation {
         case .claim(let count, let lease, let wait):
-            try checkAllowed(.read(IndexCatalog.Queue.jobs(at: place)), in: turn)
             return try claim(min(count, JobOperation.countMax), lease, wait, from: queue, at: place, request, in: &turn)
         case .extend(let key, let claim, let lease):
             return try extend(key, claim, lease, queue, at: place, for: request.connection, in: &turn)
@@ -49,6 +46,14 @@ extension Database {
             workers.leases.remove(job.job)
         }
         return .null
+    }
+
+    /// What the rules have to allow to a worker, besides the writes that go with the end of a job. Whoever may remove
+    /// the state of all jobs is a worker.
+    static func permissions(of operation: JobOperation, at place: Path) -> [RuleOperation] {
+        let state = Assignment(target: WriteTarget(path: IndexCatalog.Queue.state(at: place)), value: .null)
+        if case .claim = operation { return [.write([state]), .read(IndexCatalog.Queue.jobs(at: place))] }
+        return [.write([state])]
     }
 
     // MARK: Claims

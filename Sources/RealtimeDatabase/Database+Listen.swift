@@ -3,8 +3,9 @@ import HearthSecurityRules
 import HearthStorageErrors
 
 extension Database {
-    /// While writes are refused, values up to this many bytes are assembled in memory, and larger ones refused as well.
-    private static let assembledWhileRefusingBytesMax = 32 << 20
+    /// While writes are refused, and where bytes that are read are counted, values up to this many bytes are assembled
+    /// in memory, and larger ones refused as well.
+    private static let assembledWholeBytesMax = 32 << 20
 
     func get(_ path: Path, for request: Request, in turn: inout Turn) {
         do throws(Failure) {
@@ -17,7 +18,14 @@ extension Database {
         switch read(path, .get, at: nil, for: request, in: &turn) {
         case .value(let value):
             let value = withoutExpired(value, at: path, now: turn.record.time)
-            turn.outputs.append(.reply(request.connection, number: request.number, .value(value)))
+            let reply: Reply
+            do throws(Failure) {
+                try countBytesRead(value.byteCountRead, at: path, in: turn)
+                reply = .value(value)
+            } catch {
+                reply = .failed(error)
+            }
+            turn.outputs.append(.reply(request.connection, number: request.number, reply))
         case .stream(let read): turn.outputs.append(.stream(read))
         case .failed(let failure):
             turn.outputs.append(.reply(request.connection, number: request.number, .failed(failure)))
@@ -47,6 +55,11 @@ extension Database {
         if case .position(let since)? = since, !mayMistake,
             let recovery = recovery(at: path, since: since, found, on: connection, in: &turn)
         {
+            do throws(Failure) {
+                try countBytesRead(recovery.update?.byteCount ?? 0, at: path, in: turn)
+            } catch {
+                return failListener(path, error, for: request, in: &turn)
+            }
             tally?.addResume(isKnown: true)
             turn.outputs.append(.missed(connection, recovery.update, at: log.position))
             join(path, saysPositions: true, isStreamed: false, for: request, in: &turn)
@@ -60,7 +73,13 @@ extension Database {
         let result = read(path, .listen(known: known?.hash), at: position, for: request, in: &turn)
         if case .failed(let failure) = result { return failListener(path, failure, for: request, in: &turn) }
         if case .value(let value) = result {
-            switch known?.missing(of: value) ?? .everything {
+            let missing = known?.missing(of: value) ?? .everything
+            do throws(Failure) {
+                try countBytesRead(missing.byteCount(of: value), at: path, in: turn)
+            } catch {
+                return failListener(path, error, for: request, in: &turn)
+            }
+            switch missing {
             case .nothing: break
             case .everything:
                 turn.outputs.append(.initial(connection, path, value, at: position))
@@ -151,10 +170,11 @@ extension Database {
     ) -> ReadResult {
         if let tornBy { return .failed(.unavailable(tornBy)) }
         if let known = turn.reads.value(at: path, as: sequence) { return .value(known) }
+        let isCounted = countsBytesRead(at: path, by: request.principal)
         do throws(TreeRows.ReadError) {
             // A store that takes no rows can give no snapshot of the newest ones: then more is assembled.
             let bytesMax =
-                refusal == nil ? assembledBytesMax : max(assembledBytesMax, Self.assembledWhileRefusingBytesMax)
+                refusal == nil && !isCounted ? assembledBytesMax : max(assembledBytesMax, Self.assembledWholeBytesMax)
             let value = try rows.read(path, bytesMax: bytesMax)
             turn.readBytes += value.bytes.count
             turn.reads.keep(value, at: path, as: sequence)
@@ -163,6 +183,11 @@ extension Database {
             return .failed(.unavailable(error))
         } catch {
             if let refusal { return .failed(.unavailable(refusal)) }
+            if isCounted {
+                let text =
+                    "a value of more than \(Self.assembledWholeBytesMax) bytes cannot be read where bytes are counted"
+                return .failed(.refused(status: StaticText("too_big"), text))
+            }
             snapshotReads += 1
             let read = SnapshotRead(
                 id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose,

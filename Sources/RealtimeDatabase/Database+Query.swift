@@ -35,7 +35,9 @@ extension Database {
                 turn.reads.keep(found, at: path, query, as: sequence)
             }
             let isPage = query.conditions != nil
-            reply = .value(isPage ? found : withoutExpired(found, at: path, now: turn.record.time))
+            let value = isPage ? found : withoutExpired(found, at: path, now: turn.record.time)
+            try countBytesRead(value.byteCountRead, at: path, in: turn)
+            reply = .value(value)
         } catch {
             reply = .failed(error)
         }
@@ -73,7 +75,9 @@ extension Database {
                 turn.reads.keep(value, at: path, query, as: sequence)
             }
             let known = listeners.sessions[connection]?.mayMistake(live, form) == true ? nil : known
-            switch known?.missing(of: value) ?? .everything {
+            let missing = known?.missing(of: value) ?? .everything
+            try countBytesRead(missing.byteCount(of: value), at: path, in: turn)
+            switch missing {
             case .nothing: break
             case .everything:
                 turn.outputs.append(.initialQuery(connection, initialPush(of: live, form, value)))

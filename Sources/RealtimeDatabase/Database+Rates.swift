@@ -1,5 +1,5 @@
 import HearthBytes
-import HearthJSONTree
+package import HearthJSONTree
 import HearthSecurityRules
 import HearthStorageErrors
 
@@ -19,6 +19,25 @@ extension Database {
     func countRead(at path: Path, by principal: Principal, from client: UInt64, now: Int64) throws(Failure) {
         if indexes.settings.rateLimits.isEmpty { return }
         try take(charges(.read, at: path, by: principal, client), now: now)
+    }
+
+    /// Counts the bytes of a value that is read, before it is sent. Throws if they are too many now.
+    func countBytesRead(_ bytes: Int, at path: Path, in turn: borrowing Turn) throws(Failure) {
+        try countBytesRead(bytes, at: path, by: turn.principal, from: turn.client, now: turn.record.time)
+    }
+
+    /// The same for a read that no turn makes.
+    package func countBytesRead(
+        _ bytes: Int, at path: Path, by principal: Principal, from client: UInt64, now: Int64
+    ) throws(Failure) {
+        if bytes == 0 || indexes.settings.rateLimits.isEmpty || principal.isAdministrator { return }
+        try take(charges(.bytesRead, at: path, cost: bytes, by: principal, client), now: now)
+    }
+
+    /// Whether bytes that somebody reads at a path are counted. A value must be known then before it is sent.
+    func countsBytesRead(at path: Path, by principal: Principal) -> Bool {
+        if indexes.settings.rateLimits.isEmpty || principal.isAdministrator { return false }
+        return indexes.settings.rateLimits.contains { $0.measure == .bytesRead && $0.pattern.concerns(path) }
     }
 
     /// Counts what is written. Throws if it comes too soon.
@@ -48,7 +67,7 @@ extension Database {
             case .write: "writes"
             case .read: "reads"
             case .listen: "listeners"
-            case .bytes: "bytes"
+            case .bytes, .bytesRead: "bytes"
             }
         guard let milliseconds = excess.retryAfter else {
             return "More than \(limit.burst) \(things) at once are never allowed at \(place)"
@@ -59,13 +78,13 @@ extension Database {
     // MARK: Charges
 
     private func charges(
-        _ measure: RateLimit.Measure, at path: Path, by principal: Principal, _ client: UInt64
+        _ measure: RateLimit.Measure, at path: Path, cost: Int = 1, by principal: Principal, _ client: UInt64
     ) -> [RateTable.Charge] {
         var charges: [RateTable.Charge] = []
         for (number, limit) in indexes.settings.rateLimits.enumerated()
         where limit.measure == measure && limit.pattern.concerns(path) {
             let key = Self.key(number, limit, path, principal, client)
-            charges.append(RateTable.Charge(limit: limit, key: key, cost: 1))
+            charges.append(RateTable.Charge(limit: limit, key: key, cost: cost))
         }
         return charges
     }
@@ -129,5 +148,21 @@ extension Database {
         key.withUnsafeBytes { hash.update($0) }
         let digest = hash.finish()
         return digest.indices.map { digest[$0] }
+    }
+}
+
+extension CanonicalJSON {
+    /// What it counts as when it is read. Nothing has no bytes.
+    package var byteCountRead: Int { isNull ? 0 : bytes.count }
+}
+
+extension KnownData.Missing {
+    /// Bytes that a listener is told to begin with.
+    func byteCount(of value: CanonicalJSON) -> Int {
+        switch self {
+        case .nothing: 0
+        case .everything: value.byteCountRead
+        case .parts(let parts): parts.reduce(0) { $0 + $1.value.byteCountRead }
+        }
     }
 }

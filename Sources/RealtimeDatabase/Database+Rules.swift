@@ -22,6 +22,13 @@ extension Database {
         log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
     }
 
+    /// What expressions of the rules have come to, gathered from when it is set until rules are set anew; nil if nobody
+    /// wants to know.
+    package var coverage: RulesCoverage? {
+        get { judge?.coverage }
+        set { judge?.coverage = newValue }
+    }
+
     /// Denials since the last call.
     package func takeDenials() -> [DeniedRequest] {
         defer { denials = [] }
@@ -40,24 +47,42 @@ extension Database {
     func explain(
         _ operation: Operation, by principal: Principal, now: Int64
     ) throws(Failure) -> Explanation {
-        let asked: RuleOperation
-        if let entries = operation.entries {
-            asked = .write(entries.compactMap { resolved($0, now) })
-        } else if case .get(let path, let query, _) = operation {
-            asked = .read(path, query)
-        } else {
-            return .withoutRules
+        switch operation {
+        case .get(let path, let query, _):
+            return try explain(RuleOperation.reads(of: path, query), areAllNeeded: false, by: principal, now: now)
+        case .listen(let path, _, _, _):
+            return try explain(RuleOperation.reads(of: path, nil), areAllNeeded: false, by: principal, now: now)
+        case .listenQuery(let path, let query, _, _, _, _):
+            return try explain(RuleOperation.reads(of: path, query), areAllNeeded: false, by: principal, now: now)
+        case .job(let place, let job):
+            var asked = Self.permissions(of: job, at: place)
+            if !job.entries.isEmpty { asked.append(.write(job.entries.compactMap { resolved($0, now) })) }
+            return try explain(asked, areAllNeeded: true, by: principal, now: now)
+        default: break
         }
-        var told = Explanation.withoutRules
-        if let judge {
-            told = try Self.reading { () throws(RuleTreeError) in
-                try judge.explain(asked, RuleContext(auth: principal.auth, now: now), in: rows)
-            }
-        }
-        if told.isAllowed, case .write(let assignments) = asked, !assignments.isEmpty {
-            told.refusal = try refusal(of: assignments, by: principal)
-        }
+        guard let entries = operation.entries else { return .withoutRules }
+        let assignments = entries.compactMap { resolved($0, now) }
+        var told = try explain([.write(assignments)], areAllNeeded: true, by: principal, now: now)
+        if told.isAllowed, !assignments.isEmpty { told.refusal = try refusal(of: assignments, by: principal) }
         return told
+    }
+
+    /// What the rules say of operations that are needed all, or of which one is enough: of the one that decides, or of
+    /// the first.
+    private func explain(
+        _ operations: [RuleOperation], areAllNeeded: Bool, by principal: Principal, now: Int64
+    ) throws(Failure) -> Explanation {
+        guard let judge else { return .withoutRules }
+        let context = RuleContext(auth: principal.auth, now: now)
+        var first: Explanation?
+        for operation in operations {
+            let told = try Self.reading { () throws(RuleTreeError) in
+                try judge.explain(operation, context, in: rows)
+            }
+            if told.isAllowed != areAllNeeded { return told }
+            first = first ?? told
+        }
+        return first ?? .withoutRules
     }
 
     /// Why the settings refuse a write; nil if they do not.

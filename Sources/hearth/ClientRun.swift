@@ -5,6 +5,7 @@ import HearthAdmin
 import HearthShell
 import Synchronization
 import HearthSystem
+import HearthWireProtocol
 import HearthClientSession
 import HearthConnection
 
@@ -36,8 +37,22 @@ struct ClientRun: Sendable {
     }
 
     /// A request for the value at the place of the address, in the name of whoever asks.
-    func request(query: String, on loop: EventLoop) async throws(ConnectionError) -> HTTPCall {
-        var call = HTTPCall(address.url.address(address.url.path, query: query))
+    ///
+    /// - parameter moment: for the value that was there then. Without a credential an administrator asks for it, whom a
+    ///   server in development mode takes at their word.
+    func request(
+        query: String, at moment: HistoryRequest.Moment? = nil, on loop: EventLoop
+    ) async throws(ConnectionError) -> HTTPCall {
+        let (url, path) = (address.url, address.url.path)
+        guard let moment else { return try await authenticated(HTTPCall(url.address(path, query: query)), on: loop) }
+        var call = HTTPCall(url.pastAddress(path, query: "\(query)&\(moment.query)"))
+        if address.credential != nil { return try await authenticated(call, on: loop) }
+        call.bearer = ShellSession.Target.developer
+        return call
+    }
+
+    private func authenticated(_ call: HTTPCall, on loop: EventLoop) async throws(ConnectionError) -> HTTPCall {
+        var call = call
         if let credential = address.credential {
             try await call.authenticate(credential, on: loop, options: address.options)
         }

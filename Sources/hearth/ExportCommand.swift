@@ -1,5 +1,6 @@
 import HearthShell
 import HearthJSONTree
+import HearthWireProtocol
 import HearthClientSession
 import HearthConnection
 
@@ -15,8 +16,14 @@ extension Command {
             with .value beside those of leaves; 'hearth import' reads it. FILE gets its name when it is whole;
             until then it is FILE.part. Exit code 69 says that the connection was lost, and that what came so
             far is not all. A server gives up after a minute in which nothing is read.
+
+            With --at the value is what was there at a moment, where its history is kept: up to 64 MiB.
+            \(ShellCommand.aboutMoments)
             """,
-        options: ServerAddress.options + [.init(name: "pretty", value: nil, help: "laid out in lines")]
+        options: ServerAddress.options + [
+            .init(name: "pretty", value: nil, help: "laid out in lines"),
+            .init(name: "at", value: "MOMENT", help: "what was there then, where the history is kept"),
+        ]
     ) { arguments throws(UsageError) in
         guard (1...2).contains(arguments.positional.count) else {
             throw UsageError(message: "needs PATH, and FILE or none")
@@ -24,12 +31,18 @@ extension Command {
         let run = try ClientRun("export", arguments, at: arguments.positional[0])
         let file = arguments.positional.count > 1 ? arguments.positional[1] : nil
         let output = try UsageError.of { () throws(ShellError) in try OutputFile(file) }
+        let moment = try arguments["at"].map { (text) throws(UsageError) in
+            guard let moment = HistoryRequest.Moment(parsing: text) else {
+                throw UsageError(message: "'\(text)' is no moment")
+            }
+            return moment
+        }
         let query = "format=export" + (arguments.flag("pretty") ? "&print=pretty" : "")
         // A pipe that nobody reads holds the loop up, and signals with it: there they end the command at once.
         return run.onLoop(endsOnSignal: output.isFile) { loop throws(ConnectionError) in
             let progress = Progress("export", isWanted: output.isFile || !StandardOutput.isTerminal)
             do throws(ConnectionError) {
-                let call = try await run.request(query: query, on: loop)
+                let call = try await run.request(query: query, at: moment, on: loop)
                 try await Download.run(call, on: loop, options: run.address.options) { bytes in
                     progress.add(bytes.count)
                     return output.write(bytes)
@@ -39,6 +52,9 @@ extension Command {
                 output.discard()
                 if let failure = output.failure { return run.complain(failure, .failure) }
                 if case .cancelled = error { return run.complain("interrupted", .failure) }
+                if moment != nil, case .refused("HTTP 404", let text) = error {
+                    return run.complain("\(text): '.history' in the settings says where it is kept", .failure)
+                }
                 throw error
             }
             progress.end()

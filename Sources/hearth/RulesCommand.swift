@@ -1,6 +1,7 @@
 import HearthServer
 import HearthShell
 import HearthJSONTree
+import HearthRulesTesting
 import HearthSecurityRules
 import HearthSystem
 
@@ -157,12 +158,8 @@ extension Command {
     }
 
     private static func printFailure(_ result: RulesTestResult, _ file: String, _ rules: String) {
-        let (expected, came) = result.test.isAllowed ? ("allowed", "denied") : ("denied", "allowed")
         StandardOutput.line("\(file):\(result.test.line): \(result.test.name)")
-        StandardOutput.line("    expected: \(expected)")
-        StandardOutput.line("    came out: \(came)")
-        if let refusal = result.refusal { StandardOutput.line("    the settings refuse it: \(refusal)") }
-        for line in result.explanation.lines(file: rules) { StandardOutput.line("    \(line)") }
+        for line in result.lines(file: rules) { StandardOutput.line("    \(line)") }
     }
 }
 

@@ -2,6 +2,8 @@ import HearthHTTPCodec
 import HearthShell
 import HearthJSONTree
 import HearthJSONValues
+import HearthRealtimeDatabase
+import HearthRulesTesting
 import HearthSecurityRules
 import HearthSystem
 import HearthClientSession
@@ -59,20 +61,13 @@ struct RulesQuestion {
     private func ask(file: String) throws(RulesCommandError) -> ExitCode {
         let program = try Command.program(file)
         let data = try arguments["data"].map(Self.value(of:)) ?? .null
-        let settings = try arguments["settings"].map(Command.settings)
-        let auth: RuleAuth?
+        let settings = try arguments["settings"].map(Command.settings) ?? DatabaseSettings()
+        let principal: Principal
         do throws(JSONError) {
-            auth = arguments["as"] == nil ? nil : try RuleAuth(json: self.auth)
+            principal = arguments["as"] == nil ? .nobody : try Principal(auth: auth)
         } catch { throw .usage("--claims must be a JSON object: \(error)") }
-        let context = RuleContext(auth: auth, now: WallClock.milliseconds)
-        let operation = try operation(on: data, now: context.now)
-        // A tree in memory can always be read.
-        guard var told = try? RulesJudge(program).explain(operation, context, in: MemoryTree(data)) else {
-            return .failure
-        }
-        if let settings, told.isAllowed, case .write(let assignments) = operation {
-            told.refusal = try? settings.refusal(of: assignments, in: MemoryTree(data))
-        }
+        let told = program.with(settings).explain(
+            try operation(), by: principal, on: data, now: WallClock.milliseconds)
         return Self.tell(told.isAllowed, told.lines(file: file))
     }
 
@@ -86,17 +81,15 @@ struct RulesQuestion {
         }
     }
 
-    /// Server values are resolved as the database does it.
-    private func operation(on data: CanonicalJSON, now: Int64) throws(RulesCommandError) -> RuleOperation {
+    private func operation() throws(RulesCommandError) -> Operation {
         let target: WriteTarget
         do throws(PathError) { target = try WriteTarget(parsing: path) } catch { throw .usage("\(path): \(error)") }
         guard let value else {
             guard !target.isPriority else { throw .usage("\(path): a priority cannot be read alone") }
-            return .read(target.path, nil)
+            return .get(target.path)
         }
         let written: CanonicalJSON = try usage { () throws(UsageError) in try InputText(value).value(for: target) }
-        let resolved = written.resolved(timestamp: now) { data.value(at: target.path.appending($0)) }
-        return .write([Assignment(target: target, value: resolved)])
+        return .set(target, IncomingValue(json: written, hasServerValues: true))
     }
 
     // MARK: By a server

@@ -1,4 +1,4 @@
-"""Queues, triggers, and the history that settings keep."""
+"""Settings, queues, triggers, and the history that settings keep."""
 
 import json
 
@@ -19,6 +19,87 @@ class AdditionsCase(ConsoleCase):
 
     def no_markup(self):
         self.assertEqual(self.page.evaluate("document.querySelectorAll('#main img').length"), 0)
+
+
+class SettingsFile(AdditionsCase):
+    expected_problems = ("400 (Bad Request)",)
+    settings = """{
+  // Names are taken once.
+  "settings": {
+    "users": {".unique": "name"},
+    "shop": {".count": {"of": "orders", "into": "orderCount"}, ".sum": {"of": "orders", "value": "price", "into": "turnover"}}
+  }
+}
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.server.request("PUT", "/.settings/settings.json", raw=b'{"settings": {}}')
+        self.server.put("/", {
+            "users": {"u1": {"name": "Ann"}, "u2": {"name": HOSTILE}, "u3": {"name": "Ann"}},
+            "shop": {"orders": {"a": {"price": 0.1}, "b": {"price": 0.2}}}})
+        self.server.request("PUT", "/.settings/settings.json", raw=self.settings.encode())
+        self.open(screen="additions")
+        self.page.wait("document.querySelector('.editor textarea')?.value")
+
+    def write(self, text):
+        self.page.fill(".editor textarea", text)
+
+    def in_force(self):
+        return self.server.request("GET", "/.settings/settings.json")[2].decode()
+
+    def test_settings_are_shown_and_published(self):
+        self.assertEqual(self.page.evaluate("document.querySelector('.editor textarea').value"), self.settings)
+        self.page.wait_text("These settings are in force")
+        self.page.wait("[...document.querySelectorAll('.t-rule')].some((e) => e.textContent === '\".unique\"')")
+        text = self.settings.replace('".unique": "name"', '".unique": ["name", "email"]')
+        self.write(text)
+        self.page.click("button.primary", "Publish…")
+        self.dialog('−     "users": {".unique": "name"},')
+        self.dialog('+     "users": {".unique": ["name", "email"]},')
+        self.page.click("dialog button.primary")
+        self.notice("The settings are in force")
+        self.assertEqual(self.in_force(), text)
+        self.page.wait_text("email", "[aria-label='Unique values'] table")
+
+    def test_mistake_is_marked_on_its_line(self):
+        self.write(self.settings.replace('".unique"', '".uniqe"'))
+        self.page.wait_text("Line 4, column 15: Unknown setting '.uniqe': did you mean '.unique'?", "#settings-problem")
+        self.page.wait("document.querySelector('.gutter .wrong')?.textContent === '! 4'")
+        self.assertTrue(self.page.evaluate("document.querySelector('.tools button.primary').disabled"))
+        self.assertEqual(self.in_force(), self.settings)
+        self.page.click(".tools button", "Discard changes")
+        self.page.click("dialog button.danger")
+        self.page.wait_text("These settings are in force")
+
+    def test_conflicts_are_named_until_they_are_resolved(self):
+        self.page.wait_text("✗ conflicts", "[aria-label='Unique values'] table")
+        self.page.wait_text("u1 and u3", "[aria-label='Conflicts'] table")
+        self.assertEqual(self.page.evaluate("document.querySelector('[aria-label=Conflicts] tbody a').hash"), "#/default/data/users/u1")
+        self.no_markup()
+        self.server.put("/users/u3/name", "Eve")
+        self.page.wait_text("✓ enforced", "[aria-label='Unique values'] table")
+        self.page.wait("document.querySelector('[aria-label=Conflicts] tbody tr') === null")
+
+    def test_totals_are_shown(self):
+        rows = """[...document.querySelectorAll("table[aria-label='Totals'] tbody tr")].map((row) =>
+            [...row.children].map((cell) => cell.innerText.trim()))"""
+        self.page.wait(f"{rows}.length === 2 && {rows}.every((row) => row[3] === '✓ kept' && row[1] !== '0')")
+        self.assertEqual(self.page.evaluate(rows), [
+            ["/shop/orderCount", "2", "children of /shop/orders", "✓ kept"], ["/shop/turnover", "0.3", "price of /shop/orders", "✓ kept"]])
+        self.server.put("/shop/orders/c", {"price": 5})
+        self.page.wait(f"{rows}[1][1] === '5.3'")
+
+    def test_tests_run_on_the_text_in_the_editor(self):
+        case = {"name": "orders are counted", "write": "/shop/orders/a", "value": {"price": 5}, "allowed": True, "then": {"/shop/n": 1}}
+        self.page.fill("section[aria-label=Tests] textarea", json.dumps({"tests": [case]}))
+        self.page.click("section[aria-label=Tests] button.primary")
+        self.page.wait_text("expected: /shop/n is 1")
+        self.page.wait_text("came out: null")
+        self.write(self.settings.replace('"orderCount"', '"n"'))
+        self.page.click("section[aria-label=Tests] button.primary")
+        self.page.wait_text("✓ 1 of 1 passed")
+        self.assertEqual(self.in_force(), self.settings)
 
 
 class Queues(AdditionsCase):

@@ -4,7 +4,7 @@ import json
 
 from support import ConsoleCase, Server
 
-SCREENS = ["data", "rules", "accounts", "connections", "profile", "history", "queues", "triggers",
+SCREENS = ["data", "rules", "additions", "accounts", "connections", "profile", "history", "queues", "triggers",
            "backups", "log", "metrics", "settings"]
 
 

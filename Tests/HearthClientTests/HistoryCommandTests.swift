@@ -30,6 +30,7 @@ struct HistoryCommandTests {
         #expect(try await hearth("diff", "/pages/a", "@2").output == "no difference\n")
         #expect(try await hearth("revert", "/pages/a", "@1").code == 0)
         #expect(try await hearth("get", "/pages/a/title").output == "\"SECRET-PAST\"\n")
+        try await exportOfPast(url, folder.path + "/page.json")
         #expect(try await hearth("get", "/other", "--at", "1m").code != 0)
         #expect(try await hearth("get", "/pages/a", "--at", "yesterday").code == 64)
         #expect(try await hearth("set", "/pages/a", #"{"title":"c"}"#).code == 0)
@@ -61,6 +62,20 @@ struct HistoryCommandTests {
         try await pastOfErased(data)
     }
 
+    /// After a page was set twice.
+    private func exportOfPast(_ url: String, _ file: String) async throws {
+        func export(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["export"] + words + ["--url", url]).outcome()
+        }
+        #expect(try await export("/pages/a", "--at", "@1").output == "{\"title\":\"SECRET-PAST\"}\n")
+        #expect(try await export("/pages/a", file, "--at", "@2", "--pretty").code == 0)
+        #expect(TemporaryFolder.contents(of: file).elementsEqual("{\n  \"title\" : \"b\"\n}\n".utf8))
+        #expect(try await export("/", "--at", "@2").output == "{\"pages\":{\"a\":{\"title\":\"b\"}}}\n")
+        let none = try await export("/other", "--at", "1m")
+        #expect(none.code == 1 && none.errors.contains("no history is kept of this place: '.history'"), "\(none)")
+        #expect(try await export("/pages/a", "--at", "yesterday").code == 64)
+    }
+
     /// After the title of a page, which was `c` then, was erased.
     private func pastOfErased(_ data: String) async throws {
         let server = try await ServerProcess(data)
@@ -68,7 +83,11 @@ struct HistoryCommandTests {
             try await HearthProcess(words + ["--url", "ws://\(server.address)"]).outcome()
         }
         #expect(try await hearth("get", "/pages/a/title", "--at", "@4").output == "\"c\"\n")
-        for words in [["get", "/pages/a/title", "--at", "@2"], ["diff", "/pages/a/title", "@2"]] {
+        let questions = [
+            ["get", "/pages/a/title", "--at", "@2"], ["diff", "/pages/a/title", "@2"],
+            ["export", "/pages/a/title", "--at", "@2"],
+        ]
+        for words in questions {
             let early = try await HearthProcess(words + ["--url", "ws://\(server.address)"]).outcome()
             #expect(early.code == 1 && early.errors.contains("the history begins at 4"), "\(early)")
         }

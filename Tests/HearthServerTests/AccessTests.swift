@@ -253,6 +253,8 @@ import Testing
         _ = try client.ask("PUT", "/.settings/settings.json", RESTClient.owner, settings)
         let refused = try ask(JSONObject(["tests": .text(tests), "rules": .text(rules)])).text
         #expect(refused.contains("may not have more than 1 children"), "\(refused)")
+        let others = JSONObject(["tests": .text(tests), "rules": .text(rules), "settings": .text("{\"settings\":{}}")])
+        #expect(try ask(others).text.hasPrefix(#"{"passed":2,"failed":[],"#))
         // Nothing is kept or written.
         #expect(try client.ask("GET", "/ann.json", RESTClient.owner).text == "null")
         #expect(!(try client.ask("GET", "/.settings/rules.json", RESTClient.owner).text.contains("write")))
@@ -260,7 +262,8 @@ import Testing
             ([], "tests is missing"), ([("tests", .integer(1))], "tests is missing"),
             ([("tests", .text("{\n}"))], "tests:1:1: 'tests' is missing"),
             ([("tests", .text(tests)), ("rules", .text("{}"))], "rules:1:"),
-            ([("tests", .text(tests)), ("rules", .integer(1))], "rules is the text of a rules file"),
+            ([("tests", .text(tests)), ("rules", .integer(1))], "rules is the text of a file of rules"),
+            ([("tests", .text(tests)), ("settings", .text("{\"settings\":1}"))], "settings:1:13: "),
         ]
         for (members, message) in mistakes {
             var body = JSONObject([:])

@@ -131,7 +131,7 @@ import HearthServer
         #expect(try client.ask("GET", "/notes/ada.json?ns=example", []).text == "1")
     }
 
-    @Test("counts as read for the rates of reads")
+    @Test("counts as read for the rates of reads, and of bytes that are read")
     func rates() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
@@ -149,6 +149,12 @@ import HearthServer
         let refusal = try peer.receiveMessage() ?? ""
         #expect(refusal.contains(#""s":"permission_denied""#) && refusal.contains(#""why":"rate""#), "\(refusal)")
         #expect(try client.ask("GET", past, []).status == 429)
+        #expect(try client.ask("GET", past, RESTClient.owner).status == 200)
+        let bytes = settings.replacing(#""read","rate":"2/d""#, with: #""bytesRead","rate":"1/d""#)
+        #expect(try client.ask("PUT", "/.settings/settings.json?ns=example", RESTClient.owner, bytes).status == 200)
+        #expect(try client.ask("GET", past, []).text == "1")
+        let late = try client.ask("GET", past, [])
+        #expect(late.status == 429 && late.field("retry-after") == "86400", "\(late)")
         #expect(try client.ask("GET", past, RESTClient.owner).status == 200)
     }
 

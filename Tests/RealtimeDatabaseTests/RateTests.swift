@@ -151,6 +151,63 @@ struct RateTests {
         }
     }
 
+    @Test("count bytes that are read: of values that are answered, and that listeners begin with")
+    func bytesRead() throws {
+        let value: CanonicalJSON = #"{"x":{"n":1,"text":"0123456789012345678901234567890123456789"}}"#
+        let limit = #""a":{".limit":{"of":"bytesRead","by":"uid","rate":"100/m"}}"#
+        let everything = try Query(index: .child("n"), limit: QueryLimit(.first, 5))
+        let hash = NodeHash.hash(value)
+        let reads: [(first: Operation, second: Operation)] = [
+            (.get("a"), .get("a")), (.get("a", query: everything), .get("a")), (.listen("a", known: nil), .get("a")),
+            (.listenQuery("a", everything, .tagged(1)), .listen("a", known: nil)),
+        ]
+        for (first, second) in reads {
+            var bench = try Self.bench(limit)
+            bench.process(.set("a", value), as: .administrator)
+            // What is not there, or known already, has no bytes.
+            bench.process(
+                .get("a/y"), .get("b"), .listen("a", known: KnownData(hash: hash)), .unlisten("a"), as: Self.ann)
+            #expect(!bench.commit().contains { $0.contains("rateExceeded") }, "\(first)")
+            bench.process(first, as: Self.ann)
+            #expect(!bench.commit().contains { $0.contains("rateExceeded") }, "\(first)")
+            bench.process(second, as: Self.ann)
+            let refusal = bench.commit()
+            #expect(refusal.count == 1 && refusal[0].contains("Too many bytes at"), "\(first): \(refusal)")
+            bench.process(second, as: Self.bob)
+            bench.process(second, as: .administrator)
+            bench.process(second, as: Self.ann, at: 61_000)
+            #expect(!bench.commit().contains { $0.contains("rateExceeded") }, "\(second)")
+        }
+        // Each byte takes 600 ms.
+        var bench = try Self.bench(limit)
+        bench.process(.set("a", value), as: .administrator)
+        bench.process(.get("a"), .get("a"), as: Self.ann)
+        let retry = (2 * value.bytes.count - 100) * 600
+        #expect(bench.commit().last?.contains("try again in \(retry) ms") == true)
+        bench.process(.get("a"), as: Self.ann, at: 999 + Int64(retry))
+        bench.process(.get("a"), as: Self.ann, at: 1000 + Int64(retry))
+        #expect(bench.commit().map { $0.contains("rateExceeded") } == [true, false])
+        bench.process(.describe("a", ChildrenPage(limit: 5)), as: Self.bob)
+        #expect(bench.commit().last?.contains("More than 100 bytes at once are never allowed") == true)
+    }
+
+    @Test("have large values that are counted be assembled, and refuse what is more than may be read at once")
+    func largeBytesRead() throws {
+        var bench = try Self.bench(#""a":{".limit":{"of":"bytesRead","by":"uid","rate":"3000000/s"}}"#)
+        let large = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: 1 << 20))
+        for key in ["1", "2", "3"] {
+            bench.process(.set(try Path(parsing: "a/\(key)"), large), as: .administrator)
+            _ = bench.commit()
+            try bench.applyAll()
+        }
+        bench.process(.get("a"), .get("a/1"), as: Self.ann)
+        bench.process(.get("a"), as: .administrator)
+        let answers = bench.commit()
+        #expect(answers[0].contains("More than 3000000 bytes at once are never allowed"))
+        #expect(answers[1].utf8.count > 1 << 20)
+        #expect(answers[2] == "stream /a" || answers[2].hasPrefix("stream"), "\(answers[2].prefix(100))")
+    }
+
     @Test("are kept when other settings change, and begin anew when they change themselves")
     func reload() throws {
         let limit = #""a":{".limit":{"of":"write","rate":"1/m"}}"#

@@ -45,7 +45,7 @@ struct RateLimitParsingTests {
                 #"{"of":"write"}"#,
                 #"1:47: '.limit' is an object such as {"of": "write", "by": "uid", "rate": "10/m"}, or a list of these."#
             ),
-            (#"{"of":"writes"}"#, "1:53: 'of' of '.limit' is 'write', 'read', 'listen' or 'bytes'."),
+            (#"{"of":"writes"}"#, "1:53: 'of' of '.limit' is 'write', 'read', 'listen', 'bytes' or 'bytesRead'."),
             (#"{"rates":"1/s"}"#, "1:48: Unknown property of '.limit': 'rates': did you mean 'rate'?"),
             (
                 #"{"rate":"0/s"}"#,

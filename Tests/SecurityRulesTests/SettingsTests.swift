@@ -115,25 +115,23 @@ struct SettingsTests {
             """
         let settings = try DatabaseSettings(parsing: Array(file.utf8))
         #expect(settings.summary == "1 .unique, 1 .count, 1 .sum")
-        let written = [Assignment(target: WriteTarget(path: "users/u/spent"), value: "1")]
-        let refusal = try settings.refusal(of: written, in: MemoryTree(.null))
-        #expect(refusal == #"The server keeps the value at "/users/u/spent": it cannot be written"#)
     }
 
-    @Test("refuses children beyond a limit in test cases too")
-    func childLimits() throws {
-        let file = #"{"settings":{"a":{"$x":{".maxChildren":2}},"b":{".maxChildren":{"count":1,"drop":"first"}}}}"#
-        let settings = try DatabaseSettings(parsing: Array(file.utf8))
-        #expect(settings.summary == "2 .maxChildren")
-        let tree = MemoryTree(#"{"a":{"p":{"k":1,"l":1},"q":{"k":1,"l":1,"m":1}},"b":{"k":1}}"#)
-        func refusal(_ path: Path, _ value: CanonicalJSON) throws -> String? {
-            try settings.refusal(of: [Assignment(target: WriteTarget(path: path), value: value)], in: tree)
-        }
-        #expect(try refusal("a/p/m", "1") == #""/a/p" may not have more than 2 children"#)
-        #expect(try refusal("a/q/n", "1") != nil)
-        #expect(try refusal("a/q/m", "2") == nil)
-        #expect(try refusal("a/p", #"{"x":1,"y":1}"#) == nil)
-        #expect(try refusal("b/l", "1") == nil)
+    @Test("is summed up with all that it can have")
+    func summary() throws {
+        let file = """
+            {"settings":{
+              ".count": {"of": "a", "into": "n"}, ".sum": {"of": "a", "value": "p", "into": "s"},
+              "a": {".unique": ["x", "y"], ".index": [["x", "y"]], ".maxChildren": 5, ".expires": "t",
+                ".limit": {"of": "write", "rate": "1/s"}, ".history": "forever",
+                "$b": {".trigger": {"name": "t", "on": "written", "command": "c"}}},
+              "q": {".queue": {}},
+            }}
+            """
+        let summary = try DatabaseSettings(parsing: Array(file.utf8)).summary
+        #expect(
+            summary == "2 .unique, 1 .index, 1 .count, 1 .sum, 1 .maxChildren, 1 .expires, 1 .limit, 1 .queue, "
+                + "1 .trigger, 1 .history")
     }
 
     @Test("is told from a rules file by its first key")
@@ -141,30 +139,5 @@ struct SettingsTests {
         #expect(DatabaseSettings.isSettings(Array("/* x */ {\"settings\":{}}".utf8)))
         #expect(!DatabaseSettings.isSettings(Array("{\"rules\":{}}".utf8)))
         #expect(!DatabaseSettings.isSettings([]))
-    }
-
-    @Test("test cases name settings, and come out as they decide")
-    func cases() throws {
-        let settings = try DatabaseSettings(parsing: Array(#"{"settings":{"users":{".unique":"name"}}}"#.utf8))
-        let file = """
-            {"settings": "settings.json", "data": {"users": {"a": {"name": "Ann"}, "b": {"name": "Bob"}}}, "tests": [
-              {"write": "/users/c/name", "value": "Ann", "allowed": false},
-              {"write": "/users/a/name", "value": "Ann", "allowed": true},
-              {"write": "/users/c/name", "value": "Cid", "allowed": true},
-              {"update": "/users", "values": {"a/name": "Bob", "b/name": "Ann"}, "allowed": true},
-              {"update": "/users", "values": {"c/name": "Bob", "b": null}, "allowed": true},
-              {"write": "/users", "value": {"x": {"name": 1}, "y": {"name": 1}}, "allowed": false}
-            ]}
-            """
-        let tests = try RulesTestFile(parsing: Array(file.utf8))
-        #expect(tests.settings == "settings.json")
-        let program = RulesProgram.open.with(settings)
-        var coverage = RulesCoverage(program)
-        for test in tests.tests {
-            let result = program.run(test, &coverage)
-            #expect(result.isPassed, "\(test.name)")
-            #expect(
-                result.refusal == (test.isAllowed ? nil : #"Another child of "/users" has the same value at "name""#))
-        }
     }
 }

@@ -1,5 +1,6 @@
 // The screens, in the order of the menu: name, label, class.
 import { AccountsPage } from './accounts-page.js';
+import { AdditionsPage } from './additions-page.js';
 import { BackupsPage } from './backups-page.js';
 import { ConnectionsPage } from './connections-page.js';
 import { DataPage } from './data-page.js';
@@ -13,7 +14,7 @@ import { SettingsPage } from './settings-page.js';
 import { TriggersPage } from './triggers-page.js';
 
 export const pages = [
-  ['data', 'Data', DataPage], ['rules', 'Rules', RulesPage], ['accounts', 'Accounts', AccountsPage],
+  ['data', 'Data', DataPage], ['rules', 'Rules', RulesPage], ['additions', 'Additions', AdditionsPage], ['accounts', 'Accounts', AccountsPage],
   ['connections', 'Connections', ConnectionsPage], ['profile', 'Profile', ProfilePage], ['history', 'History', HistoryPage],
   ['queues', 'Queues', QueuesPage], ['triggers', 'Triggers', TriggersPage],
   ['backups', 'Backups', BackupsPage], ['log', 'Log', LogPage], ['metrics', 'Metrics', MetricsPage],

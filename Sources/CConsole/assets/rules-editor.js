@@ -13,12 +13,13 @@ export class RulesEditor extends EventTarget {
   /** @type {{ line: number, column: number, message: string } | null} from 1 */
   problem = null;
 
-  constructor() {
+  /** @param {string} name what is edited */
+  constructor(name) {
     super();
     this.gutter = h('pre.gutter', { 'aria-hidden': 'true' });
     this.paint = h('pre.paint', { 'aria-hidden': 'true' });
     this.area = h('textarea', {
-      'aria-label': 'Rules', spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-describedby': 'rules-problem rules-keys',
+      'aria-label': name[0].toUpperCase() + name.slice(1), spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-describedby': `${name}-problem ${name}-keys`,
       oninput: () => { this.problem = null; this.#changed(); this.dispatchEvent(new Event('input')); },
       onscroll: () => this.draw(), onkeydown: (event) => this.#key(event),
     });

@@ -1,6 +1,6 @@
-// Colours for a rules file: JSON with comments, whose rules are expressions in strings.
+// Colours for a file of rules or settings: JSON with comments, with expressions in strings.
 
-const ruleKey = /^"\.(?:read|write|validate|indexOn)"$/;
+const ruleKey = /^"\.(?:read|write|validate|indexOn|count|expires|history|index|limit|maxChildren|queue|sum|trigger|unique)"$/;
 const words = new Set(['auth', 'root', 'data', 'newData', 'now', 'query', 'true', 'false', 'null']);
 
 /**

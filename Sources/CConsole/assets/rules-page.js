@@ -1,11 +1,9 @@
 // The rules of the database: editing, publishing, trying and testing them, and what they have denied.
-import { ask, confirmed } from './dialog.js';
-import { shortDiff } from './diff.js';
-import { announce, foreign, guarded, h, report } from './dom.js';
+import { foreign, guarded, h, report } from './dom.js';
 import { time } from './format.js';
 import { visible } from './keys.js';
 import { Poll } from './poll.js';
-import { RulesEditor } from './rules-editor.js';
+import { PublishedFile } from './published-file.js';
 import { makeRulesTests } from './rules-tests.js';
 import { makeSimulator } from './simulator.js';
 import { table } from './table.js';
@@ -15,14 +13,10 @@ export class RulesPage {
 
   constructor(app) {
     this.app = app;
-    this.editor = new RulesEditor();
-    this.editor.addEventListener('input', () => this.changed());
-    this.problem = h('p.problem', { id: 'rules-problem', role: 'status' });
-    this.status = h('span.muted', { role: 'status' });
-    this.publish = h('button.primary', { type: 'button', disabled: true, onclick: guarded(() => this.offer()) }, 'Publish…');
-    this.revert = h('button', { type: 'button', disabled: true, onclick: guarded(() => this.discard()) }, 'Discard changes');
-    this.simulator = makeSimulator(app, { goTo: (line, column) => this.editor.goTo(line, column) });
-    this.tests = makeRulesTests(app, { rules: () => this.editor.text, goTo: (line, column) => this.editor.goTo(line, column) });
+    this.file = new PublishedFile(app, 'rules');
+    const goTo = (line, column) => this.file.goTo(line, column);
+    this.simulator = makeSimulator(app, { goTo });
+    this.tests = makeRulesTests(app, { rules: () => this.file.text, goTo });
     this.denials = table({
       label: 'Denials', columns: [
         { name: 'time', label: 'Time', cell: (row) => time(row.time) },
@@ -34,121 +28,23 @@ export class RulesPage {
       ],
     });
     this.element = h('section.page', { 'aria-labelledby': 'rules-title' }, h('h1', { id: 'rules-title' }, 'Rules'),
-      h('div.tools', {}, this.publish, this.revert, this.status),
-      h('div.split', {},
-        h('div.stack', {}, this.editor.element, this.problem,
-          h('small', { id: 'rules-keys' }, 'Ctrl+M makes the Tab key indent; Escape makes it leave the field again.')),
-        h('div', {}, this.simulator.element, this.tests.element)),
+      this.file.tools, h('div.split', {}, this.file.element, h('div', {}, this.simulator.element, this.tests.element)),
       h('h2', {}, 'Recent denials'), this.denials.element);
     this.poll = new Poll(5000, () => this.loadDenials(), report);
-  }
-
-  get address() { return `/.settings/rules.json?${new URLSearchParams({ ns: this.app.database })}`; }
-  get draftName() { return `hearth.rules.${this.app.database}`; }
-
-  async fetch(address, options = {}) {
-    const answer = await fetch(address, { ...options, cache: 'no-store', headers: { Authorization: `Bearer ${this.app.session.token()}` } });
-    const text = await answer.text();
-    if (!answer.ok) {
-      let message = text;
-      try { message = JSON.parse(text).error ?? text; } catch { /* as it is */ }
-      throw Object.assign(new Error(message.trim()), { code: answer.status });
-    }
-    return text;
   }
 
   async show() {
     this.poll.start();
     this.tests.show();
-    if (this.inForce !== undefined) return;
-    this.inForce = await this.fetch(this.address);
-    let draft = null;
-    try { draft = sessionStorage.getItem(this.draftName); } catch { /* none is kept */ }
-    this.editor.text = draft ?? this.inForce;
-    if (draft !== null && draft !== this.inForce) announce('Your draft of the rules is still here; it is not published.');
-    this.showState();
-    await this.check();
+    await this.file.load();
   }
 
   hide() { this.poll.stop(); }
 
-  /** After the connection came back, perhaps with another token. */
-  ready() { if (this.inForce !== undefined) this.check().catch(report); }
+  ready() { this.file.ready(); }
 
   async loadDenials() {
     const answer = await this.app.connection.rest('GET', '/.settings/denials.json');
     this.denials.show((answer.body ?? []).slice(0, 100));
-  }
-
-  get isChanged() { return this.editor.text !== this.inForce; }
-
-  showState() {
-    this.revert.disabled = !this.isChanged;
-    this.publish.disabled = !this.isChanged || !this.isValid;
-    this.status.textContent = !this.isChanged ? 'These rules are in force.' : 'Changed, not published.';
-  }
-
-  changed() {
-    this.isValid = false;
-    try { sessionStorage.setItem(this.draftName, this.editor.text); } catch { /* it is kept in the page only */ }
-    this.showState();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.check().catch(report), 300);
-  }
-
-  /** Has the server read the text. What belongs to an older text is dropped. */
-  async check() {
-    const { text } = this.editor;
-    let found = null;
-    let answer = null;
-    try {
-      answer = JSON.parse(await this.fetch(`${this.address}&dryRun=true&warnings=true`, { method: 'PUT', body: text }));
-    } catch (error) {
-      // The session is about to end: it is checked again after the next sign-in.
-      if (error.code === 401) return;
-      if (error.code !== 400) throw error;
-      const place = /^(\d+):(\d+): (.*)$/s.exec(error.message);
-      found = place ? { line: Number(place[1]), column: Number(place[2]), message: place[3] } : { line: 1, column: 1, message: error.message };
-    }
-    if (text !== this.editor.text) return;
-    this.isValid = found === null;
-    this.isOpen = answer?.open === true;
-    this.editor.mark(found);
-    this.problem.textContent = found ? `Line ${found.line}, column ${found.column}: ${found.message}` : '';
-    this.showState();
-  }
-
-  async discard() {
-    if (!await confirmed('Discard your changes?', 'The text goes back to the rules in force.', 'Discard')) return;
-    this.inForce = await this.fetch(this.address);
-    this.editor.text = this.inForce;
-    try { sessionStorage.removeItem(this.draftName); } catch { /* none was kept */ }
-    await this.check();
-  }
-
-  /** Shows what would change, and publishes it. */
-  async offer() {
-    const { text } = this.editor;
-    const now = await this.fetch(this.address);
-    const warnings = [];
-    if (now !== this.inForce) warnings.push(h('p.problem', {}, 'The rules in force have changed since you loaded them; the differences below are to those of now.'));
-    if (this.isOpen) warnings.push(h('p.problem', {}, 'These rules let everybody read or write everything.'));
-    const word = h('input', { type: 'text', autocomplete: 'off', spellcheck: false });
-    const lines = h('div.diff', { tabIndex: 0, role: 'region', 'aria-label': 'Differences' }, shortDiff(now, text).map(([kind, line]) =>
-      (kind === 'added' ? h('ins', {}, `+ ${line}`) : kind === 'removed' ? h('del', {}, `− ${line}`) : h('div', {}, `  ${line}`))));
-    const published = await ask({
-      title: `Publish the rules of ${this.app.database}?`, confirm: 'Publish', danger: this.isOpen, wide: true,
-      body: [...warnings, lines, this.isOpen && h('div.field', {}, h('label', { for: (word.id = 'open-rules') }, 'Type open to confirm'), word)].filter(Boolean),
-      read: async () => {
-        if (this.isOpen && word.value !== 'open') throw new Error('Type “open” if everybody is meant to have access.');
-        await this.fetch(this.address, { method: 'PUT', body: text });
-        return true;
-      },
-    });
-    if (!published) return;
-    this.inForce = text;
-    try { sessionStorage.removeItem(this.draftName); } catch { /* none was kept */ }
-    this.showState();
-    announce('The rules are in force.');
   }
 }

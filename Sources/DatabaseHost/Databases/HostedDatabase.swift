@@ -125,6 +125,11 @@ final class HostedDatabase {
         try database.admitToHistory(of: path, by: principal, from: client, now: host.conditions.wall)
     }
 
+    /// Counts bytes of the past that somebody is told. Throws if they are too many now.
+    func countBytesRead(_ bytes: Int, at path: Path, by principal: Principal, from client: UInt64) throws(Failure) {
+        try database.countBytesRead(bytes, at: path, by: principal, from: client, now: host.conditions.wall)
+    }
+
     /// Takes over who listens, from before the database had files.
     func takeSessions(of unwritten: UnwrittenDatabase) { database.takeSessions(of: unwritten.database) }
 

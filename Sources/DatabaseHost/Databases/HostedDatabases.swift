@@ -393,6 +393,13 @@ package final class HostedDatabases {
         throw .unavailable(.overloaded("the database is being opened: try again"))
     }
 
+    /// Counts bytes of the past that somebody is told. Throws if they are too many now.
+    package func countBytesRead(
+        _ bytes: Int, at path: Path, by principal: Principal, from client: UInt64, in index: UInt32
+    ) throws(Failure) {
+        try open[index]?.countBytesRead(bytes, at: path, by: principal, from: client)
+    }
+
     /// What a connection listens to.
     package func listens(of connection: ConnectionID, in index: UInt32) -> [Database.Listen] {
         open[index]?.listens(of: connection) ?? unwritten[index]?.database.listens(of: connection) ?? []

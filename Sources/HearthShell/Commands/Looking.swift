@@ -198,9 +198,15 @@ extension ShellSession {
     }
 
     /// A request for the value at a place, as the user that the session reads as. It cannot act as anybody else.
-    func request(_ path: Path, query: String) async throws(ShellError) -> HTTPCall {
+    ///
+    /// - parameter moment: for the value that was there then.
+    func request(
+        _ path: Path, query: String, at moment: HistoryRequest.Moment? = nil
+    ) async throws(ShellError) -> HTTPCall {
         guard acting == nil else { throw .failed("this is the administrator's: leave with 'as'") }
-        var call = HTTPCall(target.url.address(path, query: query))
+        var call = HTTPCall(
+            moment.map { target.url.pastAddress(path, query: "\(query)&\($0.query)") }
+                ?? target.url.address(path, query: query))
         guard let credential = target.credential ?? (program == nil ? .token(Target.developer) : nil) else {
             return call
         }

@@ -7,7 +7,7 @@ import HearthWireProtocol
 
 /// Commands that look at the past of places whose history is kept, and bring it back.
 extension ShellCommand {
-    static let aboutMoments = """
+    package static let aboutMoments = """
         A moment is @NUMBER (an operation of the history), a time like 2026-11-22T03:15:00Z, or how long ago: 10m, 3h, 2d.
         The settings say of which places the history is kept (.history).
         """
@@ -45,6 +45,32 @@ extension ShellCommand {
     }
 }
 
+extension HistoryRequest.Moment {
+    /// Reads `@4711`, a time, or how long ago.
+    package init?(parsing text: String) {
+        let units: [Character: Int64] = ["m": 60_000, "h": 3_600_000, "d": 86_400_000]
+        if text.hasPrefix("@"), let number = UInt64(text.dropFirst()) {
+            self = .sequence(number)
+        } else if let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
+            (0...100_000).contains(count)
+        {
+            self = .time(WallClock.milliseconds - count * unit)
+        } else if let time = Timestamp(parsing: text) {
+            self = .time(time.milliseconds)
+        } else {
+            return nil
+        }
+    }
+
+    /// As a parameter of a request over HTTP (rest.md 9).
+    package var query: String {
+        switch self {
+        case .time(let time): "at=\(time)"
+        case .sequence(let number): "seq=\(number)"
+        }
+    }
+}
+
 extension ShellSession {
     static let misunderstood = ShellError.failed("the server answers what this shell does not understand")
 
@@ -62,16 +88,10 @@ extension ShellSession {
 
     /// `@4711`, a time, or how long ago.
     func moment(_ word: Word, _ arguments: ShellArguments) throws(ShellError) -> HistoryRequest.Moment {
-        let text = word.text
-        if text.hasPrefix("@"), let number = UInt64(text.dropFirst()) { return .sequence(number) }
-        let units: [Character: Int64] = ["m": 60_000, "h": 3_600_000, "d": 86_400_000]
-        if let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
-            (0...100_000).contains(count)
-        {
-            return .time(WallClock.milliseconds - count * unit)
+        guard let moment = HistoryRequest.Moment(parsing: word.text) else {
+            throw arguments.misused("'\(word.text)' is no moment")
         }
-        guard let time = Timestamp(parsing: text) else { throw arguments.misused("'\(text)' is no moment") }
-        return .time(time.milliseconds)
+        return moment
     }
 
     fileprivate func lines(ofDifferences answer: JSONObject) -> [String] {

@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthJSONValues
+import HearthRulesTesting
 import HearthSecurityRules
 import HearthWireProtocol
 import HearthConnection
@@ -127,9 +128,8 @@ extension ShellSession {
             ])
             try show(.object(answer)) {
                 bad.flatMap { result in
-                    let (expected, came) = result.test.isAllowed ? ("allowed", "denied") : ("denied", "allowed")
-                    return ["\(file):\(result.test.line): \(result.test.name): expected \(expected), came out \(came)"]
-                        + result.explanation.lines(file: "rules").map { "    \($0)" }
+                    ["\(file):\(result.test.line): \(result.test.name)"]
+                        + result.lines(file: "rules").map { "    \($0)" }
                 } + ["\(file): \(results.count - bad.count) of \(results.count) passed"]
             }
         }

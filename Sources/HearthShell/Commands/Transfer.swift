@@ -36,11 +36,15 @@ extension ShellCommand {
 
     static let export = ShellCommand(
         name: "export", synopsis: "[PATH] [FILE]", summary: "Write a value as JSON, however large, to a file or here.",
-        details: "The value is that of one moment. FILE is FILE.part until it is whole.", words: .path
+        details: "The value is that of one moment. FILE is FILE.part until it is whole.", words: .path,
+        options: [
+            .init(name: "at", value: "MOMENT", help: "what was there then, where the history is kept: see 'help diff'")
+        ]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...2)
         let path = try session.path(arguments.words.first)
-        let call = try await session.request(path, query: "format=export")
+        let moment = try arguments.word("at").map { (word) throws(ShellError) in try session.moment(word, arguments) }
+        let call = try await session.request(path, query: "format=export", at: moment)
         let name = arguments.words.count > 1 ? arguments.words[1].text : nil
         let file = name == "-" ? nil : name
         let output = try OutputFile(file)

@@ -21,16 +21,29 @@ extension ConnectionServices {
         then: @escaping @Sendable (Result<CanonicalJSON, HistoryRefusal>) -> Void
     ) {
         let (keeper, name) = (databases.keeper, directory.name(of: index))
-        let ask: @Sendable () -> Void = {
+        @Sendable func ask(then: @escaping @Sendable (Result<CanonicalJSON, HistoryRefusal>) -> Void) {
             keeper.ask(request.question, at: request.path, of: name) { then($0.mapError(HistoryRefusal.history)) }
         }
-        if principal.isAdministrator { return ask() }
-        databases.ask { databases in
+        if principal.isAdministrator { return ask(then: then) }
+        let thread = databases
+        thread.ask { databases in
             do throws(Failure) {
                 try databases.admitToHistory(of: request.path, by: principal, from: client, in: index)
-                ask()
             } catch {
-                then(.failure(.notAdmitted(error)))
+                return then(.failure(.notAdmitted(error)))
+            }
+            ask { result in
+                // What is restored is not told.
+                guard case .success(let value) = result, !request.restores else { return then(result) }
+                thread.ask { databases in
+                    do throws(Failure) {
+                        try databases.countBytesRead(
+                            value.byteCountRead, at: request.path, by: principal, from: client, in: index)
+                        then(result)
+                    } catch {
+                        then(.failure(.notAdmitted(error)))
+                    }
+                }
             }
         }
     }

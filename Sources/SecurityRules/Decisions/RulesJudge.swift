@@ -25,8 +25,8 @@ package final class RulesJudge {
     private var broken: (rule: Int, depth: Int)?
     /// Every rule that is asked, when somebody wants to know.
     private var steps: [ExplainedRule]?
-    /// Gathers what expressions come to, when somebody wants to know.
-    var coverage: RulesCoverage?
+    /// Gathers what expressions come to in decisions, when somebody wants to know. Explanations do not count.
+    package var coverage: RulesCoverage?
 
     package init(_ program: RulesProgram) {
         self.program = program
@@ -140,7 +140,7 @@ package final class RulesJudge {
             try evaluator.run(program.root(of: rule), depth: depth)
         }
         if let error = evaluator.treeError { throw error }
-        coverage?.add(recorder)
+        if steps == nil { coverage?.add(recorder) }
         let holds = (try? outcome.get()) ?? false
         // Of a large value that is fine but for one place, that place is what matters.
         if !holds || (steps?.count ?? 0) < Self.explainedMax {

@@ -66,13 +66,4 @@ extension PlaceFileParser {
         }
         throw Mistake("A name has at most \(Key.maximumByteCount) bytes and no control characters.", at: offset)
     }
-
-    /// Names of children have no dot, so it was meant as something else.
-    static func unknown(_ kind: String, _ name: String, known: [String], at offset: Int) -> Mistake {
-        let near = known.min { Spelling.distance($0, name) < Spelling.distance($1, name) }
-        guard let near, Spelling.distance(near, name) <= 3 else {
-            return Mistake("Unknown \(kind) '\(name)': there are \(known.joined(separator: ", ")).", at: offset)
-        }
-        return Mistake("Unknown \(kind) '\(name)': did you mean '\(near)'?", at: offset)
-    }
 }

@@ -7,12 +7,19 @@ package struct RulesError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(line):\(column): \(message)" }
 }
 
-/// A mistake and the byte of the file at which it stands.
-struct Mistake: Error {
-    var message: String
-    var offset: Int
+extension RulesError {
+    package init(_ mistake: Mistake, in file: [UInt8]) {
+        let position = RulePosition(of: mistake.offset, in: file)
+        self.init(line: position.line, column: position.column, message: mistake.message)
+    }
+}
 
-    init(_ message: String, at offset: Int) {
+/// A mistake and the byte of the file at which it stands.
+package struct Mistake: Error {
+    package var message: String
+    package var offset: Int
+
+    package init(_ message: String, at offset: Int) {
         self.message = message
         self.offset = offset
     }
@@ -25,7 +32,7 @@ package struct RulePosition: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(line):\(column)" }
 
-    init(of offset: Int, in file: [UInt8]) {
+    package init(of offset: Int, in file: [UInt8]) {
         (line, column) = (1, 1)
         for byte in file.prefix(offset) {
             if byte == UInt8(ascii: "\n") {
@@ -35,5 +42,16 @@ package struct RulePosition: Hashable, Sendable, CustomStringConvertible {
                 column += 1
             }
         }
+    }
+}
+
+extension Mistake {
+    /// A name that means nothing, and the one that was perhaps meant.
+    package static func unknown(_ kind: String, _ name: String, known: [String], at offset: Int) -> Mistake {
+        let near = known.min { Spelling.distance($0, name) < Spelling.distance($1, name) }
+        guard let near, Spelling.distance(near, name) <= 3 else {
+            return Mistake("Unknown \(kind) '\(name)': there are \(known.joined(separator: ", ")).", at: offset)
+        }
+        return Mistake("Unknown \(kind) '\(name)': did you mean '\(near)'?", at: offset)
     }
 }

@@ -46,7 +46,7 @@ struct RulesParser: PlaceFileParser {
         _ key: RulesReader.Text, _ offset: Int, of parent: Int, _ pattern: IndexPattern
     ) throws(Mistake) -> (segment: [UInt8], place: Int)? {
         if key.utf8.first == UInt8(ascii: ".") {
-            throw Self.unknown("rule", key.string, known: Self.known, at: offset)
+            throw Mistake.unknown("rule", key.string, known: Self.known, at: offset)
         }
         guard try reader.peek() == UInt8(ascii: "{") else {
             throw Mistake(

@@ -32,8 +32,7 @@ package final class RulesProgram: Sendable {
             rules = parser.rules
             code = parser.code
         } catch {
-            let position = RulePosition(of: error.offset, in: file)
-            throw RulesError(line: position.line, column: position.column, message: error.message)
+            throw RulesError(error, in: file)
         }
     }
 

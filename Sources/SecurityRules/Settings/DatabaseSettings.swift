@@ -56,8 +56,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             triggers = parser.triggers
             histories = parser.histories
         } catch {
-            let position = RulePosition(of: error.offset, in: file)
-            throw RulesError(line: position.line, column: position.column, message: error.message)
+            throw RulesError(error, in: file)
         }
     }
 

@@ -35,28 +35,3 @@ package struct ExpiryDefinition: Hashable, Sendable {
         Int64(min(max(0, number.double + Double(after)), Double(1 << 53)).rounded(.up))
     }
 }
-
-extension DatabaseSettings {
-    /// A whole tree without the children whose time has come, for tools that have it in memory.
-    package func withoutExpired(_ tree: CanonicalJSON, at now: Int64) -> CanonicalJSON {
-        var expired: Set<Path> = []
-        let whole = Assignment(target: WriteTarget(path: .root), value: tree)
-        for expiry in expiries {
-            expiry.pattern.forEachPlace(concernedBy: whole) { collection, _ in
-                guard let range = tree.range(of: collection) else { return }
-                for child in tree.children(in: range) {
-                    guard let time = expiry.time(of: tree, in: child.value), time <= now else { continue }
-                    var encoded = collection.encoded
-                    child.appendSegment(to: &encoded)
-                    expired.insert(Path(encoded: encoded))
-                }
-            }
-        }
-        // Where one lies in another, the outer one says it all.
-        var edits: [CanonicalJSON.Edit] = []
-        for path in expired.sorted() where !(edits.last?.path.contains(path) ?? false) {
-            edits.append(CanonicalJSON.Edit(path: path, value: .null))
-        }
-        return edits.isEmpty ? tree : tree.setting(edits)
-    }
-}

@@ -9,6 +9,8 @@ package struct RateLimit: Hashable, Sendable {
         case listen
         /// Bytes of the values that are written.
         case bytes
+        /// Bytes of the values that reads answer, and that listeners begin with.
+        case bytesRead
     }
 
     /// What tells clients apart.

@@ -31,7 +31,7 @@ extension SettingsParser {
             case "value" where isSum: summed = try parser.comparedValue()
             default:
                 let known = isSum ? ["of", "value", "into"] : ["of", "into"]
-                throw Self.unknown("property of \(name):", key.string, known: known, at: offset)
+                throw Mistake.unknown("property of \(name):", key.string, known: known, at: offset)
             }
         }
         guard let of = paths["of"], let into = paths["into"], !isSum || summed != nil else {

@@ -18,7 +18,7 @@ extension SettingsParser {
                 case "since": since = try parser.comparedValue()
                 case "after": after = try parser.reader.wholeNumber()
                 default:
-                    throw Self.unknown("property of '.expires':", key.string, known: ["since", "after"], at: offset)
+                    throw Mistake.unknown("property of '.expires':", key.string, known: ["since", "after"], at: offset)
                 }
             }
         default: break

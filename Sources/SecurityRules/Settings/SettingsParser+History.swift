@@ -20,7 +20,7 @@ extension SettingsParser {
                 case "keep": keep = try parser.keepTime()
                 case "read": readers = try parser.readers(pattern)
                 default:
-                    throw Self.unknown("property of '.history':", key.string, known: ["keep", "read"], at: offset)
+                    throw Mistake.unknown("property of '.history':", key.string, known: ["keep", "read"], at: offset)
                 }
             }
         default: break

@@ -19,7 +19,7 @@ extension SettingsParser {
                     else { throw Mistake("'drop' of '.maxChildren' can be 'first' only.", at: offset) }
                     drops = true
                 default:
-                    throw Self.unknown(
+                    throw Mistake.unknown(
                         "property of '.maxChildren':", key.string, known: ["count", "drop"], at: keyOffset)
                 }
             }

@@ -22,7 +22,7 @@ extension SettingsParser {
             case "backoff": queue.backoff = try parser.queueNumber("backoff", in: 0...day)
             case "longestBackoff": queue.longestBackoff = try parser.queueNumber("longestBackoff", in: 0...30 * day)
             default:
-                throw Self.unknown(
+                throw Mistake.unknown(
                     "property of '.queue':", key.string,
                     known: ["at", "attempts", "backoff", "lease", "longestBackoff"], at: offset)
             }

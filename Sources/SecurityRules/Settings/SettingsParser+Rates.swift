@@ -35,7 +35,7 @@ extension SettingsParser {
                     throw Mistake("'burst' of '.limit' is \(Self.countRange).", at: offset)
                 }
             default:
-                throw Self.unknown(
+                throw Mistake.unknown(
                     "property of '.limit':", key.string, known: ["burst", "by", "of", "rate"], at: offset)
             }
         }
@@ -53,7 +53,7 @@ extension SettingsParser {
 
     private mutating func measure() throws(Mistake) -> RateLimit.Measure {
         let offset = reader.offset
-        let expected = "'of' of '.limit' is 'write', 'read', 'listen' or 'bytes'."
+        let expected = "'of' of '.limit' is 'write', 'read', 'listen', 'bytes' or 'bytesRead'."
         guard let measure = RateLimit.Measure(rawValue: try text(expected)) else { throw Mistake(expected, at: offset) }
         return measure
     }

@@ -38,7 +38,7 @@ extension SettingsParser {
             case "binary": trigger.isBinary = try parser.flag("binary")
             case "concurrency": trigger.concurrency = try parser.concurrency()
             case "retry": trigger.retryTime = try parser.retryTime()
-            default: throw Self.unknown("property of '.trigger':", key.string, known: Self.known, at: offset)
+            default: throw Mistake.unknown("property of '.trigger':", key.string, known: Self.known, at: offset)
             }
         }
         guard let name, let kind, let target else { throw Mistake(Self.form, at: start) }

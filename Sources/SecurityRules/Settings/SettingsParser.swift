@@ -56,7 +56,7 @@ struct SettingsParser: PlaceFileParser {
             if RulesParser.known.contains(key.string) {
                 throw Mistake("'\(key.string)' belongs in the rules file.", at: offset)
             }
-            throw Self.unknown("setting", key.string, known: Self.known, at: offset)
+            throw Mistake.unknown("setting", key.string, known: Self.known, at: offset)
         }
         guard try reader.peek() == UInt8(ascii: "{") else {
             let example = #"{".unique": "name"}"#

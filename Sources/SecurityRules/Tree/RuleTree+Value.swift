@@ -60,3 +60,25 @@ extension RuleTree {
         return segments.count > max ? nil : segments
     }
 }
+
+extension RuleTree {
+    /// The encoded keys of all children.
+    package func children(of path: [UInt8]) throws(RuleTreeError) -> [[UInt8]] {
+        var segments: [[UInt8]] = []
+        switch try value(at: path.span.bytes) {
+        case .nothing: break
+        case .text(let json, let range):
+            for child in json.children(in: range) {
+                var segment: [UInt8] = []
+                child.appendSegment(to: &segment)
+                segments.append(segment)
+            }
+        case .spread:
+            try forEachChild(of: path.span.bytes) { (segment) throws(RuleTreeError) in
+                segments.append(segment.withUnsafeBytes { [UInt8]($0) })
+                return true
+            }
+        }
+        return segments
+    }
+}

@@ -1,0 +1,126 @@
+// The rules of a database, or its settings: a text that the server checks while it is edited, and that is published.
+import { ask, confirmed } from './dialog.js';
+import { shortDiff } from './diff.js';
+import { announce, guarded, h, report } from './dom.js';
+import { RulesEditor } from './rules-editor.js';
+
+export class PublishedFile {
+  /** @param {'rules' | 'settings'} name */
+  constructor(app, name) {
+    this.app = app;
+    this.name = name;
+    this.editor = new RulesEditor(name);
+    this.editor.addEventListener('input', () => this.changed());
+    this.problem = h('p.problem', { id: `${name}-problem`, role: 'status' });
+    this.status = h('span.muted', { role: 'status' });
+    this.publish = h('button.primary', { type: 'button', disabled: true, onclick: guarded(() => this.offer()) }, 'Publish…');
+    this.revert = h('button', { type: 'button', disabled: true, onclick: guarded(() => this.discard()) }, 'Discard changes');
+    this.tools = h('div.tools', {}, this.publish, this.revert, this.status);
+    this.element = h('div.stack', {}, this.editor.element, this.problem,
+      h('small', { id: `${name}-keys` }, 'Ctrl+M makes the Tab key indent; Escape makes it leave the field again.'));
+  }
+
+  get text() { return this.editor.text; }
+  get address() { return `/.settings/${this.name}.json?${new URLSearchParams({ ns: this.app.database })}`; }
+  get draftName() { return `hearth.${this.name}.${this.app.database}`; }
+  get isChanged() { return this.text !== this.inForce; }
+
+  goTo(line, column) { this.editor.goTo(line, column); }
+
+  async fetch(address, options = {}) {
+    const answer = await fetch(address, { ...options, cache: 'no-store', headers: { Authorization: `Bearer ${this.app.session.token()}` } });
+    const text = await answer.text();
+    if (!answer.ok) {
+      let message = text;
+      try { message = JSON.parse(text).error ?? text; } catch { /* as it is */ }
+      throw Object.assign(new Error(message.trim()), { code: answer.status });
+    }
+    return text;
+  }
+
+  async load() {
+    if (this.inForce !== undefined) return;
+    this.inForce = await this.fetch(this.address);
+    let draft = null;
+    try { draft = sessionStorage.getItem(this.draftName); } catch { /* none is kept */ }
+    this.editor.text = draft ?? this.inForce;
+    if (draft !== null && draft !== this.inForce) announce(`Your draft of the ${this.name} is still here; it is not published.`);
+    this.showState();
+    await this.check();
+  }
+
+  /** After the connection came back, perhaps with another token. */
+  ready() { if (this.inForce !== undefined) this.check().catch(report); }
+
+  showState() {
+    this.revert.disabled = !this.isChanged;
+    this.publish.disabled = !this.isChanged || !this.isValid;
+    this.status.textContent = !this.isChanged ? `These ${this.name} are in force.` : 'Changed, not published.';
+  }
+
+  changed() {
+    this.isValid = false;
+    try { sessionStorage.setItem(this.draftName, this.text); } catch { /* it is kept in the page only */ }
+    this.showState();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.check().catch(report), 300);
+  }
+
+  /** Has the server read the text. What belongs to an older text is dropped. */
+  async check() {
+    const { text } = this;
+    let found = null;
+    let answer = null;
+    try {
+      answer = JSON.parse(await this.fetch(`${this.address}&dryRun=true&warnings=true`, { method: 'PUT', body: text }));
+    } catch (error) {
+      // The session is about to end: it is checked again after the next sign-in.
+      if (error.code === 401) return;
+      if (error.code !== 400) throw error;
+      const place = /^(\d+):(\d+): (.*)$/s.exec(error.message);
+      found = place ? { line: Number(place[1]), column: Number(place[2]), message: place[3] } : { line: 1, column: 1, message: error.message };
+    }
+    if (text !== this.text) return;
+    this.isValid = found === null;
+    // Settings are never open.
+    this.isOpen = answer?.open === true;
+    this.editor.mark(found);
+    this.problem.textContent = found ? `Line ${found.line}, column ${found.column}: ${found.message}` : '';
+    this.showState();
+  }
+
+  async discard() {
+    if (!await confirmed('Discard your changes?', `The text goes back to the ${this.name} in force.`, 'Discard')) return;
+    this.inForce = await this.fetch(this.address);
+    this.editor.text = this.inForce;
+    try { sessionStorage.removeItem(this.draftName); } catch { /* none was kept */ }
+    await this.check();
+  }
+
+  /** Shows what would change, and publishes it. */
+  async offer() {
+    const { text } = this;
+    const now = await this.fetch(this.address);
+    const warnings = [];
+    if (now !== this.inForce) warnings.push(h('p.problem', {}, `The ${this.name} in force have changed since you loaded them; the differences below are to those of now.`));
+    if (this.isOpen) warnings.push(h('p.problem', {}, 'These rules let everybody read or write everything.'));
+    const word = h('input', { type: 'text', autocomplete: 'off', spellcheck: false });
+    const lines = h('div.diff', { tabIndex: 0, role: 'region', 'aria-label': 'Differences' }, shortDiff(now, text).map(([kind, line]) =>
+      (kind === 'added' ? h('ins', {}, `+ ${line}`) : kind === 'removed' ? h('del', {}, `− ${line}`) : h('div', {}, `  ${line}`))));
+    const published = await ask({
+      title: `Publish the ${this.name} of ${this.app.database}?`, confirm: 'Publish', danger: this.isOpen, wide: true,
+      body: [...warnings, lines, this.isOpen && h('div.field', {}, h('label', { for: (word.id = 'open-rules') }, 'Type open to confirm'), word)].filter(Boolean),
+      read: async () => {
+        if (this.isOpen && word.value !== 'open') throw new Error('Type “open” if everybody is meant to have access.');
+        await this.fetch(this.address, { method: 'PUT', body: text });
+        return true;
+      },
+    });
+    if (!published) return;
+    this.inForce = text;
+    try { sessionStorage.removeItem(this.draftName); } catch { /* none was kept */ }
+    this.showState();
+    announce(`The ${this.name} are in force.`);
+    this.onpublish?.();
+  }
+}
