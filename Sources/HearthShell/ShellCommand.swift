@@ -30,6 +30,8 @@ package struct ShellCommand: Sendable {
     var takesCommand = false
     /// Whether it is a command of the program, too, with the same words and options: `hearth ls`.
     package var runsAlone = false
+    /// Whether a URL before the words stands for PATH, the first of them: `hearth export ws://127.0.0.1:9000/a FILE`.
+    package var urlIsPath = false
     var run: @Sendable (ShellSession, ShellArguments) async throws(ShellError) -> Void
 
     var usage: String { synopsis.isEmpty ? name : "\(name) \(synopsis)" }
@@ -40,7 +42,7 @@ package struct ShellCommand: Sendable {
         importing,
         export,
         rules,
-        users, triggers, sessions, stats, top, profile, databases, use, backup, logs, `as`, dry, help, exit,
+        users, triggers, sessions, stats, ping, top, profile, databases, use, backup, logs, `as`, dry, help, exit,
     ]
 
     static func named(_ name: String) -> ShellCommand? {
@@ -49,7 +51,7 @@ package struct ShellCommand: Sendable {
 }
 
 extension ShellCommand {
-    static func suggestion(for name: String) -> String { Suggestion.text(for: name, among: all.map(\.name)) }
+    static func suggestion(for name: String) -> String { Suggestion.text(for: name, among: all.flatMap(\.names)) }
 }
 
 extension ShellSession {

@@ -372,14 +372,18 @@ package final class ShellSession: @unchecked Sendable {
         try show(value(), elements: elements()) { Table(head: head, rows: rows).lines { self.styled($0, .dim) } }
     }
 
+    /// Says what a command of the program is about to destroy, and where: the address may come from a key or the
+    /// environment.
+    func announce(_ what: String) { if program != nil, !isDry { tell("\(what) at \(target.url)") } }
+
     /// Says something to people, beside the results.
     func tell(_ text: String) { out.writeError((program.map { "hearth \($0): " } ?? "") + text) }
 
     // MARK: Changing
 
     /// Asks before something that cannot be taken back. Throws if the answer is no, or nobody can be asked.
-    func confirm(_ what: String) throws(ShellError) {
-        if isSure || isDry { return }
+    func confirm(_ what: String, isSure: Bool = false) throws(ShellError) {
+        if isSure || self.isSure || isDry { return }
         guard let prompter else { throw .failed("\(what): -y says that you are sure") }
         guard prompter.confirm("\(what). Go on? [y/N] ") else { throw .failed("nothing was done") }
     }

@@ -16,6 +16,8 @@ struct Arguments {
     typealias Option = CommandOption
 
     private var options: [String: String] = [:]
+    /// The options that are on the line itself.
+    private let onLine: Set<String>
     let positional: [String]
 
     /// - parameter handsOn: whether the words may be a command of their own: then an unknown option after the first of
@@ -24,6 +26,7 @@ struct Arguments {
         do throws(ShellError) {
             let words = try CommandWords(words.map { Word($0) }, options: known, handsOn: handsOn)
             positional = words.arguments.map(\.text)
+            onLine = Set(words.options.keys)
             for option in known {
                 guard let word = words.options[option.name] else { continue }
                 options[option.name] = option.value == nil ? "true" : word.text
@@ -94,6 +97,9 @@ struct Arguments {
     }
 
     subscript(name: String) -> String? { options[name] }
+
+    /// Whether the command line itself has an option.
+    func isOnLine(_ name: String) -> Bool { onLine.contains(name) }
 
     /// With these values for options that have none.
     func filled(_ values: [(option: String, value: String)]) -> Arguments {

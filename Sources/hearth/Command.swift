@@ -22,7 +22,7 @@ struct Command: Sendable {
         [
             serve, shell, initialize,
         ] + shared + [
-            export, importing, backup, restore, check, verify, erase, doctor, health, ping, rules, users, admin,
+            backup, restore, check, verify, erase, doctor, health, rules, users, admin,
             cluster,
             console,
             context,
@@ -75,7 +75,7 @@ struct Command: Sendable {
     private static func named(_ name: String) -> Command? { all.first { $0.names.contains(name) } }
 
     private static func unknown(_ name: String) -> ExitCode {
-        let suggestion = Suggestion.text(for: name, among: all.map(\.name))
+        let suggestion = Suggestion.text(for: name, among: all.flatMap(\.names))
         return complain("unknown command '\(name)'\(suggestion); 'hearth help' lists the commands", as: "hearth")
     }
 

@@ -116,6 +116,9 @@ struct ServerAddress {
             return
         }
         words.removeFirst()
+        if arguments.isOnLine("url") {
+            throw UsageError(message: "'\(first)' and --url both name the server: leave out one of them")
+        }
         try self.init(arguments, url: first, named: "'\(first)'")
     }
 

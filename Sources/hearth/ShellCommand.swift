@@ -10,13 +10,13 @@ extension Command {
             (default: that of --key, or \(ServerAddress.usual)). --key FILE is a key of 'hearth admin create-key'; in development mode
             none is needed.
 
-            Words behind the URL are one command, as are those of -c; without any, commands are read from standard input, one per
+            Words after the URL are one command, as are those of -c; without any, commands are read from standard input, one per
             line: at a prompt with history and completion if that is a terminal. 'help' explains the commands.
 
             A script ends with its first command that fails. The exit codes are those of other commands: 1 when a command
             failed, 64 when it was not valid, 69 when the server was not reached, 130 when ^C ended it half-way.
             """,
-        options: ServerAddress.options.filter { $0.name != "url" } + [
+        options: ServerAddress.options + [
             .init(name: "command", letter: "c", value: "LINE", help: "run this line"),
             .init(name: "file", value: "FILE", help: "run the lines of a file"),
             .init(name: "history", value: "FILE", help: "what was typed (default ~/.hearth_history)"),

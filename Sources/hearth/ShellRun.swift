@@ -60,25 +60,49 @@ struct ShellRun {
     func callAsFunction(_ body: (Shell) -> Shell.Outcome) throws(UsageError) -> ExitCode {
         let format = try format
         let loop: EventLoop
+        // A loop that waits for somebody to read a pipe does not see signals.
+        let signals: EventLoop
         let shell: Shell
         do throws(SystemError) {
             loop = try EventLoop(name: "shell")
             try loop.start()
+            signals = try EventLoop(name: "signals")
+            try signals.start()
+            let streams = StandardStreams(pages: isInteractive)
             let asks = (isInteractive || readsInput) && Self.hasTerminal
             let session = ShellSession(
                 .init(address.url, address.credential, on: loop, options: address.options),
-                StandardStreams(pages: isInteractive), prompter: asks ? TerminalPrompter() : nil, format: format,
+                streams, prompter: asks ? TerminalPrompter() : nil, format: format,
                 isDry: arguments.flag("dry-run"), isSure: arguments.flag("yes"), program: program,
                 readsInput: readsInput, clock: { "\(Timestamp(milliseconds: WallClock.milliseconds))" })
             shell = Shell(session)
-            try shell.takeInterrupts(isInteractive ? [SIGINT] : [SIGINT, SIGTERM], on: loop)
+            streams.onAbandoned { [shell] in shell.end(.failure) }
+            try Signals.forward(isInteractive ? [SIGINT] : [SIGINT, SIGTERM], to: signals) {
+                [shell, isInteractive] signal in
+                let outcome: Shell.Outcome = signal == SIGTERM ? .terminated : .interrupted
+                shell.end(outcome)
+                if !isInteractive { Self.exit(outcome) }
+            }
             Signals.ignoreFailedWrites()
         } catch {
             throw UsageError(message: "\(error)")
         }
         let outcome = body(shell)
-        loop.shutDown(grace: .seconds(2))
-        loop.join()
+        for loop in [loop, signals] {
+            loop.shutDown(grace: .seconds(2))
+            loop.join()
+        }
         return ExitCode(rawValue: outcome.rawValue) ?? .failure
+    }
+
+    /// What a command that is interrupted has to do yet must not take longer.
+    private static let patience: UInt32 = 5
+
+    /// Ends the process later if it has not ended by itself: a write to a pipe that nobody reads cannot be cancelled.
+    private static func exit(_ outcome: Shell.Outcome) {
+        _ = try? NamedThread(name: "exit") {
+            sleep(patience)
+            _exit(outcome.rawValue)
+        }
     }
 }

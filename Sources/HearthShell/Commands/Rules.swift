@@ -49,19 +49,18 @@ extension ShellSession {
         return body.text ?? painter.plainLines(body)
     }
 
-    private func contents(of file: String) async throws(ShellError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        try await read(file) { (piece) throws(ImportFailure) in bytes += piece ?? [] }
-        return bytes
+    private func contents(of file: String) throws(ShellError) -> [UInt8] {
+        if file == "-" { try expectInput() }
+        return try InputFile.contents(of: file)
     }
 
     fileprivate func checkRules(_ file: String) async throws(ShellError) {
-        try await put(try await contents(of: file), of: file, isDry: true)
+        try await put(try contents(of: file), of: file, isDry: true)
         try show(.object(JSONObject(["ok": .bool(true)]))) { ["\(file): these rules can be put in force"] }
     }
 
     fileprivate func putRules(_ file: String, _ arguments: ShellArguments) async throws(ShellError) {
-        let text = try await contents(of: file)
+        let text = try contents(of: file)
         try await put(text, of: file, isDry: true)
         if !arguments.has("yes") { try confirm("replace the rules of this database by \(file)") }
         try await change("put the rules of \(file) in force", as: JSONObject(["file": .text(file)])) {
@@ -114,7 +113,7 @@ extension ShellSession {
         var failed = 0
         for file in files {
             let tests: RulesTestFile
-            let text = try await contents(of: file)
+            let text = try contents(of: file)
             do throws(RulesError) { tests = try RulesTestFile(parsing: text) } catch {
                 throw .failed("\(file):\(error)")
             }

@@ -30,8 +30,9 @@ extension ShellCommand {
             try await session.changeEvents("\(wish) \(what) of \(name)", wish, name, id)
         case "secret":
             try arguments.expect(1...1)
-            try session.out.line(
-                "whsec_" + String(decoding: Base64.standard.encode(Cryptography.randomBytes(32)), as: UTF8.self))
+            let secret =
+                "whsec_" + String(decoding: Base64.standard.encode(Cryptography.randomBytes(32)), as: UTF8.self)
+            try session.show(.text(secret)) { [secret] }
         case let other: throw .usage("'\(other)' is none of list, replay, drop and secret")
         }
     }

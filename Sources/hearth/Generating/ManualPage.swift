@@ -32,7 +32,8 @@ enum ManualPage {
             item("0", "The command did what was asked.") + item("1", "The operation was refused or failed.")
                 + item("64", "The command line or the configuration is wrong.")
                 + item("65", "What a file or standard input holds is wrong.")
-                + item("69", "The server cannot be reached.") + item("130", "Somebody interrupted the command."))
+                + item("69", "The server cannot be reached.") + item("130, 143", "SIGINT or SIGTERM ended the command.")
+        )
         page += section(
             "FILES",
             item("/etc/hearth/hearth.conf", "The configuration of the service.")
