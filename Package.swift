@@ -199,7 +199,7 @@ let rooms: [Room] = [
         name: "HearthShell",
         uses: [
             "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "EventLoopTransport", "ClientSession", "Connection", "HearthClient", "CLibedit",
+            "EventLoopTransport", "ClientSession", "Connection", "HearthClient", "HearthAdmin", "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),

@@ -21,6 +21,17 @@ package final class Shell: Sendable {
         case interrupted = 130
         /// SIGTERM has ended a command, as shells say it.
         case terminated = 143
+
+        /// Nil for a command that was interrupted, or that whoever turns the pages has seen enough of.
+        init?(_ error: ShellError) {
+            switch error {
+            case .usage: self = .usage
+            case .data: self = .data
+            case .failed, .negative: self = .failure
+            case .lost: self = .unavailable
+            case .stopped: return nil
+            }
+        }
     }
 
     private let session: ShellSession
@@ -90,14 +101,7 @@ package final class Shell: Sendable {
         } catch {
             leaveLine()
             if let message = error.message { session.out.writeError(describe(message)) }
-            switch error {
-            case .usage: return .usage
-            case .data: return .data
-            case .failed, .negative: return .failure
-            case .lost: return .unavailable
-            // Or whoever turns the pages has seen enough.
-            case .stopped: return running.withLock { $0.end } ?? .success
-            }
+            return Outcome(error) ?? running.withLock { $0.end } ?? .success
         }
     }
 

@@ -6,13 +6,6 @@ import HearthSystem
 
 /// Runs commands of the shell in this process, with a loop and a session of their own.
 struct ShellRun {
-    /// The options that say how.
-    static let options: [Arguments.Option] = [
-        OutputFormat.option, .init(name: "json", letter: "j", value: nil, help: "the same as -o json"),
-        .init(name: "dry-run", value: nil, help: "show what would change, and change nothing"),
-        .yes,
-    ]
-
     /// Somebody sits at a terminal and can answer questions.
     static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
@@ -42,18 +35,10 @@ struct ShellRun {
     /// Values that a program gets are as the server has them.
     private var format: OutputFormat {
         get throws(UsageError) {
-            guard let name = arguments["output"], !name.isEmpty else {
-                if arguments.flag("json") { return .json }
-                return program != nil && isatty(STDOUT_FILENO) == 0 ? .raw : .text
+            let format = try UsageError.of { () throws(ShellError) in
+                try OutputFormat(arguments["output"], isJSON: arguments.flag("json"))
             }
-            guard let format = OutputFormat(named: name) else {
-                let names = OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
-                throw UsageError(message: "--output must be table or one of \(names), not '\(name)'")
-            }
-            guard !arguments.flag("json") || format == .json else {
-                throw UsageError(message: "use --json or --output, not both")
-            }
-            return format
+            return format ?? (program != nil && isatty(STDOUT_FILENO) == 0 ? .raw : .text)
         }
     }
 
@@ -74,7 +59,8 @@ struct ShellRun {
                 .init(address.url, address.credential, on: loop, options: address.options),
                 streams, prompter: asks ? TerminalPrompter() : nil, format: format,
                 isDry: arguments.flag("dry-run"), isSure: arguments.flag("yes"), program: program,
-                readsInput: readsInput, clock: { "\(Timestamp(milliseconds: WallClock.milliseconds))" })
+                programCommands: Set(Command.all.flatMap(\.names)), readsInput: readsInput,
+                clock: { "\(Timestamp(milliseconds: WallClock.milliseconds))" })
             shell = Shell(session)
             streams.onAbandoned { [shell] in shell.end(.failure) }
             try Signals.forward(isInteractive ? [SIGINT] : [SIGINT, SIGTERM], to: signals) {

@@ -143,7 +143,8 @@ struct CommandTests {
             (["export", "ftp://x/a"], "'ftp://x/a': a database URL begins with"),
             (["import"], "too few words; usage: import [PATH] FILE"), (["import", "/none/y"], "cannot read /none/y"),
             (["import", "/a", "/none/x"], "cannot read /none/x: No such file"),
-            (["backup"], "needs FILE"), (["restore", "a", "b"], "needs FILE"),
+            (["backup", "--keep", "3"], "--keep needs FILE or --to DIR"),
+            (["restore", "a", "b"], "needs FILE"),
             (["frob"], "unknown command 'frob'"),
             (["get", "/a", "-o", "yaml"], "--output must be table or one of text, raw"),
             (["get", "/a", "--json", "-o", "raw"], "use --json or --output, not both"),
@@ -215,7 +216,8 @@ struct CommandTests {
         let password = try await HearthProcess.run(
             "users", "create", "--url", "http://127.0.0.1:1", "--password", "secret1")
         let advice = "set HEARTH_USERS_PASSWORD instead, or give - and the secret on standard input\n"
-        #expect(password.errors.hasPrefix("hearth users: \(warning) --password while the command runs: \(advice)"))
+        #expect(
+            password.errors.hasPrefix("hearth users create: \(warning) --password while the command runs: \(advice)"))
         #expect(!(token.errors + password.errors).contains("secret1"))
     }
 

@@ -17,7 +17,7 @@ extension ShellCommand {
     ) { (session, arguments) throws(ShellError) in
         let target = try session.target(arguments.words.first)
         let value = try session.json(arguments, from: 1).value(for: target)
-        if !target.isPriority { try await session.confirmLoss(of: target.path, "replace", arguments) }
+        if !target.isPriority { try await session.confirmLoss(of: target.path, "replace") }
         let change = try await session.change(of: target, to: value)
         try await session.change(change.text, as: change.json) { () async throws(ShellError) in
             try await session.asking { (connection) throws(ConnectionError) in
@@ -36,7 +36,7 @@ extension ShellCommand {
         let base = try session.path(arguments.words.first)
         let assignments = try session.json(arguments, from: 1).assignments(base: base)
         for target in assignments.map(\.target) where !target.isPriority {
-            try await session.confirmLoss(of: target.path, "replace", arguments)
+            try await session.confirmLoss(of: target.path, "replace")
         }
         try await session.change(assignments) { () async throws(ShellError) in
             try await session.asking { (connection) throws(ConnectionError) in
@@ -72,7 +72,7 @@ extension ShellCommand {
         guard !arguments.words.isEmpty else { throw arguments.misused("PATH is missing") }
         var paths: [Path] = []
         for word in arguments.words { paths.append(try session.path(word)) }
-        for path in paths { try await session.confirmLoss(of: path, "remove", arguments) }
+        for path in paths { try await session.confirmLoss(of: path, "remove") }
         session.announce("remove \(paths.map { "\($0)" }.joined(separator: ", "))")
         for path in paths {
             await session.noteIfEmpty(path)
@@ -133,8 +133,8 @@ extension ShellSession {
     }
 
     /// Asks before much goes.
-    func confirmLoss(of path: Path, _ verb: String, _ arguments: ShellArguments) async throws(ShellError) {
-        if isDry || isSure || arguments.has("yes") { return }
+    func confirmLoss(of path: Path, _ verb: String) async throws(ShellError) {
+        if isDry || isSure { return }
         guard isAdministrator else {
             if try await hasManyKeys(path) {
                 try confirm("\(verb) \(path), which has more than \(Self.muchChildren) children")
@@ -218,7 +218,7 @@ extension ShellSession {
         guard !from.contains(to), !to.contains(from) else {
             throw .usage("\(from) and \(to): one place is inside the other")
         }
-        try await confirmLoss(of: to, "replace", arguments)
+        try await confirmLoss(of: to, "replace")
         let value = try await copied(from)
         var assignments = [WireAssignment(target: WriteTarget(path: to), value: value)]
         if andRemove { assignments.append(WireAssignment(target: WriteTarget(path: from), value: .null)) }

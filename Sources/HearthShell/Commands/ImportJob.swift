@@ -15,7 +15,7 @@ struct ImportJob {
         (self.session, self.input, self.base, self.merges) = (session, input, base, merges)
     }
 
-    func run(isSure: Bool) async throws(ShellError) {
+    func run() async throws(ShellError) {
         if input.isRepeatable || session.isDry {
             let bytes = try check()
             if session.isDry {
@@ -25,7 +25,7 @@ struct ImportJob {
         }
         if !merges, try await !isEmpty() {
             let what = "replace what is in \(base)"
-            try session.confirm("\(what), which is not empty", isSure: isSure)
+            try session.confirm("\(what), which is not empty")
             session.announce(what)
         }
         let bytes = try await write()

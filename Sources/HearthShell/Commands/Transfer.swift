@@ -17,7 +17,7 @@ extension ShellCommand {
 
             A file is checked as a whole before anything is written. What comes from standard input is checked as it comes,
             and the error says how much of it is written. Exit code 65 says that the JSON is wrong.
-            """, words: .files,
+            """, words: .path,
         options: [
             .init(name: "merge", value: nil, help: "keep what is there, but for the children that the JSON names"),
             .yes,
@@ -27,8 +27,7 @@ extension ShellCommand {
         let base = try session.path(arguments.words.count > 1 ? arguments.words[0] : nil)
         let word = arguments.words.last?.text ?? ""
         if word == "-" { try session.expectInput() }
-        let job = ImportJob(session, try InputFile(word), to: base, merges: arguments.has("merge"))
-        try await job.run(isSure: arguments.has("yes"))
+        try await ImportJob(session, try InputFile(word), to: base, merges: arguments.has("merge")).run()
     }
 
     static let export = ShellCommand(

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthJSONValues
 package import HearthWireProtocol
 
 /// JSON that somebody has written, and what is said of its mistakes.
@@ -12,6 +13,14 @@ package struct JSONInput: Sendable {
     /// The value for a place.
     package func value(for target: WriteTarget) throws(ShellError) -> CanonicalJSON {
         try parse { (text) throws(RequestError) in try WireAssignment.parse(text, for: target) }.value
+    }
+
+    /// The object that it is.
+    ///
+    /// - parameter what: the message if it is none.
+    func object(_ what: String) throws(ShellError) -> JSONObject {
+        guard let object = (try? JSONValue(parsing: bytes))?.object else { throw invalid(what) }
+        return object
     }
 
     /// The values of an update.
