@@ -202,7 +202,8 @@ let rooms: [Room] = [
         name: "HearthShell",
         uses: [
             "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "RulesTesting", "EventLoopTransport", "ClientSession", "Connection", "HearthClient", "CLibedit",
+            "RealtimeDatabase", "RulesTesting", "EventLoopTransport", "ClientSession", "Connection", "HearthClient",
+            "HearthAdmin", "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
@@ -364,12 +365,10 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: dependencies([
-                "System", "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
-                "EtcdGateway", "RealtimeDatabase", "RulesTesting", "DatabaseScheduler", "TreeStorage", "ClusterNode",
-                "Identity",
-                "ServerLog", "Triggers", "DatabaseHost",
-                "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "EventLoopTransport", "ClientSession",
-                "Connection", "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
+                "System", "JSONTree", "HTTPCodec", "JSONValues", "JSONWebTokens", "StorageErrors", "EventLoop",
+                "EtcdGateway", "Delivery", "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog",
+                "Triggers", "DatabaseHost", "Access", "AccountEndpoints", "Backups", "RealtimeSessions",
+                "EventLoopTransport", "ClientSession", "Connection", "HearthServer", "HearthShell", "HearthBench",
             ]),
             swiftSettings: settings),
     ]

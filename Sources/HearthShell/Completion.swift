@@ -12,20 +12,35 @@ struct Completer {
         let command = commandIndex(words)
         if command == words.count { return choose(ShellCommand.all.flatMap(\.names), start, behind: line) }
         guard let known = ShellCommand.named(words[command].text) else { return .none }
-        let index = words.count - command - 1
-        if start.hasPrefix("-") { return choose(known.options.map { "--\($0.name)" }, start, behind: line) }
-        switch known.words {
+        let rest = words[(command + 1)...]
+        guard let place = rest.firstIndex(where: { known.subcommand($0.text) != nil }),
+            let entry = known.subcommand(rest[place].text)
+        else {
+            if start.hasPrefix("-") { return choose(options: known.allOptions, start, line) }
+            if !known.subcommands.isEmpty { return choose(known.subcommands.flatMap(\.names), start, behind: line) }
+            return await candidates(known, Array(rest), start, line)
+        }
+        if start.hasPrefix("-") { return choose(options: entry.options, start, line) }
+        return await candidates(entry, Array(rest[(place + 1)...]), start, line)
+    }
+
+    /// For the word after others.
+    private func candidates(
+        _ command: ShellCommand, _ before: [Word], _ start: String, _ line: String
+    ) async -> LineEditor.Completion {
+        let index = before.count
+        switch command.words {
         case .none: return .none
         case .paths: return await paths(start, line)
         case .path: return index == 0 ? await paths(start, line) : .none
         case .databases: return index == 0 ? choose(await databases, start, behind: line) : .none
-        case .commands: return index == 0 ? choose(ShellCommand.all.flatMap(\.names), start, behind: line) : .none
-        case .files: return index == 0 ? await paths(start, line) : .none
-        case .subcommands(let names):
-            if index == 0 { return choose(names, start, behind: line) }
-            let takesPath = known.name == "rules" && words[command + 1].text == "explain"
-            if takesPath, index == 1 { return choose(["read", "write"], start, behind: line) }
-            return takesPath && index == 2 ? await paths(start, line) : .none
+        case .commands:
+            if index == 0 { return choose(ShellCommand.all.flatMap(\.names), start, behind: line) }
+            let named = index == 1 ? ShellCommand.named(before[0].text) : nil
+            return choose(named?.subcommands.flatMap(\.names) ?? [], start, behind: line)
+        case .operation:
+            if index == 0 { return choose(["read", "write"], start, behind: line) }
+            return index == 1 ? await paths(start, line) : .none
         }
     }
 
@@ -49,6 +64,11 @@ struct Completer {
             }
             return answer?["databases"]?.array?.compactMap { $0.object?["name"]?.text } ?? []
         }
+    }
+
+    private func choose(options: [CommandOption], _ start: String, _ line: String) -> LineEditor.Completion {
+        let all = CommandOption.joined(options, CommandOption.common)
+        return choose(all.map { "--\($0.name)" }, start, behind: line)
     }
 
     private func choose(_ names: [String], _ start: String, behind line: String) -> LineEditor.Completion {

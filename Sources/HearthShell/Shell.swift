@@ -1,9 +1,8 @@
 import HearthClientSession
-package import HearthEventLoop
 import Glibc
 import HearthClient
 import Synchronization
-package import HearthSystem
+import HearthSystem
 
 /// Runs a shell: commands from a terminal, a script, or the command line.
 package final class Shell: Sendable {
@@ -14,32 +13,40 @@ package final class Shell: Sendable {
         case failure = 1
         /// A command was not valid.
         case usage = 64
+        /// What a file or standard input holds is not valid.
+        case data = 65
         /// The server cannot be reached, or the connection was lost.
         case unavailable = 69
-        /// Somebody has interrupted a command half-way, as shells say it.
+        /// SIGINT has ended a command, as shells say it.
         case interrupted = 130
+        /// SIGTERM has ended a command, as shells say it.
+        case terminated = 143
+
+        /// Nil for a command that was interrupted, or that whoever turns the pages has seen enough of.
+        init?(_ error: ShellError) {
+            switch error {
+            case .usage: self = .usage
+            case .data: self = .data
+            case .failed, .negative: self = .failure
+            case .lost: self = .unavailable
+            case .stopped: return nil
+            }
+        }
     }
 
     private let session: ShellSession
-    /// What ^C ends, and whether it did.
-    private let running = Mutex<(task: Task<Void, Never>?, wasInterrupted: Bool)>((nil, false))
+    /// What ^C ends, and how what was begun last was ended.
+    private let running = Mutex<(task: Task<Void, Never>?, end: Outcome?)>((nil, nil))
     /// What was begun last; it may go on after a completion that took too long.
     private let last = Mutex<Task<Void, Never>?>(nil)
 
     package init(_ session: ShellSession) { self.session = session }
 
-    /// From now on ^C ends the command that runs, not the program.
-    ///
-    /// - parameter signals: also others that are to do that.
-    package func takeInterrupts(_ signals: [Int32] = [SIGINT], on loop: EventLoop) throws(SystemError) {
-        try Signals.forward(signals, to: loop) { [self] _ in interrupt() }
-    }
-
-    /// What ^C does.
-    func interrupt() {
+    /// Ends the command that runs. That is its outcome, unless it is over already.
+    package func end(_ outcome: Outcome) {
         running.withLock { running in
             running.task?.cancel()
-            running.wasInterrupted = true
+            running.end = outcome
         }
     }
 
@@ -64,7 +71,7 @@ package final class Shell: Sendable {
         for (index, line) in lines.enumerated() {
             let outcome = run(line: line) { "\(name):\(index + 1): \($0)" }
             if outcome != .success || session.isOver { return outcome }
-            if running.withLock({ $0.wasInterrupted }) { return .interrupted }
+            if let end = running.withLock({ $0.end }) { return end }
         }
         return .success
     }
@@ -94,13 +101,7 @@ package final class Shell: Sendable {
         } catch {
             leaveLine()
             if let message = error.message { session.out.writeError(describe(message)) }
-            switch error {
-            case .usage: return .usage
-            case .failed: return .failure
-            case .lost: return .unavailable
-            // Or whoever turns the pages has seen enough.
-            case .stopped: return Task.isCancelled ? .interrupted : .success
-            }
+            return Outcome(error) ?? running.withLock { $0.end } ?? .success
         }
     }
 
@@ -158,7 +159,7 @@ package final class Shell: Sendable {
     ) -> Value? {
         let ended = Semaphore()
         let answer = Answer<Value>()
-        running.withLock { $0.wasInterrupted = false }
+        running.withLock { $0.end = nil }
         let task = last.withLock { last in
             // The session serves one at a time.
             let task = Task { [last] in
@@ -173,7 +174,7 @@ package final class Shell: Sendable {
         running.withLock { running in
             running.task = task
             // It may have begun, and been interrupted, before.
-            if running.wasInterrupted { task.cancel() }
+            if running.end != nil { task.cancel() }
         }
         if let limit { if !ended.wait(atMost: limit) { task.cancel() } } else { ended.wait() }
         running.withLock { $0.task = nil }

@@ -1,5 +1,5 @@
 /// A command of the shell. The program has most of them, too.
-package struct ShellCommand: Sendable {
+package struct ShellCommand: CommandEntry {
     /// What the words after it are, for completion.
     enum Words: Sendable {
         case none
@@ -7,9 +7,8 @@ package struct ShellCommand: Sendable {
         case paths
         /// The first one is a path.
         case path
-        /// The first one is one of these, the others paths if it takes any.
-        case subcommands([String])
-        case files
+        /// `read` or `write`, and a path.
+        case operation
         /// The first one is a command.
         case commands
         /// The first one is a database of the server.
@@ -19,20 +18,21 @@ package struct ShellCommand: Sendable {
     package var name: String
     /// Another name for it.
     package var alias: String?
-    /// The name, and the alias if there is one.
-    var names: [String] { [name] + (alias.map { [$0] } ?? []) }
+    package var parent: String?
     package var synopsis = ""
     package var summary: String
     package var details = ""
     var words = Words.none
     package var options: [CommandOption] = []
+    package var subcommands: [ShellCommand] = []
+    package var usual: String?
     /// The words after it are a command's, with its options.
     var takesCommand = false
     /// Whether it is a command of the program, too, with the same words and options: `hearth ls`.
     package var runsAlone = false
+    /// Whether a URL before the words stands for PATH, the first of them: `hearth export ws://127.0.0.1:9000/a FILE`.
+    package var urlIsPath = false
     var run: @Sendable (ShellSession, ShellArguments) async throws(ShellError) -> Void
-
-    var usage: String { synopsis.isEmpty ? name : "\(name) \(synopsis)" }
 
     package static let all: [ShellCommand] = [
         ls, cd, pwd, get, tree, query, find, count, watch, history, diff, revert, set, update, push, remove, mv, cp,
@@ -40,16 +40,32 @@ package struct ShellCommand: Sendable {
         importing,
         export,
         rules,
-        users, triggers, sessions, stats, top, profile, databases, use, backup, logs, `as`, dry, help, exit,
+        users, triggers, sessions, stats, ping, top, profile, databases, use, backup, logs, `as`, dry, help, exit,
     ]
 
     static func named(_ name: String) -> ShellCommand? {
         all.first { $0.names.contains(name) }
     }
+
+    /// A command with subcommands, which is one of the program, too.
+    ///
+    /// - parameters:
+    ///   - options: those that all subcommands have.
+    ///   - usual: the subcommand of a line that names none.
+    static func group(
+        _ name: String, summary: String, details: String = "", options: [CommandOption] = [], usual: String? = nil,
+        _ subcommands: [ShellCommand]
+    ) -> ShellCommand {
+        let subcommands = subcommands.map { $0.adopted(by: name, options: options) }
+        return ShellCommand(
+            name: name, summary: summary, details: details, options: options, subcommands: subcommands, usual: usual,
+            runsAlone: true
+        ) { (_, arguments) throws(ShellError) in throw arguments.misused("a subcommand is missing") }
+    }
 }
 
 extension ShellCommand {
-    static func suggestion(for name: String) -> String { Suggestion.text(for: name, among: all.map(\.name)) }
+    static func suggestion(for name: String) -> String { Suggestion.text(for: name, among: all.flatMap(\.names)) }
 }
 
 extension ShellSession {
@@ -58,16 +74,26 @@ extension ShellSession {
         guard let name = words.first?.text else { return }
         guard let command = ShellCommand.named(name) else {
             let isAddress = name.contains(":") && !name.contains("/")
-            throw .usage(
-                isAddress
-                    ? "there is no command '\(name)'; the URL of a server is like ws://\(name)"
-                    : "there is no command '\(name)'\(ShellCommand.suggestion(for: name)); 'help' lists them")
+            if isAddress { throw .usage("there is no command '\(name)'; the URL of a server is like ws://\(name)") }
+            if programCommands.contains(name) {
+                throw .usage("'\(name)' is a command of the program, not of the shell: see 'hearth help \(name)'")
+            }
+            throw .usage("there is no command '\(name)'\(ShellCommand.suggestion(for: name)); 'help' lists them")
         }
-        try await run(try ShellArguments(command, Array(words.dropFirst())))
+        let rest = Array(words.dropFirst())
+        if !command.takesCommand, ShellCommand.asksForHelp(rest) {
+            return try showHelp(of: command.explained(by: rest))
+        }
+        try await run(try ShellArguments(command, rest))
     }
 
-    /// Runs one command.
+    /// Runs one command, as its options say.
     func run(_ arguments: ShellArguments) async throws(ShellError) {
+        let before = (format, isDry, isSure)
+        defer { (format, isDry, isSure) = before }
+        format = try OutputFormat(arguments["output"], isJSON: arguments.has("json")) ?? format
+        isDry = isDry || arguments.has("dry-run")
+        isSure = isSure || arguments.has("yes")
         try await noticingLoss { () async throws(ShellError) in try await arguments.command.run(self, arguments) }
     }
 }

@@ -4,8 +4,12 @@ package import HearthClientSession
 package enum ShellError: Error {
     /// It was not written as it must be.
     case usage(String)
+    /// What a file or standard input holds is not valid.
+    case data(String)
     /// It was refused, or failed.
     case failed(String)
+    /// The answer is no, and was printed: what was asked about is denied, or differs.
+    case negative
     /// The connection is gone; the next command makes another one.
     case lost(String)
     /// Somebody has interrupted it, or wants to see no more.
@@ -23,8 +27,19 @@ package enum ShellError: Error {
     /// For people; nil if there is nothing to say.
     package var message: String? {
         switch self {
-        case .usage(let text), .failed(let text), .lost(let text): text
-        case .stopped: nil
+        case .usage(let text), .data(let text), .failed(let text), .lost(let text): text
+        case .negative, .stopped: nil
+        }
+    }
+
+    /// With this at the end of the message.
+    func adding(_ text: String) -> ShellError {
+        switch self {
+        case .usage(let message): .usage(message + text)
+        case .data(let message): .data(message + text)
+        case .failed(let message): .failed(message + text)
+        case .lost(let message): .lost(message + text)
+        case .negative, .stopped: self
         }
     }
 }
@@ -34,13 +49,4 @@ func reporting<Value>(
     _ body: () async throws(ConnectionError) -> Value
 ) async throws(ShellError) -> Value {
     do throws(ConnectionError) { return try await body() } catch { throw ShellError(error) }
-}
-
-/// Runs a command that ends when it is interrupted. The interruption is not an error, whatever the command waits for at
-/// that moment.
-func untilInterrupted(_ body: () async throws(ShellError) -> Void) async throws(ShellError) {
-    do throws(ShellError) { try await body() } catch {
-        if case .stopped = error, Task.isCancelled { return }
-        throw error
-    }
 }

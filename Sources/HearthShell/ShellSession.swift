@@ -1,3 +1,4 @@
+import HearthAdmin
 package import HearthEventLoop
 import HearthEventLoopTransport
 import HearthJSONTree
@@ -65,6 +66,8 @@ package final class ShellSession: @unchecked Sendable {
     /// The name of the program's command that the session runs, as in `hearth get`; nil in a shell. Without a
     /// credential such a command reads and writes as somebody signed out, not as an administrator.
     let program: String?
+    /// Those of the program that the shell does not have.
+    let programCommands: Set<String>
     /// Whether `-` stands for standard input, from which no commands come.
     let readsInput: Bool
     /// The time, for lines that begin with it.
@@ -84,7 +87,8 @@ package final class ShellSession: @unchecked Sendable {
     package init(
         _ target: Target, _ out: any ShellOutput, prompter: (any ShellPrompter)? = nil,
         format: OutputFormat = .text, isDry: Bool = false, isSure: Bool = false, program: String? = nil,
-        readsInput: Bool = false, clock: @escaping @Sendable () -> String = { Moment.text(WallClock.milliseconds) }
+        programCommands: Set<String> = [], readsInput: Bool = false,
+        clock: @escaping @Sendable () -> String = { Moment.text(WallClock.milliseconds) }
     ) {
         self.target = target
         self.out = out
@@ -93,6 +97,7 @@ package final class ShellSession: @unchecked Sendable {
         self.isDry = isDry
         self.isSure = isSure
         self.program = program
+        self.programCommands = programCommands
         self.readsInput = readsInput
         self.clock = clock
         place = target.url.path
@@ -258,6 +263,22 @@ package final class ShellSession: @unchecked Sendable {
 
     // MARK: Asking the server
 
+    /// An administrator who makes requests over HTTP.
+    func administrator(_ options: AdminOptions) throws(AdminError) -> Administrator {
+        try Administrator(
+            target.url, target.credential, options: options, connection: target.options, loop: target.loop)
+    }
+
+    func described(_ error: AdminError) -> ShellError {
+        switch error.code {
+        case .cancelled: .stopped
+        case .unavailable: .lost("\(error)")
+        case .unauthenticated where target.credential == nil:
+            .failed("\(error): --key FILE, of 'hearth admin create-key', or --auth TOKEN")
+        default: .failed("\(error)")
+        }
+    }
+
     /// The answer to an administrator's request.
     func ask(_ request: AdminRequest) async throws(ShellError) -> JSONObject {
         let text: [UInt8]
@@ -372,6 +393,10 @@ package final class ShellSession: @unchecked Sendable {
         try show(value(), elements: elements()) { Table(head: head, rows: rows).lines { self.styled($0, .dim) } }
     }
 
+    /// Says what a command of the program is about to destroy, and where: the address may come from a key or the
+    /// environment.
+    func announce(_ what: String) { if program != nil, !isDry { tell("\(what) at \(target.url)") } }
+
     /// Says something to people, beside the results.
     func tell(_ text: String) { out.writeError((program.map { "hearth \($0): " } ?? "") + text) }
 
@@ -381,7 +406,8 @@ package final class ShellSession: @unchecked Sendable {
     func confirm(_ what: String) throws(ShellError) {
         if isSure || isDry { return }
         guard let prompter else { throw .failed("\(what): -y says that you are sure") }
-        guard prompter.confirm("\(what). Go on? [y/N] ") else { throw .failed("nothing was done") }
+        let place = program == nil ? "" : " (\(target.url))"
+        guard prompter.confirm("\(what)\(place). Go on? [y/N] ") else { throw .failed("nothing was done") }
     }
 
     /// Makes a change, or only says which it would be.

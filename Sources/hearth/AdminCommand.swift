@@ -6,36 +6,43 @@ import HearthAccess
 import HearthSystem
 
 extension Command {
-    static let admin = Command(
-        name: "admin", synopsis: "create-key FILE | keys | remove-key ID [OPTIONS]",
-        summary: "Make, list and remove the keys of administrators' programs.",
-        details: """
-            'create-key' writes FILE, in Google's format for service accounts: give it to an admin SDK as its
-            credential. Whoever has it may do everything. The server keeps only the public half, in the data
-            folder. 'remove-key' ends a key, all tokens that were given for it and the connections that they
-            opened. A server that runs on the folder takes notice within a second.
-            """,
-        options: [
-            .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
-            .init(
-                name: "new-folder", value: nil,
-                help: "create-key: make the data folder, or take one in which no server has run yet"),
-            .init(name: "project", value: "NAME", help: "the project in the file (default 'hearth')"),
-            .init(name: "email", value: "NAME", help: "the account's name (default hearth@PROJECT)"),
-            .init(
-                name: "token-url", value: "URL",
-                help: "where programs get tokens: /token of the admin listener (default: the last server's)"),
-        ]
-    ) { arguments throws(UsageError) in
-        let task = try AdminTask(arguments.positional)
-        do {
-            try task.run(arguments)
-            return .success
-        } catch {
-            StandardError.write("hearth admin: \(error)\n")
-            return .failure
-        }
-    }
+    static let admin = group(
+        "admin", summary: "Make, list and remove the keys of administrators' programs.",
+        details: "The server keeps only the public half of a key, in the data folder.",
+        options: [.init(name: "data", value: "DIR", help: "the data folder (default ./data)")],
+        [
+            Command(
+                name: "create-key", synopsis: "FILE [OPTIONS]", summary: "Make a key.",
+                details: """
+                    FILE is in Google's format for service accounts: give it to an admin SDK as its credential. Whoever has it
+                    may do everything.
+                    """,
+                options: [
+                    .init(
+                        name: "new-folder", value: nil,
+                        help: "make the data folder, or take one in which no server has run yet"),
+                    .init(name: "project", value: "NAME", help: "the project in the file (default 'hearth')"),
+                    .init(name: "email", value: "NAME", help: "the account's name (default hearth@PROJECT)"),
+                    .init(
+                        name: "token-url", value: "URL",
+                        help: "where programs get tokens: /token of the admin listener (default: the last server's)"),
+                ]
+            ) { arguments throws(UsageError) in
+                AdminTask.createKey(file: try arguments.positional("FILE")[0]).perform(arguments)
+            },
+            Command(name: "keys", synopsis: "", summary: "List the keys.", options: []) {
+                arguments throws(UsageError) in
+                _ = try arguments.positional()
+                return AdminTask.listKeys.perform(arguments)
+            },
+            Command(
+                name: "remove-key", synopsis: "ID",
+                summary: "End a key, all tokens that were given for it and the connections that they opened.",
+                details: "A server that runs on the folder takes notice within a second.", options: []
+            ) { arguments throws(UsageError) in
+                AdminTask.removeKey(id: try arguments.positional("ID")[0]).perform(arguments)
+            },
+        ])
 }
 
 /// What `hearth admin` is to do.
@@ -48,16 +55,17 @@ private enum AdminTask {
         var description: String
     }
 
-    init(_ words: [String]) throws(UsageError) {
-        switch (words.first, words.count) {
-        case ("create-key", 2): self = .createKey(file: words[1])
-        case ("keys", 1): self = .listKeys
-        case ("remove-key", 2): self = .removeKey(id: words[1])
-        default: throw UsageError(message: "needs create-key FILE, keys or remove-key ID")
+    func perform(_ arguments: Arguments) -> ExitCode {
+        do {
+            try run(arguments)
+            return .success
+        } catch {
+            StandardError.write("hearth admin: \(error)\n")
+            return .failure
         }
     }
 
-    func run(_ arguments: Arguments) throws {
+    private func run(_ arguments: Arguments) throws {
         let folder = arguments["data"] ?? "./data"
         try check(folder, mayBeNew: arguments.flag("new-folder"))
         let accounts = try ServiceAccounts(folder: folder)

@@ -8,6 +8,11 @@ struct UsageError: Error {
     var message: String
     /// The help of the command tells how it is done.
     var hasHelp = true
+
+    /// Runs `body`; what the shell would refuse is wrong with the command line.
+    static func of<Value>(_ body: () throws(ShellError) -> Value) throws(UsageError) -> Value {
+        do throws(ShellError) { return try body() } catch { throw UsageError(message: error.message ?? "") }
+    }
 }
 
 /// The words after a command and its options (``CommandWords``). Options that are not on the line may come from the
@@ -16,14 +21,17 @@ struct Arguments {
     typealias Option = CommandOption
 
     private var options: [String: String] = [:]
+    /// The options that are on the line itself.
+    private let onLine: Set<String>
     let positional: [String]
 
-    /// - parameter handsOn: whether the words may be a command of their own: then an unknown option after the first of
-    ///   them is one of it.
-    init(_ words: [String], of command: String, options known: [Option], handsOn: Bool = false) throws(UsageError) {
+    /// - parameter words: those after the name of the command.
+    init(_ words: [Word], of command: Command) throws(UsageError) {
+        let known = command.options
         do throws(ShellError) {
-            let words = try CommandWords(words.map { Word($0) }, options: known, handsOn: handsOn)
+            let words = try CommandWords(words, options: known, handsOn: command.handsOn)
             positional = words.arguments.map(\.text)
+            onLine = Set(words.options.keys)
             for option in known {
                 guard let word = words.options[option.name] else { continue }
                 options[option.name] = option.value == nil ? "true" : word.text
@@ -46,23 +54,25 @@ struct Arguments {
         }
     }
 
-    /// The environment variables of an option, the most specific one first: `HEARTH_LS_LIMIT`. The options of `serve`
-    /// and of a server's address are also set for all commands: `HEARTH_URL`. Others are not, so that none answers the
-    /// questions of all commands.
-    private static func variables(for option: String, of command: String) -> [String] {
+    /// The environment variables of an option, the most specific one first: `HEARTH_LS_LIMIT`. The options of a
+    /// server's address are also set for all commands: `HEARTH_URL`. So are those of `serve`, for commands that are
+    /// about its files; commands of the shell mean other things by `--data` and `--rules`. Others are not, so that none
+    /// answers the questions of all commands.
+    private static func variables(for option: String, of command: Command) -> [String] {
         func variable(_ words: String...) -> String {
             (["HEARTH"] + words.map { $0.uppercased().replacing("-", with: "_") }).joined(separator: "_")
         }
-        let isShared = (Command.serve.options + ServerAddress.options).contains { $0.name == option }
-        return [variable(command, option)] + (isShared ? [variable(option)] : [])
+        let shared = ServerAddress.options + (command.isOfShell ? [] : Command.serve.options)
+        let isShared = shared.contains { $0.name == option }
+        return [variable(command.parent ?? command.name, option)] + (isShared ? [variable(option)] : [])
     }
 
     /// Says that a secret was given where others see it, and where it belongs.
-    private static func warn(about option: Option, of command: String) {
+    private static func warn(about option: Option, of command: Command) {
         let variable = variables(for: option.name, of: command).last ?? ""
         let input = option.value?.hasSuffix("|-") == true ? ", or give - and the secret on standard input" : ""
         StandardError.write(
-            "hearth \(command): warning: all users of this machine can read the value of --\(option.name) while the "
+            "hearth \(command.fullName): warning: all users of this machine can read the value of --\(option.name) while the "
                 + "command runs: set \(variable) instead\(input)\n")
     }
 
@@ -94,6 +104,9 @@ struct Arguments {
     }
 
     subscript(name: String) -> String? { options[name] }
+
+    /// Whether the command line itself has an option.
+    func isOnLine(_ name: String) -> Bool { onLine.contains(name) }
 
     /// With these values for options that have none.
     func filled(_ values: [(option: String, value: String)]) -> Arguments {

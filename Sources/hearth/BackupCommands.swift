@@ -9,7 +9,7 @@ extension Command {
         name: "data", value: "DIR", help: "the data folder (default ./data)")
 
     static let backup = Command(
-        name: "backup", synopsis: "FILE | --to DIR [OPTIONS]",
+        name: "backup", synopsis: "FILE | --to DIR | [URL] [OPTIONS]",
         summary: "Copy a database into one file, or everything into a folder, while the server runs or not.",
         details: """
             The copy holds every write that was acknowledged before, and is that of one moment. The server
@@ -18,14 +18,21 @@ extension Command {
 
             With --to, all databases, the accounts, keys and rules go to a new folder DIR/hearth-TIME, with a
             manifest of their checksums. The server's metrics tell when that last succeeded.
+
+            Without either, the server of URL makes the copy, in 'backups' of its data folder, and its name is
+            printed. So does 'backup' in 'hearth shell'.
             """,
-        options: [
-            folder, .init(name: "database", value: "NAME", help: "the database (default 'default')"),
-            .init(name: "overwrite", value: nil, help: "replace FILE, if there is one"),
-            .init(name: "to", value: "DIR", help: "copy everything into a new folder in DIR"),
-            .init(name: "keep", value: "N", help: "with --to: then remove all but the last N of these folders"),
-        ]
+        options: backupOptions + serverOptions
     ) { arguments throws(UsageError) in
+        if arguments["to"] == nil, arguments.positional.allSatisfy({ $0.contains("://") }) {
+            for option in backupOptions where option.name != "database" && arguments.isOnLine(option.name) {
+                throw UsageError(message: "--\(option.name) needs FILE or --to DIR")
+            }
+            return try ShellCommand.backup.run(arguments)
+        }
+        for option in serverOptions where arguments.isOnLine(option.name) {
+            throw UsageError(message: "--\(option.name) is for a backup that the server makes, without FILE and --to")
+        }
         let kept = try arguments.integer("keep", 1...100_000)
         if let target = arguments["to"] {
             _ = try arguments.positional()
@@ -49,6 +56,18 @@ extension Command {
             StandardError.write("hearth backup: \(error.message)\n")
             return .failure
         }
+    }
+
+    private static let backupOptions: [Arguments.Option] = [
+        folder, .init(name: "database", value: "NAME", help: "the database (default: the server's, or 'default')"),
+        .init(name: "overwrite", value: nil, help: "replace FILE, if there is one"),
+        .init(name: "to", value: "DIR", help: "copy everything into a new folder in DIR"),
+        .init(name: "keep", value: "N", help: "with --to: then remove all but the last N of these folders"),
+    ]
+
+    /// Those of a backup that a server makes.
+    private static let serverOptions = options(of: .backup).filter { option in
+        !["database", "yes"].contains(option.name)
     }
 
     private static func makeSet(of folder: String, in target: String, keeping count: Int?) -> ExitCode {

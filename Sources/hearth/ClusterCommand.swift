@@ -4,63 +4,75 @@ import HearthEventLoop
 import HearthShell
 
 extension Command {
-    static let cluster = Command(
-        name: "cluster",
-        synopsis: "status | move DATABASE NODE | drain NODE --cluster MEMBERS, or certificates DIR NAME=HOST…",
+    static let cluster = group(
+        "cluster",
         summary: "Show a cluster, say which nodes take the writes of its databases, and make certificates for it.",
-        details: """
-            status asks etcd, and no node: which members answer, which nodes run, which node takes the
-            writes of each database, which commits etcd still has, and how far each node's own files reach
-            (as nodes say every 5 seconds). It ends with 1 if a member does not answer, no node runs, a
-            database has no owner, or a node has not said how far it is.
-
-            move has another node take the writes of a database. The present one finishes the writes that
-            it has begun, and hands the database over; writes that come meanwhile wait, and none is
-            refused. The other node must run and have a copy. Nothing changes if it lags behind by more
-            than it can make up for within 10 seconds.
-
-            drain moves all databases whose writes a node takes to other nodes, so that it can be stopped.
-            Until then it may take over databases of a node that dies.
-
-            certificates makes an authority of the cluster's own in a folder, unless it is there, and a
-            certificate for each machine: NAME=HOST,HOST names it, and says by which names and addresses
-            others reach it. Nodes and members of etcd on a machine use the same one. Whoever has
-            ca-key.pem can make further ones: keep it elsewhere.
-            """,
-        options: [
-            .init(
-                name: "cluster", value: "MEMBERS",
-                help: "the members of etcd, as for 'hearth serve': etcd://HOST:PORT,HOST:PORT,HOST:PORT"),
-            .init(name: "days", value: "N", help: "certificates are valid for N days (default 3650)"),
-            .init(name: "cluster-ca", value: "FILE", help: "PEM, the authority of the cluster, where etcd needs TLS"),
-            .init(name: "cluster-cert", value: "FILE", help: "PEM, a certificate of that authority"),
-            .init(name: "cluster-key", value: "FILE", help: "PEM, its private key"),
-        ]
-    ) { arguments throws(UsageError) in
-        let words = arguments.positional
-        if words.first == "certificates" { return try makeCertificates(arguments) }
-        let usage = UsageError(message: "needs status, move DATABASE NODE, drain NODE, or certificates DIR NAME=HOST…")
-        guard let verb = words.first, ["status": 1, "move": 3, "drain": 2][verb] == words.count else { throw usage }
-        let members = try members(arguments)
-        let tls = try tls(arguments)
-        switch verb {
-        case "status": return showStatus(members, tls)
-        case "move":
-            return move(OwnerMoves(members, tls: tls)) { moves throws(OwnerMoves.Failure) in
-                guard let move = try moves.move(of: words[1], to: words[2]) else {
-                    StandardOutput.line("the node '\(words[2])' takes the writes of '\(words[1])' already")
-                    return []
+        [
+            Command(
+                name: "status", synopsis: "--cluster MEMBERS",
+                summary: "Show the members of etcd, the nodes, and who takes the writes of each database.",
+                details: """
+                    It asks etcd, and no node: which members answer, which nodes run, which node takes the writes of each
+                    database, which commits etcd still has, and how far each node's own files reach (as nodes say every 5
+                    seconds). It ends with 1 if a member does not answer, no node runs, a database has no owner, or a node has
+                    not said how far it is.
+                    """, options: etcdOptions
+            ) { arguments throws(UsageError) in
+                _ = try arguments.positional()
+                return showStatus(try members(arguments), try tls(arguments))
+            },
+            Command(
+                name: "move", synopsis: "DATABASE NODE --cluster MEMBERS",
+                summary: "Have another node take the writes of a database.",
+                details: """
+                    The present one finishes the writes that it has begun, and hands the database over; writes that come
+                    meanwhile wait, and none is refused. The other node must run and have a copy. Nothing changes if it lags
+                    behind by more than it can make up for within 10 seconds.
+                    """, options: etcdOptions
+            ) { arguments throws(UsageError) in
+                let words = try arguments.positional("DATABASE", "NODE")
+                return move(OwnerMoves(try members(arguments), tls: try tls(arguments))) {
+                    moves throws(OwnerMoves.Failure) in
+                    guard let move = try moves.move(of: words[0], to: words[1]) else {
+                        StandardOutput.line("the node '\(words[1])' takes the writes of '\(words[0])' already")
+                        return []
+                    }
+                    return [move]
                 }
-                return [move]
-            }
-        default:
-            return move(OwnerMoves(members, tls: tls)) { moves throws(OwnerMoves.Failure) in
-                let all = try moves.moves(from: words[1])
-                if all.isEmpty { StandardOutput.line("the node '\(words[1])' takes the writes of no database") }
-                return all
-            }
-        }
-    }
+            },
+            Command(
+                name: "drain", synopsis: "NODE --cluster MEMBERS",
+                summary: "Move all databases whose writes a node takes to other nodes, so that it can be stopped.",
+                details: "Until then it may take over databases of a node that dies.", options: etcdOptions
+            ) { arguments throws(UsageError) in
+                let node = try arguments.positional("NODE")[0]
+                return move(OwnerMoves(try members(arguments), tls: try tls(arguments))) {
+                    moves throws(OwnerMoves.Failure) in
+                    let all = try moves.moves(from: node)
+                    if all.isEmpty { StandardOutput.line("the node '\(node)' takes the writes of no database") }
+                    return all
+                }
+            },
+            Command(
+                name: "certificates", synopsis: "DIR NAME=HOST… [OPTIONS]",
+                summary: "Make an authority of the cluster's own in a folder, and a certificate for each machine.",
+                details: """
+                    An authority that is there stays. NAME=HOST,HOST names a machine's certificate, and says by which names
+                    and addresses others reach it. Nodes and members of etcd on a machine use the same one. Whoever has
+                    ca-key.pem can make further ones: keep it elsewhere.
+                    """,
+                options: [.init(name: "days", value: "N", help: "certificates are valid for N days (default 3650)")]
+            ) { arguments throws(UsageError) in try makeCertificates(arguments) },
+        ])
+
+    private static let etcdOptions: [Arguments.Option] = [
+        .init(
+            name: "cluster", value: "MEMBERS",
+            help: "the members of etcd, as for 'hearth serve': etcd://HOST:PORT,HOST:PORT,HOST:PORT"),
+        .init(name: "cluster-ca", value: "FILE", help: "PEM, the authority of the cluster, where etcd needs TLS"),
+        .init(name: "cluster-cert", value: "FILE", help: "PEM, a certificate of that authority"),
+        .init(name: "cluster-key", value: "FILE", help: "PEM, its private key"),
+    ]
 
     private static func members(_ arguments: Arguments) throws(UsageError) -> [EtcdMember] {
         guard let list = arguments["cluster"] else { throw UsageError(message: "needs --cluster MEMBERS") }
@@ -75,7 +87,7 @@ extension Command {
     }
 
     private static func makeCertificates(_ arguments: Arguments) throws(UsageError) -> ExitCode {
-        let words = arguments.positional.dropFirst()
+        let words = arguments.positional
         guard let folder = words.first, words.count > 1 else {
             throw UsageError(message: "needs a folder, and NAME=HOST,HOST for each machine")
         }

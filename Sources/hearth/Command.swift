@@ -1,28 +1,30 @@
 import HearthShell
 
-/// A subcommand: its name, its place in the help text, and what it does.
-struct Command: Sendable {
+/// A command of the program: its name, its place in the help text, and what it does.
+struct Command: CommandEntry {
     var name: String
     /// Another name for it.
     var alias: String?
+    var parent: String?
     /// What stands after the name on the line.
     var synopsis: String
     var summary: String
     /// More about it: lines of at most 100 characters.
     var details = ""
     var options: [Arguments.Option]
+    var subcommands: [Command] = []
+    var usual: String?
     /// What stands after the options may be a command with its own.
     var handsOn = false
+    /// The shell has it, too.
+    var isOfShell = false
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
-
-    /// The name, and the alias if there is one.
-    var names: [String] { [name] + (alias.map { [$0] } ?? []) }
 
     static let all: [Command] =
         [
             serve, shell, initialize,
         ] + shared + [
-            export, importing, backup, restore, check, verify, erase, doctor, health, ping, rules, users, admin,
+            backup, restore, check, verify, erase, doctor, health, admin,
             cluster,
             console,
             context,
@@ -30,6 +32,20 @@ struct Command: Sendable {
             generate,
             bench, echo, version,
         ]
+
+    /// A command with subcommands.
+    ///
+    /// - parameter options: those that all subcommands have.
+    static func group(
+        _ name: String, summary: String, details: String = "", options: [Arguments.Option] = [], usual: String? = nil,
+        _ subcommands: [Command]
+    ) -> Command {
+        let subcommands = subcommands.map { $0.adopted(by: name, options: options) }
+        return Command(
+            name: name, synopsis: "", summary: summary, details: details, options: options, subcommands: subcommands,
+            usual: usual
+        ) { _ throws(UsageError) in throw UsageError(message: "a subcommand is missing") }
+    }
 
     /// What the command says of itself, unless its results have got lost.
     static func run(_ words: [String]) -> ExitCode {
@@ -45,37 +61,54 @@ struct Command: Sendable {
             StandardError.write(overview + "\n")
             return .usage
         }
-        let rest = Array(words.dropFirst())
+        let rest = words.dropFirst().map { Word($0) }
         switch name {
-        case "help", "--help", "-h": return help(rest.first)
+        case "help", "--help", "-h": return help(rest)
         case "--version": return perform(["version"])
         default: break
         }
         guard let command = named(name) else { return unknown(name) }
-        if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) { return help(name) }
+        // After the name of a command of the shell, that command's help is asked for.
+        let own = command.handsOn ? rest.prefix { $0.text.hasPrefix("-") || $0.text.contains("://") } : rest[...]
+        if asksForHelp(Array(own)) { return tellHelp(of: command.explained(by: rest)) }
+        var title = command.fullName
         do throws(UsageError) {
-            return try command.run(
-                try Arguments(rest, of: command.name, options: command.options, handsOn: command.handsOn))
+            let (entry, words) = try UsageError.of { () throws(ShellError) in try command.entry(for: rest) }
+            title = entry.fullName
+            return try entry.run(try Arguments(words, of: entry))
         } catch {
-            let advice = error.hasHelp ? "; 'hearth help \(name)' explains the command" : ""
-            return complain(error.message + advice, as: "hearth \(name)")
+            let advice = error.hasHelp ? "; 'hearth help \(title)' explains the command" : ""
+            return complain(error.message + advice, as: "hearth \(title)")
         }
     }
 
-    private static func help(_ name: String?) -> ExitCode {
-        guard let name else {
+    /// - parameter words: a command and perhaps a subcommand.
+    private static func help(_ words: [Word]) -> ExitCode {
+        guard let name = words.first?.text else {
             StandardOutput.line(overview)
             return .success
         }
-        guard let command = named(name) else { return unknown(name) }
-        StandardOutput.line(command.help)
+        guard var command = named(name) else { return unknown(name) }
+        if words.count > 1, !command.subcommands.isEmpty {
+            do throws(ShellError) { command = try command.named(words[1].text) } catch {
+                return complain(error.message ?? "", as: "hearth help")
+            }
+        }
+        return tellHelp(of: command)
+    }
+
+    private static func tellHelp(of command: Command) -> ExitCode {
+        for line in command.help(program: "hearth ") { StandardOutput.line(line) }
         return .success
     }
 
     private static func named(_ name: String) -> Command? { all.first { $0.names.contains(name) } }
 
     private static func unknown(_ name: String) -> ExitCode {
-        let suggestion = Suggestion.text(for: name, among: all.map(\.name))
+        if ShellCommand.all.contains(where: { $0.names.contains(name) }) {
+            return complain("'\(name)' is a command of the shell: 'hearth shell' begins one", as: "hearth")
+        }
+        let suggestion = Suggestion.text(for: name, among: all.flatMap(\.names))
         return complain("unknown command '\(name)'\(suggestion); 'hearth help' lists the commands", as: "hearth")
     }
 
@@ -97,12 +130,6 @@ struct Command: Sendable {
             'hearth help COMMAND' explains a command. Options can also be set in the environment: those of
             'serve' and --url, --key, --auth, --ca, --database as HEARTH_NAME, any other one as HEARTH_COMMAND_NAME.
             """
-    }
-
-    private var help: String {
-        let lines = CommandOption.help(for: options).joined(separator: "\n")
-        let paragraphs = ["usage: hearth \(name) \(synopsis)", summary, details, lines]
-        return paragraphs.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 }
 

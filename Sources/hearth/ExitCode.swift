@@ -9,6 +9,8 @@ enum ExitCode: Int32 {
     case data = 65
     /// The server cannot be reached.
     case unavailable = 69
-    /// Somebody has interrupted it half-way, as shells say it.
+    /// SIGINT has ended it, as shells say it.
     case interrupted = 130
+    /// SIGTERM has ended it, as shells say it.
+    case terminated = 143
 }

@@ -116,6 +116,9 @@ struct ServerAddress {
             return
         }
         words.removeFirst()
+        if arguments.isOnLine("url") {
+            throw UsageError(message: "'\(first)' and --url both name the server: leave out one of them")
+        }
         try self.init(arguments, url: first, named: "'\(first)'")
     }
 
@@ -148,26 +151,15 @@ struct ServerAddress {
     }
 
     /// The place that a PATH on the command line names, below the one of the URL.
-    func path(_ text: String) throws(UsageError) -> Path { try target(text).path(orRefuse: text) }
-
-    /// As `path`, but it may end in `.priority`.
-    func target(_ text: String) throws(UsageError) -> WriteTarget {
+    private func path(_ text: String) throws(UsageError) -> Path {
         // What a script whose variable is not set says had better not replace everything.
         if text.isEmpty { throw UsageError(message: "the path is empty: / is the whole database") }
         do throws(PathError) {
-            var target = try WriteTarget(parsing: text)
-            target.path = url.path.appending(target.path)
-            guard target.path.depth <= Path.maximumDepth else { throw .tooDeep }
-            return target
+            let path = url.path.appending(try Path(parsing: Array(text.utf8)))
+            guard path.depth <= Path.maximumDepth else { throw .tooDeep }
+            return path
         } catch {
             throw UsageError(message: "invalid path '\(text)': \(error)")
         }
-    }
-}
-
-extension WriteTarget {
-    fileprivate func path(orRefuse text: String) throws(UsageError) -> Path {
-        if isPriority { throw UsageError(message: "invalid path '\(text)': a priority cannot be read alone") }
-        return path
     }
 }

@@ -5,24 +5,39 @@ extension Command {
     static let shared = ShellCommand.all.filter(\.runsAlone).map { Command($0) }
 
     private init(_ command: ShellCommand) {
-        let about = """
+        let about =
+            command.parent == nil && command.subcommands.isEmpty
+            ? """
             Also a command of 'hearth shell'. A PATH that does not begin with / is below the path of the URL.
-            """
-        let own = command.options.map(\.name)
+            """ : ""
+        let synopsis =
+            command.urlIsPath
+            ? command.synopsis.replacing("[PATH]", with: "[PATH|URL]") : "[URL] \(command.synopsis)"
         self.init(
-            name: command.name, alias: command.alias, synopsis: "[URL] \(command.synopsis)", summary: command.summary,
-            details: command.details.isEmpty ? about : "\(command.details)\n\n\(about)",
-            options: command.options + ShellRun.options.filter { !own.contains($0.name) } + ServerAddress.options
-        ) { arguments throws(UsageError) in
-            var words = arguments.positional
-            let address = try ServerAddress(arguments, takingURLFrom: &words)
-            var options: [String: Word] = [:]
-            for name in own { options[name] = arguments[name].map { Word($0) } }
-            let call = ShellArguments(command, words.map { Word($0) }, options: options)
-            let run = ShellRun(address, arguments, program: command.name)
-            return try run { shell in
-                shell.run(call)
-            }
-        }
+            name: command.name, alias: command.alias, parent: command.parent, synopsis: synopsis,
+            summary: command.summary,
+            details: [command.details, about].filter { !$0.isEmpty }.joined(separator: "\n\n"),
+            options: Self.options(of: command), subcommands: command.subcommands.map { Command($0) },
+            usual: command.usual, isOfShell: true
+        ) { arguments throws(UsageError) in try command.run(arguments) }
+    }
+
+    /// Those of the shell's command, and those that say where and how it runs.
+    static func options(of command: ShellCommand) -> [Arguments.Option] {
+        Arguments.Option.joined(command.options, Arguments.Option.common) + ServerAddress.options
+    }
+}
+
+extension ShellCommand {
+    /// Runs it as a command of the program.
+    func run(_ arguments: Arguments) throws(UsageError) -> ExitCode {
+        var words = arguments.positional
+        let count = words.count
+        let address = try ServerAddress(arguments, takingURLFrom: &words)
+        if urlIsPath, words.count < count { words.insert(".", at: 0) }
+        var options: [String: Word] = [:]
+        for option in self.options { options[option.name] = arguments[option.name].map { Word($0) } }
+        let call = ShellArguments(self, words.map { Word($0) }, options: options)
+        return try ShellRun(address, arguments, program: fullName)({ shell in shell.run(call) })
     }
 }

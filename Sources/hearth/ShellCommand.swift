@@ -10,17 +10,17 @@ extension Command {
             (default: that of --key, or \(ServerAddress.usual)). --key FILE is a key of 'hearth admin create-key'; in development mode
             none is needed.
 
-            Words behind the URL are one command, as are those of -c; without any, commands are read from standard input, one per
+            Words after the URL are one command, as are those of -c; without any, commands are read from standard input, one per
             line: at a prompt with history and completion if that is a terminal. 'help' explains the commands.
 
             A script ends with its first command that fails. The exit codes are those of other commands: 1 when a command
             failed, 64 when it was not valid, 69 when the server was not reached, 130 when ^C ended it half-way.
             """,
-        options: ServerAddress.options.filter { $0.name != "url" } + [
+        options: ServerAddress.options + [
             .init(name: "command", letter: "c", value: "LINE", help: "run this line"),
             .init(name: "file", value: "FILE", help: "run the lines of a file"),
             .init(name: "history", value: "FILE", help: "what was typed (default ~/.hearth_history)"),
-        ] + ShellRun.options,
+        ] + Arguments.Option.common,
         handsOn: true
     ) { arguments throws(UsageError) in
         var words = arguments.positional
@@ -29,7 +29,11 @@ extension Command {
         guard [line != nil, arguments["file"] != nil, !words.isEmpty].count(where: { $0 }) <= 1 else {
             throw UsageError(message: "one of -c LINE, --file FILE and a command")
         }
-        let script = try arguments["file"].map { (path) throws(UsageError) in try InputText(contentsOf: path).lines }
+        let script = try arguments["file"].map { (path) throws(UsageError) in
+            let text = try UsageError.of { () throws(ShellError) in try InputFile.contents(of: path) }
+            return String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(
+                String.init)
+        }
         let readsCommands = line == nil && script == nil && words.isEmpty
         let isInteractive = readsCommands && ShellRun.hasTerminal
         let run = ShellRun(address, arguments, isInteractive: isInteractive, readsInput: !readsCommands)

@@ -6,13 +6,6 @@ import HearthSystem
 
 /// Runs commands of the shell in this process, with a loop and a session of their own.
 struct ShellRun {
-    /// The options that say how.
-    static let options: [Arguments.Option] = [
-        OutputFormat.option, .init(name: "json", letter: "j", value: nil, help: "the same as -o json"),
-        .init(name: "dry-run", value: nil, help: "show what would change, and change nothing"),
-        .yes,
-    ]
-
     /// Somebody sits at a terminal and can answer questions.
     static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
@@ -42,43 +35,60 @@ struct ShellRun {
     /// Values that a program gets are as the server has them.
     private var format: OutputFormat {
         get throws(UsageError) {
-            guard let name = arguments["output"], !name.isEmpty else {
-                if arguments.flag("json") { return .json }
-                return program != nil && isatty(STDOUT_FILENO) == 0 ? .raw : .text
+            let format = try UsageError.of { () throws(ShellError) in
+                try OutputFormat(arguments["output"], isJSON: arguments.flag("json"))
             }
-            guard let format = OutputFormat(named: name) else {
-                let names = OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
-                throw UsageError(message: "--output must be table or one of \(names), not '\(name)'")
-            }
-            guard !arguments.flag("json") || format == .json else {
-                throw UsageError(message: "use --json or --output, not both")
-            }
-            return format
+            return format ?? (program != nil && isatty(STDOUT_FILENO) == 0 ? .raw : .text)
         }
     }
 
     func callAsFunction(_ body: (Shell) -> Shell.Outcome) throws(UsageError) -> ExitCode {
         let format = try format
         let loop: EventLoop
+        // A loop that waits for somebody to read a pipe does not see signals.
+        let signals: EventLoop
         let shell: Shell
         do throws(SystemError) {
             loop = try EventLoop(name: "shell")
             try loop.start()
+            signals = try EventLoop(name: "signals")
+            try signals.start()
+            let streams = StandardStreams(pages: isInteractive)
             let asks = (isInteractive || readsInput) && Self.hasTerminal
             let session = ShellSession(
                 .init(address.url, address.credential, on: loop, options: address.options),
-                StandardStreams(pages: isInteractive), prompter: asks ? TerminalPrompter() : nil, format: format,
+                streams, prompter: asks ? TerminalPrompter() : nil, format: format,
                 isDry: arguments.flag("dry-run"), isSure: arguments.flag("yes"), program: program,
-                readsInput: readsInput, clock: { "\(Timestamp(milliseconds: WallClock.milliseconds))" })
+                programCommands: Set(Command.all.flatMap(\.names)), readsInput: readsInput,
+                clock: { "\(Timestamp(milliseconds: WallClock.milliseconds))" })
             shell = Shell(session)
-            try shell.takeInterrupts(isInteractive ? [SIGINT] : [SIGINT, SIGTERM], on: loop)
+            streams.onAbandoned { [shell] in shell.end(.failure) }
+            try Signals.forward(isInteractive ? [SIGINT] : [SIGINT, SIGTERM], to: signals) {
+                [shell, isInteractive] signal in
+                let outcome: Shell.Outcome = signal == SIGTERM ? .terminated : .interrupted
+                shell.end(outcome)
+                if !isInteractive { Self.exit(outcome) }
+            }
             Signals.ignoreFailedWrites()
         } catch {
             throw UsageError(message: "\(error)")
         }
         let outcome = body(shell)
-        loop.shutDown(grace: .seconds(2))
-        loop.join()
+        for loop in [loop, signals] {
+            loop.shutDown(grace: .seconds(2))
+            loop.join()
+        }
         return ExitCode(rawValue: outcome.rawValue) ?? .failure
+    }
+
+    /// What a command that is interrupted has to do yet must not take longer.
+    private static let patience: UInt32 = 5
+
+    /// Ends the process later if it has not ended by itself: a write to a pipe that nobody reads cannot be cancelled.
+    private static func exit(_ outcome: Shell.Outcome) {
+        _ = try? NamedThread(name: "exit") {
+            sleep(patience)
+            _exit(outcome.rawValue)
+        }
     }
 }

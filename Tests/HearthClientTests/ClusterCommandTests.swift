@@ -97,7 +97,8 @@ import Testing
     @Test("the command says what it needs")
     func usage() async throws {
         for (words, reason) in [
-            (["cluster"], "needs status"), (["cluster", "move", "default"], "needs status, move DATABASE NODE"),
+            (["cluster"], "needs status, move, drain or certificates"),
+            (["cluster", "move", "default"], "needs DATABASE NODE"),
             (["cluster", "drain", "n1"], "needs --cluster MEMBERS"),
             (["cluster", "status"], "needs --cluster MEMBERS"),
             (["cluster", "status", "--cluster", "http://a"], "--cluster: http://a does not begin with etcd://"),

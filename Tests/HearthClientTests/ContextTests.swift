@@ -60,7 +60,7 @@ struct ContextTests {
     @Test("mistakes are named")
     func mistakes() async throws {
         for (words, message) in [
-            (["context"], "needs add NAME, use NAME, list or remove NAME"),
+            (["context"], "'context' needs add, use, list or remove"),
             (["context", "add", "x"], "--url or --key must name the server"),
             (["context", "add", "a b", "--url", "ws://127.0.0.1:9"], "a name has no spaces"),
             (["context", "add", "x", "--url", "ftp://x"], "--url: a database URL begins with"),

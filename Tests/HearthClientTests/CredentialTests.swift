@@ -86,7 +86,7 @@ struct CredentialTests {
         }
         for words in [
             ["shell", elsewhere, "get", "/"], ["export", "\(elsewhere)/"], ["import", "\(elsewhere)/", file],
-            ["rules", "explain", "--server", elsewhere, "read /"],
+            ["rules", "explain", "--url", elsewhere, "read /"],
         ] {
             let outcome = try await HearthProcess(words + ["--key", key]).outcome()
             #expect(outcome.code == 64 && outcome.errors.contains("--any-server"), "\(words): \(outcome)")
@@ -113,7 +113,7 @@ struct CredentialTests {
         #expect(try await HearthProcess.run("users", "list", "--url", "ws://\(development.address)").code == 0)
         let production = try await serve()
         let admin = String(decoding: TemporaryFolder.contents(of: folder.path + "/data/admin-url"), as: UTF8.self)
-        for words in [["users", "list", "--url", admin], ["rules", "explain", "--server", admin, "read /"]] {
+        for words in [["users", "list", "--url", admin], ["rules", "explain", "--url", admin, "read /"]] {
             let outcome = try await HearthProcess(words).outcome()
             #expect(
                 outcome.code == 1 && outcome.errors.contains("wants a credential: --key FILE"), "\(words): \(outcome)")

@@ -16,7 +16,7 @@ struct HistoryCommandTests {
         }
         let settings = folder.path + "/settings.json"
         TemporaryFolder.write(Array(#"{"settings":{"pages":{".history":"30d"}}}"#.utf8), to: settings)
-        let pushed = try await HearthProcess(["rules", "push", settings, "--server", "http://\(server.address)"])
+        let pushed = try await HearthProcess(["rules", "push", settings, "--url", "http://\(server.address)"])
             .outcome()
         #expect(pushed.code == 0)
         for value in [#"{"title":"SECRET-PAST"}"#, #"{"title":"b"}"#] {

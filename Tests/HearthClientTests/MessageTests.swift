@@ -84,7 +84,7 @@ struct MessageTests {
             try await HearthProcess.run("remove", "/a", "--url", url).errors == "hearth remove: remove /a at \(url)\n")
         _ = try await HearthProcess.run("users", "create", "--uid", "ann", "--url", url)
         let deleted = try await HearthProcess.run("users", "delete", "ann", "--url", url, "--yes")
-        #expect(deleted.code == 0 && deleted.errors == "hearth users: delete ann at \(url)\n")
+        #expect(deleted.code == 0 && deleted.errors == "hearth users delete: delete ann at \(url)\n")
     }
 
     @Test("a backup does not replace another one by itself")

@@ -38,7 +38,7 @@ struct RulesSyncTests {
         #expect(wrong.code == 65 && wrong.errors.hasPrefix("hearth rules push: \(changed):2:"), "\(wrong)")
         #expect(try await rules("pull").output == new)
         #expect(try await rules("push", folder.path + "/none").code == 64)
-        let elsewhere = try await rules("pull", "--server", "http://\(server.address)", "--any-server")
+        let elsewhere = try await rules("pull", "--url", "http://\(server.address)", "--any-server")
         #expect(elsewhere.code == 1 && elsewhere.errors.contains("a listener of their own"), "\(elsewhere)")
     }
 
@@ -47,7 +47,7 @@ struct RulesSyncTests {
         let server = try await ServerProcess(folder.path + "/data")
         let url = "http://\(server.address)"
         func rules(_ words: String...) async throws -> HearthProcess.Outcome {
-            try await HearthProcess(["rules"] + words + ["--server", url]).outcome()
+            try await HearthProcess(["rules"] + words + ["--url", url]).outcome()
         }
         let (file, copy) = (folder.path + "/settings.json", folder.path + "/copy.json")
         let text = "{\n  // Names\n  \"settings\": {\"users\": {\".unique\": \"name\"}}\n}\n"
@@ -74,16 +74,16 @@ struct RulesSyncTests {
         let file = folder.path + "/rules.json"
         TemporaryFolder.write(Array(#"{"rules":{".read":true}}"#.utf8), to: file)
         let url = "http://\(server.address)"
-        let before = try await HearthProcess.run("rules", "pull", "--server", url).output
+        let before = try await HearthProcess.run("rules", "pull", "--url", url).output
         for (answer, code) in [("n", 1), ("y", 0)] {
-            let terminal = try PseudoTerminal("hearth", ["rules", "push", file, "--server", url], columns: 200)
-            _ = try await terminal.wait(for: "Continue? y/n")
+            let terminal = try PseudoTerminal("hearth", ["rules", "push", file, "--url", url], columns: 200)
+            _ = try await terminal.wait(for: "Go on? [y/N]")
             terminal.type(.text(answer), .enter)
             #expect(try await terminal.outcome() == code)
-            let after = try await HearthProcess.run("rules", "pull", "--server", url).output
+            let after = try await HearthProcess.run("rules", "pull", "--url", url).output
             #expect((after == before) == (answer == "n"))
         }
-        let sure = try PseudoTerminal("hearth", ["rules", "push", file, "--server", url, "--yes"], columns: 200)
+        let sure = try PseudoTerminal("hearth", ["rules", "push", file, "--url", url, "--yes"], columns: 200)
         #expect(try await sure.outcome() == 0)
     }
 }

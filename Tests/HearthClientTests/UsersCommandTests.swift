@@ -60,7 +60,7 @@ struct UsersCommandTests {
         let list = try await setting.users("list")
         #expect(list.output.contains("ann\tann@example.com\tAnn\n") && list.output.contains("\tbob@example.com\t-\n"))
         for name in ["ann", "ann@example.com", "+15555550100"] {
-            #expect(try await setting.users("get", name).output.contains(#""localId" : "ann""#))
+            #expect(try await setting.users("get", name).output.contains(#""localId":"ann""#))
         }
         #expect(try await setting.users("update", "ann", "--name", "", "--phone", "").code == 0)
         #expect(try await setting.users("claims", "ann").output == "{}\n")
@@ -72,11 +72,11 @@ struct UsersCommandTests {
         #expect(try await setting.users("enable", "ann").code == 0)
         #expect(try await setting.users("revoke", "ann").code == 0)
         let unsure = try await setting.users("delete", "ann", "bob@example.com")
-        #expect(unsure.code == 1 && unsure.errors.contains("nothing was done: --yes does it without asking"))
+        #expect(unsure.code == 1 && unsure.errors.contains("delete ann, bob@example.com for good: -y says"))
         #expect(try await setting.users("delete", "ann", "bob@example.com", "--yes").code == 0)
         #expect(try await setting.users("list").output.isEmpty)
         let gone = try await setting.users("get", "ann")
-        #expect(gone.code == 1 && gone.errors == "hearth users: there is no user 'ann'\n")
+        #expect(gone.code == 1 && gone.errors == "hearth users get: there is no user 'ann'\n")
         let refused = try await setting.users("create", "--email", "nonsense")
         #expect(refused.code == 1 && refused.errors.contains("INVALID_EMAIL"))
     }
@@ -166,10 +166,10 @@ struct UsersCommandTests {
         let outcome = try await setting.users("import", file, "--hash-algo", "BCRYPT")
         #expect(outcome.code == 1 && outcome.output == "1 of 2 users imported\n")
         #expect(outcome.errors.contains("user 2 (dan): email exists in other account in database"), "\(outcome)")
-        #expect(try await setting.users("get", "cat").output.contains(#""lastLoginAt" : "1700000000000""#))
+        #expect(try await setting.users("get", "cat").output.contains(#""lastLoginAt":"1700000000000""#))
         // Where it is exported to, it is of the same kind.
         let exported = try await setting.users("export", file, "--passwords")
-        #expect(exported.errors == "hearth users: 1 passwords hashed with --hash-algo=BCRYPT\n")
+        #expect(exported.errors == "hearth users export: 1 passwords hashed with --hash-algo=BCRYPT\n")
         let entry = try #require(try users(in: file).first)
         #expect(entry["passwordHash"]?.text == encoded && entry["hashConfig"] != nil)
         let other = try await Setting(folder.path, "other")
@@ -185,10 +185,13 @@ struct UsersCommandTests {
     @Test(
         "what is not understood is explained",
         arguments: [
-            ([], "needs list, get"), (["frob"], "'frob' is none of its forms"), (["get"], "'get' is none of its forms"),
-            (["update", "a", "--uid", "b"], "the id of a user does not change"),
+            (["frob"], "there is no 'users frob'"), (["lst"], "(did you mean 'list'?)"),
+            (["get"], "too few words; usage: users get USER"), (["update", "a"], "no option says what to change"),
+            (["update", "a", "--uid", "b"], "'users update' has no option --uid"),
+            (["list", "--email", "b"], "'users list' has no option --email"),
             (["create", "--email", ""], "--email is empty"), (["import", "/none"], "cannot read /none"),
-            (["create", "--verified", "x"], "--verified is yes or no"),
+            (["create", "a@example.com", "--email", "a@example.com"], "EMAIL and --email are the same"),
+            (["create", "--verified", "x"], "--verified is yes or no"), (["--frob"], "unknown option --frob"),
         ])
     func usage(words: [String], message: String) async throws {
         let outcome = try await HearthProcess(["users"] + words).outcome()

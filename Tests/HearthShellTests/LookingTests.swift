@@ -74,7 +74,7 @@ struct LookingTests {
         let shell = try ShellFixture(columns: 80)
         let children = (0..<3000).map { #""k\#($0 + 1000)":{"text":"\#(String(repeating: "v", count: 400))"}"# }
         let file = shell.write("{\"list\":{\(children.joined(separator: ","))}}", to: "big.json")
-        #expect(await shell.run("import / \(file)").contains("1.3 MB of JSON written"))
+        #expect(await shell.run("import / \(file)") == "")
         #expect(await shell.run("count list") == "3000\n")
         let top = await shell.run("get list").split(separator: "\n")
         #expect(top.count == 201 && top.last == "a large value, of which this is the top: 'get --all', or 'export'")

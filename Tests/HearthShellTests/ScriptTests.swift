@@ -81,6 +81,64 @@ struct ScriptTests {
         #expect(await fixture.run("count big") == "0\n")
     }
 
+    @Test("JSON that was read is no part of the command line, and has an exit code of its own")
+    func input() async throws {
+        let fixture = try ShellFixture()
+        for (words, input) in [
+            ("set /x -", "{\"a\":"), ("update / -", "1"), ("push /x -", "no"), ("import /x -", "{"),
+        ] {
+            let outcome = try hearth(fixture, words, input: input)
+            #expect(outcome.code == 65, "\(words): \(outcome)")
+        }
+        #expect(try hearth(fixture, "set /x '{'").code == 64)
+        #expect(try hearth(fixture, "set /x -", input: "{\"a\": 1}") == (0, ""))
+        let piped = try hearth(fixture, "", input: "import x -\n{}")
+        #expect(piped.code == 64 && piped.text.contains("standard input has the commands here"), "\(piped)")
+        #expect(await fixture.run("get x") == "{\"a\": 1}\n")
+        let file = fixture.write("set y 2\nimport z -\n", to: "script")
+        #expect(try hearth(fixture, "--file \(file)", input: "3") == (0, ""))
+        #expect(await fixture.run("get z") == "3\n")
+    }
+
+    @Test("a shell finds its server as all commands do")
+    func server() async throws {
+        let fixture = try ShellFixture()
+        let program = try #require(BuiltProgram.path("hearth"))
+        let url = "ws://\(fixture.server.address)"
+        let out = fixture.folder.path + "/output"
+        func code(_ line: String) -> Int32 {
+            system("HOME=\(fixture.folder.path) \(line) >\(out) 2>&1 </dev/null") >> 8 & 0xFF
+        }
+        await fixture.run("set a/b 1")
+        for line in [
+            "\(program) shell --url \(url) get a/b", "\(program) shell get a/b --url \(url)",
+            "HEARTH_URL=\(url) \(program) shell get a/b", "\(program) shell \(url)/a get b",
+            "\(program) get b --url \(url)/a", "HEARTH_URL=ws://127.0.0.1:1 \(program) get \(url)/a b",
+        ] {
+            #expect(code(line) == 0 && fixture.contents(of: "output") == "1\n", "\(line)")
+        }
+        #expect(code("\(program) shell \(url) get a --url \(url)") == 64)
+        #expect(fixture.contents(of: "output").contains("and --url both name the server"))
+    }
+
+    @Test("a command that only follows ends with the reader of its pipe, and a long one with the first line read")
+    func abandoned() async throws {
+        let fixture = try ShellFixture()
+        let children = (0..<30_000).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+        await fixture.run("set many {\(children)}")
+        let program = try #require(BuiltProgram.path("hearth"))
+        let (codes, errors) = (fixture.folder.path + "/codes", fixture.folder.path + "/errors")
+        let url = "ws://\(fixture.server.address)"
+        for words in [
+            "watch /many/k1", "shell \(url) watch many/k1", "ls /many", "export /many", "ping -n 100000",
+        ] {
+            let command = "HEARTH_URL=\(url) \(program) \(words)"
+            #expect(system("(\(command) 2>\(errors); echo $? >\(codes)) | head -c 1 >/dev/null") == 0)
+            #expect(fixture.contents(of: "codes") == "1\n", "\(words)")
+            #expect(fixture.contents(of: "errors").isEmpty, "\(words)")
+        }
+    }
+
     @Test("results that cannot be written are an error")
     func fullDisk() async throws {
         let fixture = try ShellFixture()
@@ -100,7 +158,7 @@ struct ScriptTests {
         async throws -> Shell.Outcome
     {
         let shell = Mutex<Shell?>(nil)
-        let running = try fixture { _ in shell.withLock { $0 }?.interrupt() }
+        let running = try fixture { _ in shell.withLock { $0 }?.end(.interrupted) }
         let children = (0..<300).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
         await running.run("set many {\(children)}")
         shell.withLock { $0 = Shell(running.session) }
@@ -117,12 +175,12 @@ struct ScriptTests {
         }
     }
 
-    @Test("a command that is interrupted half-way has failed; one that goes on until then has not")
+    @Test("a command that ^C ends says so, also one that only that ends")
     func interrupts() async throws {
         let fixture = { (onText: @escaping @Sendable (String) -> Void) in try ShellFixture(onText: onText) }
         #expect(try await interrupted("ls many", fixture) == .interrupted)
-        #expect(try await interrupted("watch many/k1", fixture) == .success)
-        #expect(try await interrupted("as ann watch many/k1", fixture) == .success)
+        #expect(try await interrupted("watch many/k1", fixture) == .interrupted)
+        #expect(try await interrupted("as ann watch many/k1", fixture) == .interrupted)
     }
 
     @Test("a completion that takes too long ends before what comes next")

@@ -141,7 +141,7 @@ struct TerminalTests {
         try await terminal.wait(for: "uid eve\nPassword")
         terminal.type("sec", .control("c"))
         try await prompt(of: terminal, "hearth/>")
-        #expect(await fixture.run("users get eve") == "there is no user eve\n")
+        #expect(await fixture.run("users get eve") == "there is no user 'eve'\n")
         // Characters of several bytes count, and go as a whole.
         terminal.type("users create bob@example.com --uid bob", .enter)
         try await terminal.wait(for: "uid bob\nPassword")

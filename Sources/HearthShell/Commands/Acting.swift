@@ -1,3 +1,4 @@
+import HearthClientSession
 import HearthJSONTree
 import HearthJSONValues
 
@@ -47,10 +48,10 @@ extension ShellCommand {
     }
 
     static let help = ShellCommand(
-        name: "help", synopsis: "[COMMAND]", summary: "Explain the commands, or one of them.",
+        name: "help", synopsis: "[COMMAND [SUBCOMMAND]]", summary: "Explain the commands, or one of them.",
         words: .commands
     ) { (session, arguments) throws(ShellError) in
-        try arguments.expect(0...1)
+        try arguments.expect(0...2)
         guard let name = arguments.words.first?.text else {
             let commands = ShellCommand.all
             let width = commands.map(\.name.count).max() ?? 0
@@ -58,25 +59,35 @@ extension ShellCommand {
                 commands.map { command in
                     let name = command.name + String(repeating: " ", count: width - command.name.count)
                     return "  \(session.styled(name, .strong))  \(command.summary)"
-                } + ["", "'help COMMAND' explains one. Keys complete with tab; ^C ends a command, ^D the shell."]
+                } + [
+                    "", "'help COMMAND' explains one. All take -o FORMAT (text, raw, json or jsonl), --dry-run and -y.",
+                    "Keys complete with tab; ^C ends a command, ^D the shell.",
+                ]
             }
         }
         guard let command = named(name) else {
             throw .usage("there is no command '\(name)'\(suggestion(for: name)); 'help' lists them")
         }
-        try session.show(.text(command.usage)) {
-            var lines = ["usage: \(command.usage)", command.summary]
-            if !command.details.isEmpty {
-                lines.append("")
-                lines += command.details.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-            }
-            if !command.options.isEmpty { lines += [""] + CommandOption.help(for: command.options) }
-            return lines
-        }
+        guard arguments.words.count > 1 else { return try session.showHelp(of: command) }
+        try session.showHelp(of: try command.named(arguments.words[1].text))
     }
 }
 
 extension ShellSession {
+    func showHelp(of command: ShellCommand) throws(ShellError) {
+        let lines = command.help()
+        try show(.text(lines.joined(separator: "\n"))) { lines }
+    }
+
+    /// What rules would see of the user that a word means; nil if there is no such user, or the server has no accounts.
+    private func ruleAuth(_ word: Word) async throws(ShellError) -> JSONObject? {
+        let question = JSONObject([word.text.contains("@") ? "email" : "localId": .text(word.text)])
+        let project = DatabaseURL.encoded(Array(try await project().utf8))
+        let answer = try await answer("POST", "/v1/projects/\(project)/accounts:ruleAuth", question.bytes)
+        if answer.status == 404 || answer.message == "USER_NOT_FOUND" { return nil }
+        return try answer.content().object
+    }
+
     /// Somebody as the rules would see them.
     fileprivate func acting(as word: Word) async throws(ShellError) -> Acting {
         if word.text == "nobody" { return Acting(name: "nobody", auth: Array("null".utf8)) }

@@ -16,9 +16,8 @@ extension ShellCommand {
         details: aboutJSON, words: .path, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let target = try session.target(arguments.words.first)
-        let json = try await session.json(arguments, from: 1)
-        let value = try JSONInput(json).value(for: target)
-        if !target.isPriority { try await session.confirmLoss(of: target.path, "replace", arguments) }
+        let value = try session.json(arguments, from: 1).value(for: target)
+        if !target.isPriority { try await session.confirmLoss(of: target.path, "replace") }
         let change = try await session.change(of: target, to: value)
         try await session.change(change.text, as: change.json) { () async throws(ShellError) in
             try await session.asking { (connection) throws(ConnectionError) in
@@ -35,10 +34,9 @@ extension ShellCommand {
             """ + "\n" + aboutJSON, words: .path, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let base = try session.path(arguments.words.first)
-        let json = try await session.json(arguments, from: 1)
-        let assignments = try JSONInput(json).assignments(base: base)
+        let assignments = try session.json(arguments, from: 1).assignments(base: base)
         for target in assignments.map(\.target) where !target.isPriority {
-            try await session.confirmLoss(of: target.path, "replace", arguments)
+            try await session.confirmLoss(of: target.path, "replace")
         }
         try await session.change(assignments) { () async throws(ShellError) in
             try await session.asking { (connection) throws(ConnectionError) in
@@ -54,8 +52,7 @@ extension ShellCommand {
         let path = try session.path(arguments.words.first)
         guard path.depth < Path.maximumDepth else { throw .usage("invalid path '\(path)': \(PathError.tooDeep)") }
         // Only the depth of the place matters for what may stand there.
-        let json = try await session.json(arguments, from: 1)
-        let value = try JSONInput(json).value(for: WriteTarget(path: path.appending(Key(0))))
+        let value = try session.json(arguments, from: 1).value(for: WriteTarget(path: path.appending(Key(0))))
         if session.isDry {
             let change = session.json(of: WriteTarget(path: path), value)
             return try await session.change(
@@ -75,12 +72,8 @@ extension ShellCommand {
         guard !arguments.words.isEmpty else { throw arguments.misused("PATH is missing") }
         var paths: [Path] = []
         for word in arguments.words { paths.append(try session.path(word)) }
-        for path in paths { try await session.confirmLoss(of: path, "remove", arguments) }
-        // The address of a command may come from a key or the environment.
-        if session.program != nil, !session.isDry {
-            let list = paths.map { "\($0)" }.joined(separator: ", ")
-            session.tell("remove \(list) at \(session.target.url)")
-        }
+        for path in paths { try await session.confirmLoss(of: path, "remove") }
+        session.announce("remove \(paths.map { "\($0)" }.joined(separator: ", "))")
         for path in paths {
             await session.noteIfEmpty(path)
             let change = try await session.change(of: WriteTarget(path: path), to: .null)
@@ -114,13 +107,11 @@ extension ShellCommand {
 
 extension ShellSession {
     /// The JSON of a command, from standard input if the word is `-`.
-    func json(_ arguments: ShellArguments, from index: Int) async throws(ShellError) -> [UInt8] {
+    func json(_ arguments: ShellArguments, from index: Int) throws(ShellError) -> JSONInput {
         guard readsInput, arguments.words.count == index + 1, arguments.words[index].raw == "-" else {
-            return try arguments.json(from: index)
+            return JSONInput(try arguments.json(from: index))
         }
-        var bytes: [UInt8] = []
-        try await read("-") { (piece) throws(ImportFailure) in bytes += piece ?? [] }
-        return bytes
+        return JSONInput(try InputFile.contents(of: "-"), isRead: true)
     }
 
     /// More children than that are much.
@@ -142,8 +133,8 @@ extension ShellSession {
     }
 
     /// Asks before much goes.
-    func confirmLoss(of path: Path, _ verb: String, _ arguments: ShellArguments) async throws(ShellError) {
-        if isDry || isSure || arguments.has("yes") { return }
+    func confirmLoss(of path: Path, _ verb: String) async throws(ShellError) {
+        if isDry || isSure { return }
         guard isAdministrator else {
             if try await hasManyKeys(path) {
                 try confirm("\(verb) \(path), which has more than \(Self.muchChildren) children")
@@ -227,7 +218,7 @@ extension ShellSession {
         guard !from.contains(to), !to.contains(from) else {
             throw .usage("\(from) and \(to): one place is inside the other")
         }
-        try await confirmLoss(of: to, "replace", arguments)
+        try await confirmLoss(of: to, "replace")
         let value = try await copied(from)
         var assignments = [WireAssignment(target: WriteTarget(path: to), value: value)]
         if andRemove { assignments.append(WireAssignment(target: WriteTarget(path: from), value: .null)) }

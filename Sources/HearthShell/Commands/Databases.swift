@@ -38,14 +38,16 @@ extension ShellCommand {
         try await session.use(name)
     }
 
-    static let backup = ShellCommand(
+    package static let backup = ShellCommand(
         name: "backup", summary: "Have the server copy the database into a file of its data folder.",
         details: """
             The file is in 'backups' of the server's data folder, and its name is printed: no other place can be named from here. 'hearth
             backup FILE', on the server's machine, writes to any. 'hearth restore' reads the file.
             """
     ) { (session, arguments) throws(ShellError) in
-        try arguments.expect(0...0)
+        guard arguments.words.isEmpty else {
+            throw .usage("the server names the file: 'hearth backup FILE', on its machine, writes to any other")
+        }
         if session.isDry {
             return try await session.change("copy the database", as: JSONObject()) { () throws(ShellError) in }
         }

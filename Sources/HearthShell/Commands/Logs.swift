@@ -17,14 +17,12 @@ extension ShellCommand {
             return try session.show(.array(lines)) { lines.compactMap(\.printable) }
         }
         session.out.follow()
-        try await untilInterrupted { () throws(ShellError) in
-            var tail = LogTail()
-            var lines = tail.add(try await session.logLines(LogTail.linesMax)).suffix(limit)
-            while true {
-                for line in lines { try session.show(line) { [line.printable ?? ""] } }
-                do { try await Task.sleep(for: .seconds(1)) } catch { throw .stopped }
-                lines = tail.add(try await session.logLines(LogTail.linesMax))[...]
-            }
+        var tail = LogTail()
+        var lines = tail.add(try await session.logLines(LogTail.linesMax)).suffix(limit)
+        while true {
+            for line in lines { try session.show(line) { [line.printable ?? ""] } }
+            do { try await Task.sleep(for: .seconds(1)) } catch { throw .stopped }
+            lines = tail.add(try await session.logLines(LogTail.linesMax))[...]
         }
     }
 }

@@ -37,7 +37,7 @@ extension ShellCommand {
         try arguments.expect(2...2)
         let path = try session.path(arguments.words.first)
         let moment = try session.moment(arguments.words[1], arguments)
-        try await session.confirmLoss(of: path, "replace", arguments)
+        try await session.confirmLoss(of: path, "replace")
         let text = "revert \(path) to \(arguments.words[1].text)"
         try await session.change(text, as: JSONObject(["revert": .text("\(path)")])) { () async throws(ShellError) in
             _ = try await session.past(path, .restore(moment))

@@ -15,14 +15,12 @@ extension ShellCommand {
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
         let limit = try arguments.count("limit") ?? .max
-        try await untilInterrupted { () throws(ShellError) in
-            let connection = try await session.administrator()
-            let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
-            let failure = await session.follow(texts, limit)
-            // An interrupted command still has to say so.
-            await Task { try? await connection.endProfile() }.value
-            if let failure { throw failure }
-        }
+        let connection = try await session.administrator()
+        let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
+        let failure = await session.follow(texts, limit)
+        // An interrupted command still has to say so.
+        await Task { try? await connection.endProfile() }.value
+        if let failure { throw failure }
     }
 }
 
@@ -39,7 +37,7 @@ extension ShellSession {
                     if left == 0 { return nil }
                 }
             }
-            return Task.isCancelled ? nil : .lost("the connection was lost")
+            return Task.isCancelled ? .stopped : .lost("the connection was lost")
         } catch {
             return error
         }

@@ -21,20 +21,18 @@ extension ShellCommand {
         try arguments.expect(0...0)
         let seconds = try arguments.count("seconds", in: 1...3600) ?? 2
         let pages = try arguments.count("limit") ?? .max
-        try await untilInterrupted { () throws(ShellError) in
-            let connection = try await session.administrator()
-            let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
-            let requests = RequestCollector()
-            let collecting = Task { for await text in texts { requests.add(text) } }
-            var failure: ShellError?
-            do throws(ShellError) { try await session.showPages(pages, seconds: seconds, requests) } catch {
-                failure = error
-            }
-            collecting.cancel()
-            // The server has to be told even after ^C.
-            await Task { try? await connection.endProfile() }.value
-            if let failure { throw failure }
+        let connection = try await session.administrator()
+        let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
+        let requests = RequestCollector()
+        let collecting = Task { for await text in texts { requests.add(text) } }
+        var failure: ShellError?
+        do throws(ShellError) { try await session.showPages(pages, seconds: seconds, requests) } catch {
+            failure = error
         }
+        collecting.cancel()
+        // The server has to be told even after ^C.
+        await Task { try? await connection.endProfile() }.value
+        if let failure { throw failure }
     }
 }
 
@@ -64,7 +62,7 @@ extension ShellSession {
                 lines(ofFigures: figures) + (rates.map { ["", "now       \($0.text)"] } ?? []) + lines(of: requests)
             }
             if number == count { return }
-            do { try await Task.sleep(for: .seconds(seconds)) } catch { return }
+            do { try await Task.sleep(for: .seconds(seconds)) } catch { throw .stopped }
         }
     }
 

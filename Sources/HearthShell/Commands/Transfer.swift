@@ -1,111 +1,90 @@
-import HearthEventLoop
-import Glibc
-import HearthJSONTree
-import HearthJSONValues
-import HearthWireProtocol
 import HearthClientSession
 import HearthConnection
+import HearthJSONTree
+import HearthJSONValues
 
 /// Commands that move large values between files and the server.
 extension ShellCommand {
     static let importing = ShellCommand(
-        name: "import", synopsis: "[PATH] FILE [OPTIONS]", summary: "Read JSON of any size from a file.",
+        name: "import", synopsis: "[PATH] FILE [OPTIONS]",
+        summary: "Read JSON of any size from a file, and write it to a place.",
         details: """
-            What is at PATH goes first; --merge keeps it, but for the children that the JSON names. The file is checked
-            before anything is written.
-            """, words: .files,
-        options: [.init(name: "merge", value: nil, help: "keep what is there"), .yes]
+            FILE - is standard input. The JSON is that of 'export' or of the Firebase console: .priority and .value are
+            understood.
+
+            What is at PATH goes first; --merge keeps it, but for the children that the JSON names, which are replaced. The
+            value is written bit by bit, so others see it grow; if the import breaks off, a part of it is there.
+
+            A file is checked as a whole before anything is written. What comes from standard input is checked as it comes,
+            and the error says how much of it is written. Exit code 65 says that the JSON is wrong.
+            """, words: .path,
+        options: [
+            .init(name: "merge", value: nil, help: "keep what is there, but for the children that the JSON names"),
+            .yes,
+        ], runsAlone: true, urlIsPath: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...2)
-        let file = arguments.words.last?.text ?? ""
         let base = try session.path(arguments.words.count > 1 ? arguments.words[0] : nil)
-        let merges = arguments.has("merge")
-        let bytes = try await session.check(file, base: base, merges: merges)
-        if !merges, !arguments.has("yes"), try await session.page(base, limit: 1).node.type != "null" {
-            try session.confirm("\(base) is not empty, and everything there will be replaced")
-        }
-        let change = JSONObject(["path": .text("\(base)"), "file": .text(file), "bytes": .integer(Int64(bytes))])
-        try await session.change("write \(ByteText(bytes)) of JSON to \(base)", as: change) { () throws(ShellError) in
-            var importer = Importer(try await session.data(), base: base, merges: merges)
-            try await session.read(file) { (piece) throws(ImportFailure) in
-                if let piece { try await importer.append(piece) } else { try await importer.finish() }
-            }
-            if !session.isJSON { try session.out.line("\(base): \(ByteText(bytes)) of JSON written") }
-        }
+        let word = arguments.words.last?.text ?? ""
+        if word == "-" { try session.expectInput() }
+        try await ImportJob(session, try InputFile(word), to: base, merges: arguments.has("merge")).run()
     }
 
     static let export = ShellCommand(
-        name: "export", synopsis: "[PATH] [FILE]", summary: "Write a value as JSON, however large, to a file or here.",
-        details: "The value is that of one moment. FILE is FILE.part until it is whole.", words: .path,
+        name: "export", synopsis: "[PATH] [FILE]", summary: "Write a value as JSON, however large it is.",
+        details: """
+            Without FILE, or with -, the value goes to standard output. It is that of one moment, whatever is written
+            meanwhile. Priorities are shown as .priority, with .value beside those of leaves; 'import' reads it.
+
+            FILE gets its name when it is whole; until then it is FILE.part. Exit code 69 says that the connection was lost,
+            and that what came so far is not all. A server gives up after a minute in which nothing is read.
+
+            With --at the value is what was there at a moment, where its history is kept: up to 64 MiB.
+            \(aboutMoments)
+            """, words: .path,
         options: [
-            .init(name: "at", value: "MOMENT", help: "what was there then, where the history is kept: see 'help diff'")
-        ]
+            .init(name: "pretty", letter: "p", value: nil, help: "laid out in lines"),
+            .init(name: "at", value: "MOMENT", help: "what was there then, where the history is kept"),
+        ],
+        runsAlone: true, urlIsPath: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...2)
         let path = try session.path(arguments.words.first)
         let moment = try arguments.word("at").map { (word) throws(ShellError) in try session.moment(word, arguments) }
-        let call = try await session.request(path, query: "format=export", at: moment)
         let name = arguments.words.count > 1 ? arguments.words[1].text : nil
         let file = name == "-" ? nil : name
         let output = try OutputFile(file)
-        do throws(ConnectionError) {
-            try await Download.run(call, on: session.target.loop, options: session.target.options) { output.write($0) }
+        let progress = Progress("export", isWanted: output.isFile || !StandardOutput.isTerminal)
+        do throws(ShellError) {
+            let form = arguments.has("pretty") ? "&print=pretty" : ""
+            let call = try await session.request(path, query: "format=export\(form)", at: moment)
+            do throws(ConnectionError) {
+                try await Download.run(call, on: session.target.loop, options: session.target.options) { bytes in
+                    progress.add(bytes.count)
+                    return output.write(bytes)
+                }
+            } catch {
+                if file == nil, StandardOutput.isAbandoned { throw .stopped }
+                if moment != nil, case .refused("HTTP 404", let text) = error {
+                    throw .failed("\(text): '.history' in the settings says where it is kept")
+                }
+                throw output.failure.map { .failed($0) } ?? session.described(error)
+            }
         } catch {
+            progress.end()
             output.discard()
-            if file == nil, StandardOutput.isAbandoned { throw .stopped }
-            throw output.failure.map { .failed($0) } ?? session.described(error)
+            throw error
         }
+        progress.end()
         let bytes = try output.finish()
-        guard let file else { return }
-        let result = JSONObject(["file": .text(file), "bytes": .integer(Int64(bytes))])
-        try session.show(.object(result)) { ["\(file): \(ByteText(bytes))"] }
+        guard let file, session.isJSON else { return }
+        try session.show(.object(JSONObject(["file": .text(file), "bytes": .integer(Int64(bytes))]))) { [] }
     }
 }
 
 extension ShellSession {
-    private static let pieceBytes = 256 << 10
-
-    /// Reads a file, or standard input for `-`, in pieces; nil is the end of it.
-    func read(
-        _ file: String, _ body: ([UInt8]?) async throws(ImportFailure) -> Void
-    ) async throws(ShellError) {
-        let descriptor = file == "-" ? dup(STDIN_FILENO) : Glibc.open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .failed("cannot read \(file): \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
-        var failure: String?
-        do throws(ImportFailure) {
-            var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
-            while true {
-                if Task.isCancelled { throw .connection(.cancelled) }
-                let count = Glibc.read(descriptor, &piece, piece.count)
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    failure = "cannot read \(file): \(String(cString: strerror(errno)))"
-                    break
-                }
-                if count == 0 { break }
-                try await body(Array(piece[..<count]))
-            }
-            if failure == nil { try await body(nil) }
-        } catch {
-            switch error {
-            case .text(let error): throw .failed("\(file): \(error)")
-            case .tooLarge(let error): throw .failed("\(file): \(error)")
-            case .connection(let error): throw ShellError(error)
-            }
-        }
-        if let failure { throw .failed(failure) }
-    }
-
-    /// Reads a file for its mistakes; answers its bytes.
-    func check(_ file: String, base: Path, merges: Bool) async throws(ShellError) -> Int {
-        var reader = ImportReader(base: base, merges: merges)
-        var bytes = 0
-        try await read(file) { (piece) throws(ImportFailure) in
-            if let piece { reader.append(piece) } else { reader.finish() }
-            bytes += piece?.count ?? 0
-            while let _ = try reader.next() {}
-        }
-        return bytes
+    /// Throws where commands come from standard input, and nothing else can.
+    func expectInput() throws(ShellError) {
+        if !readsInput { throw .usage("standard input has the commands here: - cannot be read from it") }
     }
 }

@@ -6,34 +6,49 @@ import HearthWireProtocol
 
 /// Events of triggers.
 extension ShellCommand {
-    static let triggers = ShellCommand(
-        name: "triggers", synopsis: "[list [NAME]] | replay NAME [ID] | drop NAME [ID] | secret",
-        summary: "Triggers, and events that their receivers did not take.",
+    static let triggers = group(
+        "triggers", summary: "Triggers, and events that their receivers did not take.",
         details: """
-            list shows the triggers of the database, and the events that were set aside because they failed for
-            too long. replay sends these again: all of a trigger's, or the one with the ID. drop drops them;
-            with an ID also an event that waits. secret prints a new secret for the settings file.
-            """,
-        words: .subcommands(["list", "replay", "drop", "secret"]),
-        options: [.limit("so many events at most (default 100)")], runsAlone: true
+            Events that failed for too long are set aside, until they are sent again or dropped.
+            """, usual: "list", [listTriggers, replayEvents, dropEvents, secret])
+
+    private static let listTriggers = ShellCommand(
+        name: "list", synopsis: "[NAME] [-n N]",
+        summary: "The triggers of the database, and the events that were set aside: of all triggers, or of one.",
+        options: [.limit("so many events at most (default 100)")]
     ) { (session, arguments) throws(ShellError) in
-        let words = arguments.words.map(\.text)
-        switch words.first ?? "list" {
-        case "list":
-            try arguments.expect(0...2)
-            try await session.listTriggers(
-                words.count > 1 ? words[1] : nil, limit: try arguments.count("limit", in: 1...1000))
-        case let wish where wish == "replay" || wish == "drop":
-            try arguments.expect(2...3)
-            let (name, id) = (words[1], words.count > 2 ? words[2] : nil)
-            let what = id.map { "event \($0)" } ?? "the events that were set aside"
-            try await session.changeEvents("\(wish) \(what) of \(name)", wish, name, id)
-        case "secret":
-            try arguments.expect(1...1)
-            try session.out.line(
-                "whsec_" + String(decoding: Base64.standard.encode(Cryptography.randomBytes(32)), as: UTF8.self))
-        case let other: throw .usage("'\(other)' is none of list, replay, drop and secret")
+        try arguments.expect(0...1)
+        try await session.listTriggers(
+            arguments.words.first?.text, limit: try arguments.count("limit", in: 1...1000))
+    }
+
+    private static let replayEvents = ShellCommand(
+        name: "replay", synopsis: "NAME [ID]",
+        summary: "Send the events of a trigger that were set aside again: all, or the one with the ID."
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(1...2)
+        try await session.changeEvents(arguments)
+    }
+
+    private static let dropEvents = ShellCommand(
+        name: "drop", synopsis: "NAME [ID] [-y]",
+        summary: "Drop the events of a trigger that were set aside: all, or the one with the ID.",
+        details: "An event with an ID may also be one that waits.", options: [.yes]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(1...2)
+        if arguments.words.count == 1 {
+            let what = "drop all events of \(arguments.words[0].text) that were set aside"
+            try session.confirm(what)
         }
+        try await session.changeEvents(arguments)
+    }
+
+    private static let secret = ShellCommand(
+        name: "secret", summary: "Print a new secret for the settings file. No server is asked."
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...0)
+        let secret = "whsec_" + String(decoding: Base64.standard.encode(Cryptography.randomBytes(32)), as: UTF8.self)
+        try session.show(.text(secret)) { [secret] }
     }
 }
 
@@ -68,12 +83,15 @@ extension ShellSession {
         }
     }
 
-    fileprivate func changeEvents(
-        _ text: String, _ wish: String, _ name: String, _ id: String?
-    ) async throws(ShellError) {
+    /// What the subcommand says, with the events that the words name.
+    fileprivate func changeEvents(_ arguments: ShellArguments) async throws(ShellError) {
+        let wish = arguments.command.name
+        let name = arguments.words[0].text
+        let id = arguments.words.count > 1 ? arguments.words[1].text : nil
+        let what = id.map { "event \($0)" } ?? "the events that were set aside"
         var fields = JSONObject(["do": .text(wish), "trigger": .text(name)])
         if let id { fields["id"] = .text(id) }
-        try await change(text, as: fields) { () throws(ShellError) in
+        try await change("\(wish) \(what) of \(name)", as: fields) { () throws(ShellError) in
             var count: Int64 = 0
             while true {
                 let answer = try await ask(.triggers(wish: wish, name: name, id: id, limit: nil))

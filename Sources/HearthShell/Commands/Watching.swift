@@ -37,8 +37,6 @@ extension ShellCommand {
             try await watch.run(resumes: arguments.has("resume"))
         } catch {
             switch error {
-            // That is how it ends.
-            case .connection(.cancelled): return
             case .connection(let error): throw session.described(error)
             case .output(let error): throw error
             }
@@ -115,6 +113,7 @@ private struct Watch {
                 left -= 1
                 if left == 0 { return }
             }
+            if Task.isCancelled { throw ConnectionError.cancelled }
         } catch let error as Failure {
             throw error
         } catch let error as ConnectionError {

@@ -37,6 +37,17 @@ package struct CommandOption: Sendable {
 extension CommandOption {
     package static let yes = CommandOption(name: "yes", letter: "y", value: nil, help: "do not ask before much is lost")
 
+    /// Each name once: the first of two options counts.
+    package static func joined(_ some: [CommandOption], _ others: [CommandOption]) -> [CommandOption] {
+        some + others.filter { other in !some.contains { $0.name == other.name } }
+    }
+
+    /// Those that all commands have.
+    package static let common = [
+        OutputFormat.option, .init(name: "json", letter: "j", value: nil, help: "the same as -o json"),
+        .init(name: "dry-run", value: nil, help: "show what would change, and change nothing"), .yes,
+    ]
+
     static func limit(_ help: String) -> CommandOption {
         CommandOption(name: "limit", letter: "n", value: "N", help: help)
     }

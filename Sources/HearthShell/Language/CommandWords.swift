@@ -3,6 +3,8 @@
 /// are quoted words, negative numbers and `-`.
 package struct CommandWords: Sendable {
     package private(set) var arguments: [Word] = []
+    /// Where each of these stands among all words.
+    private(set) var argumentIndices: [Int] = []
     /// By their long names. The word of a flag is empty.
     package private(set) var options: [String: Word] = [:]
 
@@ -13,10 +15,12 @@ package struct CommandWords: Sendable {
         while let word = rest.popFirst() {
             guard Self.isOption(word) else {
                 arguments.append(word)
+                argumentIndices.append(rest.startIndex - 1)
                 continue
             }
             if word.text == "--" {
                 arguments += rest
+                argumentIndices += rest.indices
                 return
             }
             let (name, attached) = Self.parts(of: word.text)
@@ -24,6 +28,7 @@ package struct CommandWords: Sendable {
             else {
                 if handsOn, arguments.contains(where: { !$0.text.contains("://") }) {
                     arguments.append(word)
+                    argumentIndices.append(rest.startIndex - 1)
                     continue
                 }
                 let suggestion = Suggestion.text(for: name, among: known.map { "--\($0.name)" })

@@ -5,18 +5,19 @@ import HearthWireProtocol
 package struct ShellArguments {
     let command: ShellCommand
     let words: [Word]
-    private let options: [String: Word]
+    let options: [String: Word]
 
     init(_ command: ShellCommand, _ all: [Word]) throws(ShellError) {
         if command.takesCommand {
             self.init(command, all, options: [:])
             return
         }
+        let (entry, rest) = try command.entry(for: all, common: CommandOption.common)
         do throws(ShellError) {
-            let words = try CommandWords(all, options: command.options)
-            self.init(command, words.arguments, options: words.options)
+            let words = try CommandWords(rest, options: CommandOption.joined(entry.options, CommandOption.common))
+            self.init(entry, words.arguments, options: words.options)
         } catch {
-            throw Self.misused(error.message ?? "", command)
+            throw Self.misused(error.message ?? "", entry)
         }
     }
 

@@ -21,7 +21,7 @@ package final class OutputFile: Sendable {
         self.path = path
         descriptor =
             path.map { open(Self.partial($0), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? STDOUT_FILENO
-        if descriptor < 0, let path { throw .failed(Self.reason(path)) }
+        if descriptor < 0, let path { throw .usage(Self.reason(path)) }
     }
 
     deinit { if path != nil, descriptor >= 0 { close(descriptor) } }

@@ -11,12 +11,29 @@ package enum OutputFormat: String, CaseIterable, Sendable {
 
     package var isJSON: Bool { self == .json || self == .jsonl }
 
-    package static let option = CommandOption(
+    static let option = CommandOption(
         name: "output", letter: "o", value: "FORMAT",
         help: "text (also called table), raw, json, or jsonl: a line for each element of a list")
 }
 
 extension OutputFormat {
     /// Nil for an unknown name.
-    package init?(named name: String) { self.init(rawValue: name == "table" ? "text" : name) }
+    init?(named name: String) { self.init(rawValue: name == "table" ? "text" : name) }
+
+    /// What the options of a command say; nil if nothing.
+    ///
+    /// - parameter name: the value of `--output`.
+    package init?(_ name: String?, isJSON: Bool) throws(ShellError) {
+        guard let name, !name.isEmpty else {
+            if !isJSON { return nil }
+            self = .json
+            return
+        }
+        guard let format = OutputFormat(named: name) else {
+            let names = OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .usage("--output must be table or one of \(names), not '\(name)'")
+        }
+        guard !isJSON || format == .json else { throw .usage("use --json or --output, not both") }
+        self = format
+    }
 }

@@ -1,4 +1,6 @@
 import Glibc
+import HearthSystem
+import Synchronization
 
 /// Where the shell writes.
 package protocol ShellOutput: AnyObject, Sendable {
@@ -38,6 +40,7 @@ extension ShellOutput {
 package final class StandardStreams: ShellOutput {
     package let isColoured: Bool
     private let pager: Pager?
+    private let state = Mutex<(action: (@Sendable () -> Void)?, isWatched: Bool)>((nil, false))
 
     /// - parameter pages: somebody is there to turn them.
     package init(pages: Bool) {
@@ -50,7 +53,26 @@ package final class StandardStreams: ShellOutput {
 
     package func begin() { pager?.begin() }
 
-    package func follow() { pager?.follow() }
+    package func follow() {
+        pager?.follow()
+        watchReader()
+    }
+
+    /// - parameter action: for when the reader of the pipe has gone for which a command writes what comes.
+    package func onAbandoned(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = action } }
+
+    /// Waits for the end of the pipe's reader. Without that, a command which has nothing to write would not see it.
+    private func watchReader() {
+        let isWatched = state.withLock { state in
+            defer { state.isWatched = true }
+            return state.isWatched
+        }
+        if isWatched || !StandardOutput.isPipe { return }
+        _ = try? NamedThread(name: "reader") { [self] in
+            guard StandardOutput.waitForAbandonment() else { return }
+            state.withLock { $0.action }?()
+        }
+    }
 
     package func clear() { if StandardOutput.isTerminal { StandardOutput.control("\u{1B}[H\u{1B}[2J") } }
 

@@ -8,6 +8,11 @@ package enum StandardOutput {
         var failure: String?
         var isAbandoned = false
         var filter = ControlFilter(keepsLines: true)
+
+        mutating func fail(_ code: Int32) {
+            failure = "cannot write standard output: \(String(cString: strerror(code)))"
+            isAbandoned = code == EPIPE
+        }
     }
 
     package static let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -18,6 +23,21 @@ package enum StandardOutput {
 
     /// It is a pipe whose reader has gone.
     package static var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
+    /// It is a pipe or a socket.
+    static var isPipe: Bool {
+        var status = stat()
+        return fstat(STDOUT_FILENO, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
+    }
+
+    /// Waits until the reader of the pipe has gone. False if that cannot be seen.
+    static func waitForAbandonment() -> Bool {
+        var pipe = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        while poll(&pipe, 1, -1) < 0 { if errno != EINTR { return false } }
+        guard pipe.revents & Int16(POLLERR) != 0 else { return false }
+        state.withLock { $0.fail(EPIPE) }
+        return true
+    }
 
     /// False when that failed, or something before it did.
     @discardableResult
@@ -52,10 +72,7 @@ package enum StandardOutput {
     private static func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard failure == nil else { return false }
         guard let code = writeAll(bytes, to: STDOUT_FILENO) else { return true }
-        state.withLock {
-            $0.failure = "cannot write standard output: \(String(cString: strerror(code)))"
-            $0.isAbandoned = code == EPIPE
-        }
+        state.withLock { $0.fail(code) }
         return false
     }
 }

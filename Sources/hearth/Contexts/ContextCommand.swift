@@ -2,47 +2,65 @@ import Glibc
 import HearthShell
 
 extension Command {
-    static let context = Command(
-        name: "context", synopsis: "add NAME [OPTIONS] | use NAME | list | remove NAME",
-        summary: "Give servers, and the keys for them, names that commands use.",
+    static let context = group(
+        "context", summary: "Give servers, and the keys for them, names that commands use.",
         details: """
-            add      remembers --url, --key, --ca and --database under NAME
-            use      makes NAME the context of all commands that name no server and no credential
-            list     a line for each: the current one has a *
-            remove   forgets NAME
-
             --context NAME is a command's own context. The files of keys stay where they are. The names are kept in
             ~/.config/hearth/contexts.json, or in the file of HEARTH_CONTEXTS.
             """,
-        options: [
-            .init(name: "url", value: "URL", help: "add: the server (default: that of --key)"),
-            .init(name: "key", value: "FILE", help: "add: an administrator's key, of 'hearth admin create-key'"),
-            .init(name: "ca", value: "FILE", help: "add: the authorities to trust over TLS, as PEM"),
-            .init(name: "database", value: "NAME", help: "add: the database"),
-        ]
-    ) { arguments throws(UsageError) in
+        [
+            Command(
+                name: "add", synopsis: "NAME [OPTIONS]", summary: "Remember a server, and a key for it, under a name.",
+                options: [
+                    .init(name: "url", value: "URL", help: "the server (default: that of --key)"),
+                    .init(name: "key", value: "FILE", help: "an administrator's key, of 'hearth admin create-key'"),
+                    .init(name: "ca", value: "FILE", help: "the authorities to trust over TLS, as PEM"),
+                    .init(name: "database", value: "NAME", help: "the database"),
+                ]
+            ) { arguments throws(UsageError) in
+                let name = try arguments.positional("NAME")[0]
+                return try changeContexts { (file) throws(ContextFile.Failure) in
+                    guard !name.isEmpty, !name.contains("/"), !name.contains(where: \.isWhitespace) else {
+                        throw ContextFile.Failure(description: "a name has no spaces and no slashes: '\(name)'")
+                    }
+                    try file.add(name, try newContext(arguments))
+                }
+            },
+            Command(
+                name: "use", synopsis: "NAME",
+                summary: "Make it the context of all commands that name no server and no credential.", options: []
+            ) { arguments throws(UsageError) in
+                let name = try arguments.positional("NAME")[0]
+                return try changeContexts { (file) throws(ContextFile.Failure) in try file.use(name) }
+            },
+            Command(
+                name: "list", synopsis: "", summary: "A line for each context: the current one has a *.", options: []
+            ) { arguments throws(UsageError) in
+                _ = try arguments.positional()
+                return try changeContexts { (file) throws(ContextFile.Failure) in
+                    for (name, context) in file.contexts {
+                        let options = context.map { "--\($0.option) \($0.value)" }.joined(separator: " ")
+                        StandardOutput.line("\(file.current == name ? "*" : " ") \(name)  \(options)")
+                    }
+                }
+            },
+            Command(name: "remove", synopsis: "NAME", summary: "Forget a context.", options: []) {
+                arguments throws(UsageError) in
+                let name = try arguments.positional("NAME")[0]
+                return try changeContexts { (file) throws(ContextFile.Failure) in try file.remove(name) }
+            },
+        ])
+
+    /// Opens the file of contexts for work on it.
+    private static func changeContexts(
+        _ body: (inout ContextFile) throws(ContextFile.Failure) -> Void
+    ) throws(UsageError) -> ExitCode {
         guard let path = ContextFile.usualPath else {
             throw UsageError(message: "there is no home: HEARTH_CONTEXTS names the file of contexts")
         }
         do throws(ContextFile.Failure) {
             var file = try ContextFile(path)
-            switch (arguments.positional.first, arguments.positional.count) {
-            case ("add", 2):
-                let name = arguments.positional[1]
-                guard !name.isEmpty, !name.contains("/"), !name.contains(where: \.isWhitespace) else {
-                    throw ContextFile.Failure(description: "a name has no spaces and no slashes: '\(name)'")
-                }
-                let context = try newContext(arguments)
-                try file.add(name, context)
-            case ("use", 2): try file.use(arguments.positional[1])
-            case ("remove", 2): try file.remove(arguments.positional[1])
-            case ("list", 1):
-                for (name, context) in file.contexts {
-                    let options = context.map { "--\($0.option) \($0.value)" }.joined(separator: " ")
-                    StandardOutput.line("\(file.current == name ? "*" : " ") \(name)  \(options)")
-                }
-            default: throw ContextFile.Failure(description: "needs add NAME, use NAME, list or remove NAME")
-            }
+            try body(&file)
             return .success
         } catch {
             throw UsageError(message: error.description, hasHelp: false)

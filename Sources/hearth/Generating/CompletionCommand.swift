@@ -1,9 +1,8 @@
 import HearthShell
 
 extension Command {
-    static let completion = Command(
-        name: "completion", synopsis: "bash | zsh | fish",
-        summary: "Print the completions of commands and options for a shell.",
+    static let completion = group(
+        "completion", summary: "Print the completions of commands and options for a shell.",
         details: """
             Where no package has installed them for all users:
 
@@ -11,16 +10,20 @@ extension Command {
               fish    hearth completion fish | source     in ~/.config/fish/config.fish
               zsh     hearth completion zsh >"${fpath[1]}/_hearth", once
             """,
-        options: []
-    ) { arguments throws(UsageError) in
-        let text: String
-        switch try arguments.positional("SHELL")[0] {
-        case "bash": text = Completions.bash
-        case "zsh": text = Completions.zsh
-        case "fish": text = Completions.fish
-        case let shell: throw UsageError(message: "there are no completions for '\(shell)': bash, zsh or fish")
+        [
+            printing("bash", "For bash.") { Completions.bash },
+            printing("zsh", "For zsh.") { Completions.zsh },
+            printing("fish", "For fish.") { Completions.fish },
+        ])
+
+    /// A subcommand that prints a text.
+    static func printing(
+        _ name: String, _ summary: String, _ text: @escaping @Sendable () -> String
+    ) -> Command {
+        Command(name: name, synopsis: "", summary: summary, options: []) { arguments throws(UsageError) in
+            _ = try arguments.positional()
+            StandardOutput.write(text())
+            return .success
         }
-        StandardOutput.write(text)
-        return .success
     }
 }

@@ -25,17 +25,27 @@ enum Completions {
     private static var commands: String { Command.all.flatMap(\.names).joined(separator: " ") }
 
     static var bash: String {
-        let cases = Command.all.map { command in
-            "    \(command.names.joined(separator: "|"))) options=\"\(command.options.flatMap(names).joined(separator: " "))\" ;;"
+        func options(_ command: Command) -> String {
+            let options = command.subcommands.isEmpty ? command.options : command.allOptions
+            return "options=\"\(options.flatMap(names).joined(separator: " "))\""
         }
-        let all = Command.all.flatMap(\.options)
+        let cases = Command.all.map { command in
+            let names = command.names.joined(separator: "|")
+            if command.subcommands.isEmpty { return "    \(names)) \(options(command)) ;;" }
+            let words = command.subcommands.flatMap(\.names).joined(separator: " ")
+            let inner = command.subcommands.map { "        \($0.names.joined(separator: "|"))) \(options($0)) ;;" }
+            return
+                (["    \(names)) subcommands=\"\(words)\"", "      case ${COMP_WORDS[2]} in"] + inner
+                + ["        *) \(options(command)) ;;", "      esac ;;"]).joined(separator: "\n")
+        }
+        let all = Command.all.flatMap(\.allOptions)
         func words(_ kind: Value) -> String {
             Set(all.filter { value(of: $0) == kind }.flatMap(names)).sorted().joined(separator: "|")
         }
         return """
             # bash completion for hearth: 'hearth completion bash'
             _hearth() {
-              local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=
+              local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options= subcommands=
               COMPREPLY=()
               if ((COMP_CWORD == 1)); then
                 COMPREPLY=($(compgen -W "\(commands) help" -- "$word"))
@@ -52,6 +62,8 @@ enum Completions {
               esac
               if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "$options" -- "$word"))
+              elif ((COMP_CWORD == 2)) && [[ -n $subcommands ]]; then
+                COMPREPLY=($(compgen -W "$subcommands" -- "$word"))
               else
                 compopt -o filenames
                 COMPREPLY=($(compgen -f -- "$word"))
@@ -66,8 +78,8 @@ enum Completions {
         let commands = Command.all.flatMap { command in
             command.names.map { "    '\($0):\(quoted(command.summary))'" }
         }
-        let cases = Command.all.map { command in
-            let options = command.options.flatMap { option in
+        func arguments(_ command: Command, _ rest: String) -> String {
+            let options = command.allOptions.flatMap { option in
                 let action =
                     switch value(of: option) {
                     case .none: ""
@@ -80,8 +92,23 @@ enum Completions {
                     "      '\(name)[\(help)]\(action.replacing("HOST:PORT", with: "address"))' \\"
                 }
             }
+            return "_arguments \\\n\((options + ["      '\(rest)'"]).joined(separator: "\n"))"
+        }
+        let cases = Command.all.map { command in
+            let names = command.names.joined(separator: "|")
+            if command.subcommands.isEmpty { return "    \(names)) \(arguments(command, "*:file:_files")) ;;" }
+            let list = command.subcommands.flatMap { subcommand in
+                subcommand.names.map { "          '\($0):\(quoted(subcommand.summary))'" }
+            }
+            let inner = command.subcommands.map { subcommand in
+                "        \(subcommand.names.joined(separator: "|"))) \(arguments(subcommand, "*:file:_files")) ;;"
+            }
             return
-                "    \(command.names.joined(separator: "|"))) _arguments \\\n\((options + ["      '*:file:_files'"]).joined(separator: "\n")) ;;"
+                (["    \(names))", "      if ((CURRENT == 2)); then", "        commands=("] + list
+                + ["        )", "        _describe subcommand commands", "        return", "      fi"]
+                + ["      command=$words[2]", "      shift words", "      ((CURRENT--))", "      case $command in"]
+                + inner + ["        *) \(arguments(command, "*:file:_files")) ;;", "      esac ;;"])
+                .joined(separator: "\n")
         }
         return """
             #compdef hearth
@@ -110,7 +137,14 @@ enum Completions {
             let names = command.names.joined(separator: " ")
             lines.append(
                 "complete -c hearth -n __fish_use_subcommand -f -a '\(names)' -d '\(quoted(command.summary, "\\'"))'")
-            for option in command.options {
+            for subcommand in command.subcommands {
+                let inner = subcommand.names.joined(separator: " ")
+                lines.append(
+                    "complete -c hearth -n '__fish_seen_subcommand_from \(names); "
+                        + "and not __fish_seen_subcommand_from \(command.subcommands.flatMap(\.names).joined(separator: " "))'"
+                        + " -f -a '\(inner)' -d '\(quoted(subcommand.summary, "\\'"))'")
+            }
+            for option in command.allOptions {
                 let takes: String =
                     switch value(of: option) {
                     case .none: ""

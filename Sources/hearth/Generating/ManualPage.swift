@@ -20,11 +20,10 @@ enum ManualPage {
                     + "line says wins, then the environment, then the file that --config names."))
         page += ".SH COMMANDS\n"
         for command in Command.all {
-            page += ".SS hearth \(escaped(command.name)) \(escaped(command.synopsis))\n"
-            page += text(command.summary)
-            if !command.details.isEmpty { page += ".PP\n" + text(command.details) }
-            page += list(command.options) { option in
-                (option.letter.map { "\\fB\\-\($0)\\fR, " } ?? "") + bold("--\(option.name)")
+            page += entry(command, options: command.options)
+            let common = command.options.map(\.name)
+            for subcommand in command.subcommands {
+                page += entry(subcommand, options: subcommand.options.filter { !common.contains($0.name) })
             }
         }
         page += section(
@@ -32,7 +31,8 @@ enum ManualPage {
             item("0", "The command did what was asked.") + item("1", "The operation was refused or failed.")
                 + item("64", "The command line or the configuration is wrong.")
                 + item("65", "What a file or standard input holds is wrong.")
-                + item("69", "The server cannot be reached.") + item("130", "Somebody interrupted the command."))
+                + item("69", "The server cannot be reached.") + item("130, 143", "SIGINT or SIGTERM ended the command.")
+        )
         page += section(
             "FILES",
             item("/etc/hearth/hearth.conf", "The configuration of the service.")
@@ -40,6 +40,16 @@ enum ManualPage {
                 + item("/var/lib/hearth", "The data folder of the service."))
         page += section("SEE ALSO", ".BR hearth.conf (5)\n")
         return page
+    }
+
+    private static func entry(_ command: Command, options: [Arguments.Option]) -> String {
+        var entry = ".SS hearth \(escaped(command.fullName)) \(escaped(command.synopsis))\n" + text(command.summary)
+        if !command.details.isEmpty { entry += ".PP\n" + text(command.details) }
+        if !command.subcommands.isEmpty, !options.isEmpty { entry += ".PP\nOptions of all its subcommands:\n" }
+        return entry
+            + list(options) { option in
+                (option.letter.map { "\\fB\\-\($0)\\fR, " } ?? "") + bold("--\(option.name)")
+            }
     }
 
     static var configuration: String {

@@ -109,7 +109,8 @@ final class ShellFixture: Sendable {
         out = MemoryOutput(columns: columns, onText: onText)
         let url = try DatabaseURL("ws://\(server.adminAddress)")
         session = ShellSession(
-            .init(url, nil, on: loop), out, prompter: asks ? prompter : nil, format: isJSON ? .json : .text)
+            .init(url, nil, on: loop), out, prompter: asks ? prompter : nil, format: isJSON ? .json : .text,
+            programCommands: ["erase"])
     }
 
     /// Once.

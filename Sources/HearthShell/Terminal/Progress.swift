@@ -1,11 +1,10 @@
 import Glibc
-import HearthShell
 import Synchronization
 import HearthSystem
 
 /// Tells on a terminal how far a long command has come: one line on standard error, written over again and again. Says
 /// nothing where standard error is not a terminal.
-final class Progress: Sendable {
+package final class Progress: Sendable {
     private struct State {
         var bytes = 0
         var lastShown: MonotonicTime
@@ -21,7 +20,7 @@ final class Progress: Sendable {
     private static let interval = Duration.milliseconds(200)
 
     /// - parameter isWanted: the line would not stand in the middle of something else.
-    init(_ label: String, total: Int? = nil, isWanted: Bool = true) {
+    package init(_ label: String, total: Int? = nil, isWanted: Bool = true) {
         isOn = isWanted && isatty(STDERR_FILENO) == 1
         self.label = label
         self.total = total
@@ -29,7 +28,7 @@ final class Progress: Sendable {
     }
 
     /// More bytes are done.
-    func add(_ bytes: Int) {
+    package func add(_ bytes: Int) {
         guard isOn else { return }
         state.withLock { state in
             state.bytes += bytes
@@ -41,10 +40,10 @@ final class Progress: Sendable {
     }
 
     /// So many bytes are done.
-    func reach(_ bytes: Int) { add(bytes - state.withLock { $0.bytes }) }
+    package func reach(_ bytes: Int) { add(bytes - state.withLock { $0.bytes }) }
 
     /// Ends the line. To be called before anything else is written to the terminal.
-    func end() {
+    package func end() {
         guard isOn else { return }
         state.withLock { state in
             show(&state, MonotonicTime.current)

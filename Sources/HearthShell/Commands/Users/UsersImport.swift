@@ -1,12 +1,10 @@
-import Glibc
 import HearthAdmin
-import HearthServer
-import HearthShell
 import HearthJSONValues
-import HearthSystem
 
 /// Makes users of the JSON of `firebase auth:export`.
 struct UsersImport {
+    private let session: ShellSession
+    /// For messages.
     private let file: String
     private let users: [JSONObject]
     /// How the passwords of which users were hashed, by their indices.
@@ -15,14 +13,14 @@ struct UsersImport {
     /// Users of one request, and their bytes: a request has at most 1000 and 16 MiB.
     private static let batchMax = (users: 500, bytes: 4 << 20)
 
-    init(file: String, _ arguments: Arguments) throws(UsageError) {
-        let isPiped = file == "-"
-        self.file = isPiped ? "standard input" : file
-        guard let text = isPiped ? FileBytes.read(from: STDIN_FILENO) : FileBytes.read(file) else {
-            throw UsageError(message: "cannot read \(self.file)", hasHelp: false)
-        }
+    init(_ session: ShellSession, _ arguments: ShellArguments) throws(ShellError) {
+        self.session = session
+        let word = arguments.words[0].text
+        if word == "-" { try session.expectInput() }
+        file = word == "-" ? "standard input" : word
+        let text = try InputFile.contents(of: word, bytesMax: Self.bytesMax)
         guard let object = (try? JSONValue(parsing: text))?.object, let entries = object["users"]?.array else {
-            throw UsageError(message: "\(self.file) is no JSON object with a list 'users'", hasHelp: false)
+            throw .data("\(file) is no JSON object with a list 'users'")
         }
         users = entries.map { entry in
             var user = entry.object ?? JSONObject()
@@ -39,39 +37,49 @@ struct UsersImport {
         for (index, user) in users.enumerated() {
             let own = user["hashConfig"]?.object.map { PasswordHashing(members: $0) } ?? general
             guard own.algorithm != nil || user["passwordHash"] == nil else {
-                throw UsageError(message: "\(self.file) has hashes of passwords: --hash-algo says how they were made")
+                throw .usage("\(file) has hashes of passwords: --hash-algo says how they were made")
             }
             groups[user["passwordHash"] == nil ? general : own, default: []].append(index)
         }
         self.groups = groups.map { ($0, $1) }.sorted { $0.indices[0] < $1.indices[0] }
     }
 
-    func run(_ directory: UserDirectory) -> ExitCode {
-        let (file, users, groups) = (file, users, groups)
-        return directory.perform { admin throws(AdminError) in
-            var done = 0
-            var refused = 0
-            for batch in Self.batches(of: groups, users) {
-                var request = batch.hashing.members
-                request["users"] = .array(batch.indices.map { .object(users[$0]) })
-                let answer: JSONObject
-                do throws(AdminError) { answer = try await admin.post(":batchCreate", request) } catch {
-                    throw AdminError(
-                        error.code, "\(error.message); \(done - refused) users were imported", word: error.word)
-                }
-                for problem in (answer["error"]?.array ?? []).compactMap(\.object) {
-                    let place = Int(problem["index"]?.integer ?? 0)
-                    let index = batch.indices.indices.contains(place) ? batch.indices[place] : 0
-                    let id = users[index]["localId"]?.text ?? ""
-                    let text = "\(file): user \(index + 1) (\(id)): \(problem["message"]?.text ?? "")"
-                    StandardError.write(text.printable + "\n")
-                    refused += 1
-                }
-                done += batch.indices.count
-            }
-            StandardOutput.line("\(users.count - refused) of \(users.count) users imported")
-            return refused == 0 ? .success : .failure
+    /// A file is in memory as a whole.
+    private static let bytesMax = 4 << 30
+
+    func run(_ arguments: ShellArguments) async throws(ShellError) {
+        if session.isDry {
+            let change = JSONObject(["users": .integer(Int64(users.count))])
+            return try await session.change("import \(users.count) users", as: change) { () throws(ShellError) in }
         }
+        var done = 0
+        var refused = 0
+        for batch in Self.batches(of: groups, users) {
+            var request = batch.hashing.members
+            request["users"] = .array(batch.indices.map { .object(users[$0]) })
+            let asked = request
+            let answer: JSONObject
+            do throws(ShellError) {
+                answer = try await session.administering(arguments) { (admin) throws(AdminError) in
+                    try await admin.post(":batchCreate", asked)
+                }
+            } catch {
+                throw error.adding("; \(done - refused) users were imported")
+            }
+            for problem in (answer["error"]?.array ?? []).compactMap(\.object) {
+                let place = Int(problem["index"]?.integer ?? 0)
+                let index = batch.indices.indices.contains(place) ? batch.indices[place] : 0
+                let id = users[index]["localId"]?.text ?? ""
+                let text = "\(file): user \(index + 1) (\(id)): \(problem["message"]?.text ?? "")"
+                session.tell(text.printable)
+                refused += 1
+            }
+            done += batch.indices.count
+        }
+        let imported = users.count - refused
+        let result = JSONObject(["imported": .integer(Int64(imported)), "refused": .integer(Int64(refused))])
+        try session.show(.object(result)) { ["\(imported) of \(users.count) users imported"] }
+        if refused > 0 { throw .negative }
     }
 
     /// The users of each request, which all have passwords of one kind.

@@ -1,7 +1,7 @@
 import HearthJSONValues
 
 /// How the passwords of a file of users were hashed: members of an import (accounts.md 14), and the options by which
-/// 'firebase auth:import' and 'hearth users import' are told.
+/// 'firebase auth:import' and 'users import' are told.
 struct PasswordHashing: Hashable {
     /// `hashAlgorithm` and its parameters; empty if nothing is known.
     var members = JSONObject()
@@ -9,7 +9,7 @@ struct PasswordHashing: Hashable {
     init(members: JSONObject) { self.members = members }
 
     /// What the options say; nil if they say nothing.
-    init?(_ arguments: Arguments) throws(UsageError) {
+    init?(_ arguments: ShellArguments) throws(ShellError) {
         guard let algorithm = arguments["hash-algo"]?.uppercased() else { return nil }
         members["hashAlgorithm"] = .text(algorithm)
         for (option, name) in Self.options(of: algorithm) {
@@ -18,10 +18,10 @@ struct PasswordHashing: Hashable {
             case "hash-input-order":
                 guard let text = arguments[option] else { continue }
                 guard let order = Self.orders.first(where: { $0.option == text }) else {
-                    throw UsageError(message: "--hash-input-order is SALT_FIRST or PASSWORD_FIRST, not '\(text)'")
+                    throw arguments.misused("--hash-input-order is SALT_FIRST or PASSWORD_FIRST, not '\(text)'")
                 }
                 members[name] = .text(order.member)
-            default: members[name] = try arguments.integer(option, 0...1 << 30).map { .integer(Int64($0)) }
+            default: members[name] = try arguments.count(option, in: 0...1 << 30).map { .integer(Int64($0)) }
             }
         }
     }
@@ -43,6 +43,19 @@ struct PasswordHashing: Hashable {
         }
         return words.joined(separator: " ")
     }
+
+    /// Those by which an import is told.
+    static let options: [CommandOption] = [
+        .init(name: "hash-algo", value: "NAME", help: "BCRYPT, SCRYPT, STANDARD_SCRYPT, HMAC_SHA256, …"),
+        .init(name: "hash-key", value: "BASE64", isSecret: true, help: "the key of HMAC_… and SCRYPT"),
+        .init(name: "salt-separator", value: "BASE64", help: "of SCRYPT"),
+        .init(name: "rounds", value: "N", help: "of MD5, SHA…, PBKDF… and SCRYPT"),
+        .init(name: "mem-cost", value: "N", help: "of SCRYPT and STANDARD_SCRYPT"),
+        .init(name: "parallelization", value: "N", help: "of STANDARD_SCRYPT"),
+        .init(name: "block-size", value: "N", help: "of STANDARD_SCRYPT"),
+        .init(name: "dk-len", value: "N", help: "of STANDARD_SCRYPT"),
+        .init(name: "hash-input-order", value: "ORDER", help: "SALT_FIRST or PASSWORD_FIRST"),
+    ]
 
     private static let orders: [(option: String, member: String)] = [
         ("SALT_FIRST", "SALT_AND_PASSWORD"), ("PASSWORD_FIRST", "PASSWORD_AND_SALT"),

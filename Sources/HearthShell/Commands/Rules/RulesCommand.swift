@@ -1,0 +1,111 @@
+import HearthJSONTree
+import HearthJSONValues
+import HearthSecurityRules
+
+/// The rules and settings of a database, and those of files.
+extension ShellCommand {
+    static let rules = group(
+        "rules", summary: "Check, test, explain and publish security rules and settings.",
+        details: """
+            docs/rules.md describes the language and the files of test cases. 'check', and 'test' and 'explain' with rules of
+            a file, ask no server.
+            """, usual: "pull", [checkRules, testRules, explainRules, pullRules, pushRules, compareRules, denials])
+
+    private static let checkRules = ShellCommand(
+        name: "check", synopsis: "FILE...", summary: "Read files of rules and of settings.",
+        details: "A mistake is told with its line and column, and ends the command with 65."
+    ) { (session, arguments) throws(ShellError) in
+        guard !arguments.words.isEmpty else { throw arguments.misused("FILE is missing") }
+        for word in arguments.words {
+            let file = RulesFile(word.text)
+            let text = try file.contents()
+            let summary = DatabaseSettings.isSettings(text) ? try file.settings().summary : try file.program().summary
+            let answer = JSONObject(["file": .text(word.text), "summary": .text(summary)])
+            try session.show(.object(answer)) { ["\(word.text): \(summary)"] }
+        }
+    }
+
+    private static let testRules = ShellCommand(
+        name: "test", synopsis: "FILE... [OPTIONS]", summary: "Run files of test cases.",
+        details: """
+            Each file names its rules and settings; the cases of one that names none are for the rules in force. A case that
+            comes out otherwise is printed with the rules that decided, and ends the command with 1. The last line tells how
+            much of the rules was looked at.
+            """,
+        options: [
+            .init(name: "rules", value: "FILE", help: "the rules, instead of those that the files name"),
+            .init(name: "settings", value: "FILE", help: "the settings, instead of those that the files name"),
+            .init(name: "coverage", value: nil, help: "print every condition that was never true or never false"),
+        ]
+    ) { (session, arguments) throws(ShellError) in
+        guard !arguments.words.isEmpty else { throw arguments.misused("FILE is missing") }
+        try await RulesTesting(session, arguments).run(arguments.words.map(\.text))
+    }
+
+    private static let explainRules = ShellCommand(
+        name: "explain", synopsis: "read PATH | write PATH JSON [OPTIONS]",
+        summary: "Decide one operation and tell why.",
+        details: """
+            It is decided by the rules, settings and data of the server, of which nothing is changed; with --rules by those of
+            files. In the shell, somebody whom you act as is asking. The command ends with 1 if the operation is denied.
+            """, words: .operation,
+        options: [
+            .init(name: "rules", value: "FILE", help: "the rules"),
+            .init(name: "settings", value: "FILE", help: "with --rules: the settings"),
+            .init(name: "data", value: "FILE", help: "with --rules: the database as JSON (default: empty)"),
+            .init(name: "as", value: "UID", help: "who asks (default: somebody signed out)"),
+            .init(name: "claims", value: "JSON", help: "with --as: the claims of their token (default {})"),
+        ]
+    ) { (session, arguments) throws(ShellError) in
+        try await RulesQuestion(session, arguments).answer()
+    }
+
+    private static let pullRules = ShellCommand(
+        name: "pull", alias: "show", synopsis: "[FILE] [--settings FILE]",
+        summary: "Write the rules in force, as they were published, to a file or to standard output.",
+        options: [.init(name: "settings", value: "FILE", help: "write the settings instead; - is standard output")]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        let sync = RulesSync(session)
+        guard let settings = arguments["settings"] else {
+            return try await sync.pull(.rules, arguments.words.first?.text)
+        }
+        guard arguments.words.isEmpty else { throw arguments.misused("FILE is for the rules, --settings FILE alone") }
+        try await sync.pull(.settings, settings)
+    }
+
+    private static let pushRules = ShellCommand(
+        name: "push", alias: "put", synopsis: "FILE [-y]",
+        summary: "Put the rules or settings of a file in force, for good.",
+        details: "The file says by its first key what it has. A mistake changes nothing. At a terminal it asks first.",
+        options: [.yes]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(1...1)
+        try await RulesSync(session).push(arguments.words[0].text)
+    }
+
+    private static let compareRules = ShellCommand(
+        name: "diff", synopsis: "FILE", summary: "Print the lines that a push would change.",
+        details: "It ends with 0 if there are none, otherwise with 1."
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(1...1)
+        try await RulesSync(session).compare(with: arguments.words[0].text)
+    }
+
+    private static let denials = ShellCommand(
+        name: "denials", synopsis: "[-n N]", summary: "The last requests that were denied, the newest first.",
+        options: [.limit("so many (default 20)")]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...0)
+        let limit = try arguments.count("limit") ?? 20
+        let list = (try await session.call("GET", "/.settings/denials.json").array ?? []).prefix(limit)
+        try session.show(.array(Array(list))) {
+            list.compactMap(\.object).flatMap { entry in
+                let who = entry["uid"]?.printable ?? "nobody"
+                let what = "\(entry["operation"]?.printable ?? "") \(entry["path"]?.printable ?? "")"
+                return [session.styled("\(Moment.text(entry["time"]?.integer))  \(who)", .dim) + "  \(what)"]
+                    + (entry["why"]?.printable.map { ["    \($0)"] } ?? [])
+            }
+        }
+    }
+}
