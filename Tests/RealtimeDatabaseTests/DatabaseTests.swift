@@ -86,7 +86,7 @@ struct DatabaseTests {
     func stalePositions() throws {
         var bench = Bench()
         bench.database.keepsRecords = true
-        func since(_ sequence: UInt64) -> Since { .position(Position(epoch: 0, sequence: sequence)) }
+        func since(_ sequence: UInt64) -> Since { .position(Position(epoch: 0, sequence: sequence, time: 1000)) }
         bench.process(.set("a/b/c", "1"), .set("a/b/c", "2"))
         bench.process(.listen("a/b", known: [], since: .nothing), by: Self.reader)
         bench.process(.set("a/b/d", "3"))
@@ -111,7 +111,7 @@ struct DatabaseTests {
     func waitingListener() throws {
         var bench = Bench()
         bench.process(.set("a", "1"))
-        let listen = Operation.listen("a", known: nil, since: .position(Position(epoch: 0, sequence: 0)))
+        let listen = Operation.listen("a", known: nil, since: .position(Position(epoch: 0, sequence: 0, time: 1000)))
         let request = Request(connection: Self.reader, number: 2, principal: .nobody, operation: listen)
         #expect(bench.database.historyNeeded(for: request, now: 0) == nil)
         #expect(bench.commit() == ["1 done"])
@@ -124,7 +124,7 @@ struct DatabaseTests {
         var bench = Bench()
         bench.process(.set("a", "1"))
         let (same, other) = (KnownData(hash: NodeHash.hash("1")), KnownData(hash: NodeHash.hash("2")))
-        let elsewhere = Since.position(Position(epoch: 1, sequence: 1))
+        let elsewhere = Since.position(Position(epoch: 1, sequence: 1, time: 1000))
         bench.process(.listen("a", known: same, since: elsewhere), .listen("a", known: other, since: elsewhere))
         #expect(
             bench.commit() == [
