@@ -50,6 +50,9 @@ struct ClusterTests {
             let told = try Self.told(peer, until: #""d":60}"#)
             #expect(told == (51...60).map { #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#($0)}}}"# })
         }
+        // A client that changes nodes can resume.
+        let positions = try TestCluster.names.filter { $0 != first }.map { try Self.position(of: cluster[$0]) }
+        #expect(Set(positions).count == 1, "\(positions)")
         // One that comes back reads what it has missed.
         try cluster.start(first)
         try cluster.wait("the first node") { try cluster.get("/n", at: first) == "60" }
