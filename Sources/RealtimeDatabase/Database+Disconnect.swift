@@ -34,7 +34,7 @@ extension Database {
         try countWrites(resolved, in: turn)
         onDisconnect.set(writes, of: connection.raw)
         turn.record.append(owed: assignments, of: connection.raw, by: turn.principal)
-        log.advance()
+        log.advance(at: turn.record.time)
     }
 
     func cancelOwed(_ path: Path, of connection: ConnectionID, in turn: inout Turn) throws(Failure) {
@@ -45,7 +45,7 @@ extension Database {
         try checkWritable()
         onDisconnect.set(writes, of: connection.raw)
         turn.record.append(cancelled: path, of: connection.raw)
-        log.advance()
+        log.advance(at: turn.record.time)
     }
 
     /// Drops what a connection has registered: now, or, while writes are refused, when they are not any more.
@@ -83,7 +83,7 @@ extension Database {
                 return
             }
             turn.record.append(cancelled: .root, of: connection)
-            log.advance()
+            log.advance(at: turn.record.time)
             onDisconnect.finishFirstDue(as: sequence)
         }
     }

@@ -14,7 +14,7 @@ extension Database {
     /// A request may wait after this: the records that it needs are kept from now on (``keepsRecords``).
     package func historyNeeded(for request: Request, now: Int64) -> (path: Path, after: UInt64)? {
         guard case .listen(let path, _, .position(let since)?, nil) = request.operation,
-            log.contains(since)
+            log.mayContain(since)
         else { return nil }
         keepsRecords = true
         guard since.sequence < sequence, !isRecent(since),
@@ -38,10 +38,10 @@ extension Database {
     func recovery(
         at path: Path, since: Position, _ found: MissedChanges.Found?, on connection: ConnectionID, in turn: inout Turn
     ) -> Recovery? {
-        guard log.contains(since), tornBy == nil else { return nil }
+        guard log.contains(since, committedAt: found?.time), tornBy == nil else { return nil }
         // A listener above has told the connection everything.
         if connection.kind == .realtime, listeners.sessions[connection]?.hasTold(path) == true { return Recovery() }
-        let found = found ?? MissedChanges.Found(MissedChanges(after: since.sequence), path)
+        let found = found ?? MissedChanges.Found(MissedChanges(after: since.sequence), path, time: nil)
         do throws(StorageError) {
             if found.changes.through < sequence {
                 guard log.recentStart <= found.changes.through else { return nil }

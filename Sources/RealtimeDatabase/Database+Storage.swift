@@ -82,7 +82,7 @@ extension Database {
             case .outbox(let change): outbox.take(change, as: operation.sequence)
             case .owe, .cancelOwed: onDisconnect.take(operation.content)
             }
-            log.advance(to: operation.sequence)
+            log.advance(to: operation)
         }
         log.recovered()
     }

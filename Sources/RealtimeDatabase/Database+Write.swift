@@ -47,7 +47,7 @@ extension Database {
         if listeners.trie.isEmpty, !outbox.isConcerned(by: target.path) {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
-            log.advance()
+            log.advance(at: turn.record.time)
         } else {
             try commit(.set(assignment), value.rows, in: &turn)
         }
@@ -149,7 +149,7 @@ extension Database {
         let events = outbox.isConcerned(by: change.base) ? try events(of: change, in: turn) : []
         try perform(change, rows, in: &turn)
         turn.record.append(change, uid: turn.principal.uid)
-        log.advance()
+        log.advance(at: turn.record.time)
         append(events: events, to: &turn)
     }
 
@@ -169,7 +169,7 @@ extension Database {
         try apply(change, rows)
         judgeListeners(concernedBy: change, in: &turn)
         let outputs = turn.outputs.count
-        push(change, at: log.nextPosition, in: &turn)
+        push(change, at: log.nextPosition(at: turn.record.time), in: &turn)
         do throws(Failure) {
             var telling = Telling(
                 try concernedQueries(at: places), isSet: change.isSet, sequence: sequence + 1)

@@ -97,9 +97,11 @@ package final class Database {
     package var observer: (any RequestObserver)?
     /// Counts every request.
     package var tally: RequestTally?
-    /// `sequence` is the last number that the store's rows include. Without `epochs` there is one, of the name 0.
+    /// `sequence` is the last number that the store's rows include, and `time` that of its commit in milliseconds since
+    /// 1970, if the log knows it. Without `epochs` there is one, of the name 0.
     package init(
-        index: UInt32, epochs: Epochs? = nil, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
+        index: UInt32, epochs: Epochs? = nil, store: any RowStore, sequence: UInt64, committedAt time: Int64? = nil,
+        residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
         listenersMax: Int = .max, queriesOfPlaceMax: Int = .max, keptPlacesMax: Int = .max,
         tellingStepCostMax: Int = .max, tellingCostMax: Int = .max, scannedAtOnceMax: Int = 1000,
@@ -107,7 +109,8 @@ package final class Database {
         packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
-        log = TurnLog(epochs: epochs ?? Epochs(current: .init(name: 0, start: sequence)), sequence: sequence)
+        log = TurnLog(
+            epochs: epochs ?? Epochs(current: .init(name: 0, start: sequence)), sequence: sequence, committedAt: time)
         self.assembledBytesMax = assembledBytesMax
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax

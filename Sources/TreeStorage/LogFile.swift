@@ -240,6 +240,25 @@ package final class LogFile: @unchecked Sendable {
         try connection.integer("SELECT time FROM log ORDER BY first DESC LIMIT 1") ?? 0
     }
 
+    /// When an operation was committed, in milliseconds since 1970; nil if the log does not have it.
+    package func time(of sequence: UInt64) throws(StorageError) -> Int64? {
+        try LogFile.times(of: [sequence], in: connection)[sequence]
+    }
+
+    static func times(
+        of sequences: some Sequence<UInt64>, in connection: Connection
+    ) throws(StorageError) -> [UInt64: Int64] {
+        let select = try connection.prepare(
+            "SELECT time, first + count FROM log WHERE first <= ?1 ORDER BY first DESC LIMIT 1")
+        var times: [UInt64: Int64] = [:]
+        for sequence in sequences {
+            select.bind(1, Int64(clamping: sequence))
+            if try select.step(), select.integer(1) > Int64(clamping: sequence) { times[sequence] = select.integer(0) }
+            select.reset()
+        }
+        return times
+    }
+
     /// Finds out whether the disk takes commits again, by making one that changes nothing.
     package func probe() throws(StorageError) {
         try verify()

@@ -42,6 +42,15 @@ package final class LogReader: @unchecked Sendable {
         end()
     }
 
+    /// When operations were committed, in milliseconds since 1970, without those that the log does not have. One
+    /// look-up for each.
+    package func times(of sequences: some Sequence<UInt64>) throws(StorageError) -> [UInt64: Int64] {
+        let connection = try open()
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("COMMIT") }
+        return try LogFile.times(of: sequences, in: connection)
+    }
+
     private func open() throws(StorageError) -> Connection {
         if let connection { return connection }
         let new = try Connection(path: path, mode: .readOnly)

@@ -4,6 +4,7 @@ import HearthJSONTree
 import Synchronization
 import HearthTestSupport
 import Testing
+import HearthClient
 import HearthClientSession
 import HearthConnection
 
@@ -146,5 +147,64 @@ struct ResumeTests {
         #expect(await watch.line() == "set /a/b 5\n")
         watch.signal(SIGINT)
         #expect(try await watch.outcome().code == 130)
+    }
+
+    @Test(
+        "a cache from before an older copy of a cluster's files was put back is brought up to date",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func olderCopy() async throws {
+        let (folder, copy, cache) = (TemporaryFolder(), TemporaryFolder(), TemporaryFolder())
+        func files(of source: String, to target: String) {
+            for name in TemporaryFolder.files(in: target) { unlink("\(target)/\(name)") }
+            for name in TemporaryFolder.files(in: source) where !name.hasSuffix("-shm") && name != "lock" {
+                TemporaryFolder.write(TemporaryFolder.contents(of: "\(source)/\(name)"), to: "\(target)/\(name)")
+            }
+        }
+        func node(_ etcd: EtcdServers) async throws -> ServerProcess {
+            try await ServerProcess(
+                folder.path, "--cluster", "etcd://127.0.0.1:\(etcd.ports[0])", "--node", "n1", "--no-auth")
+        }
+        func write(_ name: String, to node: ServerProcess) async throws {
+            let writer = try Database(url: "ws://\(node.address)")
+            for number in 1...5 { try await writer.reference(withPath: "l/\(name)\(number)").setValue(1) }
+            await writer.close()
+        }
+        func end(_ node: ServerProcess) async throws {
+            node.process.signal(SIGTERM)
+            _ = try await node.process.outcome()
+        }
+        let etcd = try EtcdServers(count: 1)
+        let first = try await node(etcd)
+        try await write("a", to: first)
+        files(of: folder.path, to: copy.path)
+        try await write("b", to: first)
+        // The client knows one database, wherever it is at the moment.
+        var options = DatabaseOptions()
+        options.persistenceFile = "\(cache.path)/cache"
+        let before = try Database(url: "ws://\(first.address)", options: options)
+        let seen = EventLog()
+        seen.observe(before.reference(withPath: "l"), "", [.value])
+        func value(_ names: String...) -> String {
+            "value: {\(names.flatMap { name in (1...5).map { #""\#(name)\#($0)":1"# } }.joined(separator: ","))}"
+        }
+        #expect(await seen.next() == value("a", "b"))
+        await before.close()
+        try await end(first)
+        files(of: copy.path, to: folder.path)
+        // The cluster's log is founded anew with what the node has. Its numbers are given out again.
+        let other = try EtcdServers(count: 1)
+        let second = try await ServerProcess(
+            folder.path, "--cluster", "etcd://127.0.0.1:\(other.ports[0])", "--node", "n1", "--no-auth", "--listen",
+            first.address)
+        try await write("c", to: second)
+        let after = try Database(url: "ws://\(first.address)", options: options)
+        let log = EventLog()
+        log.observe(after.reference(withPath: "l"), "", [.value])
+        #expect(await log.next(2) == [value("a", "b"), value("a", "c")])
+        try await after.reference(withPath: "l/a1").removeValue()
+        #expect(await log.next() == value("a", "c").replacing(#""a1":1,"#, with: ""))
+        await after.close()
+        try await end(second)
+        withExtendedLifetime((etcd, other)) {}
     }
 }

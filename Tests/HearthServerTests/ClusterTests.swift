@@ -1,3 +1,4 @@
+import Glibc
 import HearthClusterNode
 import HearthEtcdGateway
 import HearthHTTPCodec
@@ -49,6 +50,9 @@ struct ClusterTests {
             let told = try Self.told(peer, until: #""d":60}"#)
             #expect(told == (51...60).map { #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#($0)}}}"# })
         }
+        // A client that changes nodes can resume.
+        let positions = try TestCluster.names.filter { $0 != first }.map { try Self.position(of: cluster[$0]) }
+        #expect(Set(positions).count == 1, "\(positions)")
         // One that comes back reads what it has missed.
         try cluster.start(first)
         try cluster.wait("the first node") { try cluster.get("/n", at: first) == "60" }
@@ -164,6 +168,82 @@ struct ClusterTests {
         #expect(error?.message.contains("its files are of another history") == true, "\(error?.message ?? "")")
     }
 
+    /// Where the default database of a node is.
+    private static func position(of node: RealtimeTestServer) throws -> String {
+        let peer = try node.connect("/.ws?v=5&ns=default")
+        _ = try peer.receive()
+        try peer.send(1, "q", #"{"p":"none","since":""}"#)
+        let answer = try #require(try told(peer, until: #""r":1"#).last)
+        return String(try #require(answer.firstMatch(of: /"pos":"([0-9a-f:]+)"/)).1)
+    }
+
+    @Test("a cluster that was put back to an older copy believes no position of what it has lost")
+    func olderCopy() throws {
+        let (folder, copy) = (TemporaryFolder(), TemporaryFolder())
+        /// The log of the cluster is founded anew with what the node has.
+        func withNode<Result>(_ body: (RealtimeTestServer) throws -> Result) throws -> Result {
+            let etcd = try EtcdServers(count: 1)
+            let node = try RealtimeTestServer {
+                $0.dataFolder = folder.path
+                let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+                $0.cluster = ClusterConfiguration(members: members, node: "n1")
+            }
+            return try withExtendedLifetime(etcd) { try body(node) }
+        }
+        func write(_ name: String, _ numbers: ClosedRange<Int>, to node: RealtimeTestServer) throws {
+            let client = try node.connectREST()
+            for number in numbers {
+                let deadline = MonotonicTime.current + TestCluster.patience
+                while try client.ask("PUT", "/l/\(name)\(number).json", [], "1").status != 200 {
+                    try #require(MonotonicTime.current < deadline)
+                }
+            }
+        }
+        func files(of source: String, to target: String) {
+            for name in TemporaryFolder.files(in: source) where !name.hasSuffix("-shm") && name != "lock" {
+                TemporaryFolder.write(TemporaryFolder.contents(of: "\(source)/\(name)"), to: "\(target)/\(name)")
+            }
+        }
+        let (kept, lost, event) = try withNode { node in
+            try write("a", 1...5, to: node)
+            let kept = try Self.position(of: node)
+            files(of: folder.path, to: copy.path)
+            let stream = try EventStreamClient("/l.json?ids=true", of: node)
+            _ = try stream.nextLine()
+            try write("b", 1...5, to: node)
+            for _ in 1...5 { _ = try stream.nextLine() }
+            return (kept, try Self.position(of: node), stream.lastEventID)
+        }
+        #expect(event == Array(lost.utf8))
+        for name in TemporaryFolder.files(in: folder.path) { unlink("\(folder.path)/\(name)") }
+        files(of: copy.path, to: folder.path)
+        try withNode { node in
+            // What has the same number now is something else.
+            try write("c", 1...8, to: node)
+            let (present, children) = (try Self.position(of: node), 1...8)
+            #expect(present.prefix(16) == lost.prefix(16))
+            let added = children.map { #""c\#($0)":1"# }.joined(separator: ",")
+            let all = "{\((1...5).map { #""a\#($0)":1,"# }.joined())\(added)}"
+            for (since, isRecovered) in [(lost, false), (kept, true)] {
+                let peer = try node.connect("/.ws?v=5&ns=default")
+                _ = try peer.receive()
+                try peer.send(1, "q", #"{"p":"l","since":"\#(since)"}"#)
+                let said = try Self.told(peer, until: #""r":1"#)
+                let update = #""a":"m","b":{"p":"l","d":{\#(added)},"pos":"\#(present)"}"#
+                #expect(
+                    said == [
+                        #"{"t":"d","d":{\#(isRecovered ? update : #""a":"d","b":{"p":"l","d":\#(all)}"#)}}"#,
+                        #"{"t":"d","d":{"r":1,"b":{"s":"ok","d":{"recovered":\#(isRecovered),"pos":"\#(present)"}}}}"#,
+                    ], "\(since)")
+                let stream = try EventStreamClient("/l.json?ids=true", of: node, lastEventID: Array(since.utf8))
+                let value =
+                    isRecovered
+                    ? "patch \(#"{"path":"/","data":{\#(added)}}"#)" : "put \(#"{"path":"/","data":\#(all)}"#)"
+                #expect(try stream.nextLine() == value, "\(since)")
+            }
+        }
+    }
+
     @Test("a server with data founds the cluster's log, and gives its positions on")
     func growing() throws {
         let folder = TemporaryFolder()
@@ -176,30 +256,22 @@ struct ClusterTests {
                 $0.cluster = ClusterConfiguration(members: members, node: "n1")
             }
         }
-        func position(_ server: RealtimeTestServer) throws -> String {
-            let peer = try server.connect("/.ws?v=5&ns=default")
-            _ = try peer.receive()
-            try peer.send(#"{"t":"d","d":{"r":1,"a":"q","b":{"p":"/none","since":""}}}"#)
-            _ = try peer.receiveMessage()
-            let answer = try #require(try peer.receiveMessage())
-            return String(try #require(answer.firstMatch(of: /"pos":"([0-9a-f]+:[0-9]+)"/)).1)
-        }
         var before = ""
         do {
             let alone = try server(false)
             for number in 1...3 {
                 #expect(try alone.connectREST().ask("PUT", "/a.json?ns=default", [], "\(number)").status == 200)
             }
-            before = try position(alone)
+            before = try Self.position(of: alone)
         }
         for round in 1...2 {
             let node = try server(true)
-            #expect(try position(node) == before, "round \(round)")
+            #expect(try Self.position(of: node) == before, "round \(round)")
             let deadline = MonotonicTime.current + TestCluster.patience
             while try node.connectREST().ask("PUT", "/a.json", [], "4").status != 200 {
                 try #require(MonotonicTime.current < deadline)
             }
-            let after = try position(node)
+            let after = try Self.position(of: node)
             #expect(after.split(separator: ":")[0] == before.split(separator: ":")[0])
             before = after
         }

@@ -99,7 +99,7 @@ struct DeliveryBuilderTests {
             outputs.append(.reply(a, number: number, .done))
             expected.append(#"{"t":"d","d":{"r":\#(number),"b":{"s":"ok","d":""}}}"#)
         }
-        outputs.append(.initial(a, "x/y", large, at: Position(epoch: 1, sequence: 1)))
+        outputs.append(.initial(a, "x/y", large, at: Position(epoch: 1, sequence: 1, time: 3)))
         expected.append(#"{"t":"d","d":{"a":"d","b":{"p":"x/y","d":\#(text)}}}"#)
         let (texts, byteCount) = messages(outputs)
         #expect(texts == expected)

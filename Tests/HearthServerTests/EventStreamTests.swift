@@ -2,6 +2,7 @@ import HearthDatabaseHost
 import HearthHTTPCodec
 import HearthServer
 import HearthJSONTree
+import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
 import HearthTreeStorage
@@ -63,10 +64,17 @@ import HearthRealtimeSessions
         ] {
             #expect(try writer.ask(method, place, [], body).status == 200)
         }
-        for _ in 0..<4 { _ = try stream.next() }
-        let epoch = String(decoding: stream.lastEventID.prefix(16), as: UTF8.self)
-        #expect(epoch.isEmpty == !target.hasSuffix("true"))
-        func id(_ number: Int) -> String { epoch.isEmpty ? "" : "id: \(epoch):\(number)\n" }
+        var ids = [stream.lastEventID]
+        for _ in 0..<4 {
+            _ = try stream.next()
+            ids.append(stream.lastEventID)
+        }
+        #expect(ids[0].isEmpty == !target.hasSuffix("true"))
+        func id(_ number: Int) -> String {
+            let id = ids[number - 1]
+            if !id.isEmpty { #expect(Position(id)?.sequence == UInt64(number)) }
+            return id.isEmpty ? "" : "id: \(String(decoding: id, as: UTF8.self))\n"
+        }
         let expected = [
             "event: put\ndata: {\"path\":\"/\",\"data\":{\"b\":\"\(text)\",\"c\":\"\(text)\"}}\n\(id(1))\n",
             "event: put\ndata: {\"path\":\"/b\",\"data\":{\"d\":[1,2]}}\n\(id(2))\n",
@@ -89,8 +97,9 @@ import HearthRealtimeSessions
             } else if line.hasPrefix("data: ") {
                 #expect(try stream?.nextLine() == "\(name) \(line.dropFirst(6))", "\(block.testDescription)")
             } else if line.hasPrefix("id: <epoch>:") {
-                let number = stream?.lastEventID.dropFirst(17) ?? []
-                #expect(number.elementsEqual(line.dropFirst(12).utf8), "\(block.testDescription)")
+                let position = stream.flatMap { Position($0.lastEventID) }
+                let check = position?.check == nil ? "" : ":<check>"
+                #expect(line == "id: <epoch>:\(position?.sequence ?? 0)\(check)", "\(block.testDescription)")
             } else {
                 let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
                 if stream == nil {

@@ -84,8 +84,8 @@ struct MetricsTests {
             }
         }
         let first = try listen(1, "/none", since: "")
-        let epoch = try #require(first.firstMatch(of: /"pos":"(.{16}):1"/)).1
-        _ = try listen(2, "/a", since: "\(epoch):1")
+        let position = try #require(first.firstMatch(of: /"pos":"(.{16}:1:.{8})"/)).1
+        _ = try listen(2, "/a", since: String(position))
         _ = try listen(3, "/b", since: "0123456789abcdef:1")
         let page = try Self.page(server)
         #expect(try page.number(#"hearth_resumes_total{result="resumed"}"#) == 1)

@@ -5,14 +5,16 @@ import Testing
 /// frame by frame.
 ///
 /// `C:` and `S:` begin a frame of the client and of the server, `#` a remark; a letter in front names the connection.
-/// `(close 1000: text)` is a close frame, `…3×ab…` stands for `ababab`, and `<time>`, `<session>` and `<host>` for what
-/// differs from run to run.
+/// `(close 1000: text)` is a close frame, `…3×ab…` stands for `ababab`, and `<time>`, `<session>`, `<host>`, `<epoch>`
+/// and `<check>` for what differs from run to run.
 struct SessionReplay {
     private let server: RealtimeTestServer
     private let started = Self.milliseconds()
     private var peers: [String: RealtimePeer] = [:]
     private var sessions: Set<String> = []
     private var epoch: String?
+    /// Of positions, by the numbers of their commits.
+    private var checks: [String: String] = [:]
 
     init(server: RealtimeTestServer) { self.server = server }
 
@@ -25,7 +27,8 @@ struct SessionReplay {
             let peer = try peer(String(match.1 ?? ""), showsHello: match.2 == "S")
             let text = Self.expanded(String(match.3))
             if match.2 == "C" {
-                try send(text.replacing("<epoch>", with: epoch ?? ""), from: peer)
+                let checked = text.replacing(/:([0-9]+):<check>/) { ":\($0.1):\(checks[String($0.1)] ?? "")" }
+                try send(checked.replacing("<epoch>", with: epoch ?? ""), from: peer)
             } else {
                 try compare(try peer.receive(), with: text, place)
             }
@@ -97,8 +100,11 @@ struct SessionReplay {
         }
         var literal = expected[...]
         var time: Int64?
-        while let placeholder = literal.firstMatch(of: /<(time|session|host|epoch)>/) {
-            guard take(literal[..<placeholder.range.lowerBound]) else { return false }
+        var number = ""
+        while let placeholder = literal.firstMatch(of: /<(time|session|host|epoch|check)>/) {
+            let before = literal[..<placeholder.range.lowerBound]
+            guard take(before) else { return false }
+            if let colons = before.wholeMatch(of: /:([0-9]+):/) { number = String(colons.1) }
             literal = literal[placeholder.range.upperBound...]
             switch placeholder.1 {
             case "time":
@@ -117,6 +123,11 @@ struct SessionReplay {
                 let text = take { $0 != UInt8(ascii: ":") }
                 guard text.wholeMatch(of: /[0-9a-f]{16}/) != nil, epoch ?? text == text else { return false }
                 epoch = text
+            case "check":
+                // That of a commit does not change.
+                let text = take { $0 != UInt8(ascii: "\"") }
+                guard text.wholeMatch(of: /[0-9a-f]{8}/) != nil, checks[number] ?? text == text else { return false }
+                checks[number] = text
             default:
                 guard take(server.host[...]) else { return false }
             }

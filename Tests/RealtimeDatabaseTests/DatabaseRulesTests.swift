@@ -168,7 +168,7 @@ struct DatabaseRulesTests {
         var bench = try Self.bench(#"{"rooms":{"r":{"members":{"a":true,"b":true}}}}"#)
         bench.process(.set("rooms/r/m", "1"), .set("rooms/r/m", "2"), as: .administrator)
         #expect(bench.commit().last == "3 done")
-        let since = Since.position(Position(epoch: 0, sequence: 1))
+        let since = Since.position(Position(epoch: 0, sequence: 1, time: 1000))
         for (uid, mayRead) in [("a", true), ("b", true), ("c", false)] {
             let request = Request(
                 connection: Self.reader, number: 1, principal: try Self.user(uid),
@@ -176,7 +176,7 @@ struct DatabaseRulesTests {
             #expect((bench.database.historyNeeded(for: request, now: 0) != nil) == mayRead, "\(uid)")
         }
         bench.database.keepsRecords = true
-        let found = MissedChanges.Found(MissedChanges(after: 1), "rooms/r")
+        let found = MissedChanges.Found(MissedChanges(after: 1), "rooms/r", time: 1000)
         for record in bench.log { try found.changes.take(record) }
         let listen = Operation.listen("rooms/r", known: nil, since: since, missed: found)
         bench.process(.set("rooms/r/members/b", "null"), as: .administrator)

@@ -33,7 +33,7 @@ struct DatabaseSimulationTests {
         case failReads(after: Int)
         case healReads
         case log(isReadable: Bool)
-        case crash(keeping: Int, SimulatedHost.StoreAtCrash)
+        case crash(keeping: Int, SimulatedHost.StoreAtCrash, losing: Int)
         /// The process ends in order, and another one begins.
         case stop(UInt64)
     }
@@ -100,7 +100,7 @@ struct DatabaseSimulationTests {
             case .failReads(let count): host.readsLeft = count
             case .healReads: host.readsLeft = nil
             case .log(let isReadable): host.log.isReadable = isReadable
-            case .crash(let count, let rows): host.crash(keeping: count, rows)
+            case .crash(let count, let rows, let lost): host.crash(keeping: count, rows, losing: lost)
             case .stop(let seed): host.stop(seed)
             }
         }
@@ -164,11 +164,7 @@ struct DatabaseSimulationTests {
         case 5...8: [.news(4), .commit(4, .succeeds), .news(4), .tick, .commit(4, .succeeds), .news(4)]
         case 9: [.log(isReadable: false)]
         case 10: [.log(isReadable: true), .tick]
-        case 11:
-            [
-                .crash(keeping: count - 1, SimulatedHost.StoreAtCrash.allCases.randomElement(using: &random) ?? .torn),
-                .connect(random.next()), .connect(random.next()),
-            ]
+        case 11: crash(keeping: count - 1, &random)
         case 12: [Bool.random(using: &random) ? .failReads(after: 2) : .healReads]
         default:
             // A tear: some turns later all is well again.
@@ -177,6 +173,12 @@ struct DatabaseSimulationTests {
                 .requests(random.next()),
             ]
         }
+    }
+
+    private static func crash(keeping count: Int, _ random: inout SeededRandom) -> [Step] {
+        let rows = SimulatedHost.StoreAtCrash.allCases.randomElement(using: &random) ?? .torn
+        let seeds = [random.next(), random.next()]
+        return [.crash(keeping: count, rows, losing: Int(seeds[0] >> 8 % 4))] + seeds.map { .connect($0) }
     }
 
     /// The same, and the process ends now and then, soon after much was asked.

@@ -86,7 +86,7 @@ struct DatabaseTests {
     func stalePositions() throws {
         var bench = Bench()
         bench.database.keepsRecords = true
-        func since(_ sequence: UInt64) -> Since { .position(Position(epoch: 0, sequence: sequence)) }
+        func since(_ sequence: UInt64) -> Since { .position(Position(epoch: 0, sequence: sequence, time: 1000)) }
         bench.process(.set("a/b/c", "1"), .set("a/b/c", "2"))
         bench.process(.listen("a/b", known: [], since: .nothing), by: Self.reader)
         bench.process(.set("a/b/d", "3"))
@@ -107,11 +107,36 @@ struct DatabaseTests {
         #expect(bench.commit() == ["missed nothing", "9 listening at 3 recovered"])
     }
 
+    @Test("positions outlive a failure of the log, whatever the store has", arguments: [0, 1, 2] as [UInt64])
+    func positionsAfterAFailure(stored: UInt64) throws {
+        var bench = Bench()
+        for time in [5, 6] as [Int64] {
+            bench.process(.set("a", CanonicalJSON(integer: time)), at: time)
+            _ = bench.commit()
+            if bench.database.sequence <= stored { try bench.applyAll() }
+        }
+        let kept = bench.log
+        // It does not happen.
+        bench.process(.set("a", "7"), at: 7)
+        try bench.database.refuse(
+            because: .full, storeSequence: stored,
+            replaying: kept.flatMap { try $0.operations() }.filter { $0.sequence > stored })
+        _ = bench.takeReady()
+        let cases: [(UInt64, Int64, Bool)] = [(2, 6, true), (2, 7, false), (3, 7, false), (1, 6, false)]
+        for (sequence, time, isKnown) in cases {
+            let since = Since.position(Position(epoch: 0, sequence: sequence, time: time))
+            let reader = ConnectionID(loop: 0, kind: .realtime, serial: 10 * sequence + UInt64(time))
+            bench.process(.listen("a", known: nil, since: since), by: reader)
+            let last = try #require(bench.commit().last)
+            #expect(last.hasSuffix(isKnown ? "at 2 recovered" : "at 2 anew"), "\(sequence) \(time): \(last)")
+        }
+    }
+
     @Test("a listener that waits for its turn resumes, although the log gets what it missed in the meantime")
     func waitingListener() throws {
         var bench = Bench()
         bench.process(.set("a", "1"))
-        let listen = Operation.listen("a", known: nil, since: .position(Position(epoch: 0, sequence: 0)))
+        let listen = Operation.listen("a", known: nil, since: .position(Position(epoch: 0, sequence: 0, time: 1000)))
         let request = Request(connection: Self.reader, number: 2, principal: .nobody, operation: listen)
         #expect(bench.database.historyNeeded(for: request, now: 0) == nil)
         #expect(bench.commit() == ["1 done"])
@@ -124,7 +149,7 @@ struct DatabaseTests {
         var bench = Bench()
         bench.process(.set("a", "1"))
         let (same, other) = (KnownData(hash: NodeHash.hash("1")), KnownData(hash: NodeHash.hash("2")))
-        let elsewhere = Since.position(Position(epoch: 1, sequence: 1))
+        let elsewhere = Since.position(Position(epoch: 1, sequence: 1, time: 1000))
         bench.process(.listen("a", known: same, since: elsewhere), .listen("a", known: other, since: elsewhere))
         #expect(
             bench.commit() == [

@@ -62,7 +62,7 @@ struct ListenerTrieTests {
     func streams(seed: UInt64) {
         var generator = StepGenerator(seed: seed)
         var trie = ListenerTrie(database: 3)
-        let position = Position(epoch: 1, sequence: 2)
+        let position = Position(epoch: 1, sequence: 2, time: 3)
         var groups: [Path: GroupID] = [:]
         /// Of those that are told of positions, some beside others at the same place.
         var numbered: [Path: GroupID] = [:]

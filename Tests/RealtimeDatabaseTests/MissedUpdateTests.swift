@@ -19,7 +19,8 @@ struct MissedUpdateTests {
         for write in writes { bench.process(.set(write.path, write.value)) }
         _ = bench.commit()
         bench.process(
-            .listen(path, known: nil, since: .position(Position(epoch: 0, sequence: since))), by: DatabaseBench.reader)
+            .listen(path, known: nil, since: .position(Position(epoch: 0, sequence: since, time: 1000))),
+            by: DatabaseBench.reader)
         let said = bench.commit()
         #expect(said.last?.hasSuffix("recovered") == true)
         return said[0]
@@ -75,7 +76,7 @@ struct MissedUpdateTests {
         bench.process(.set("l", #"{"a":{"x":1},"b":{"x":1}}"#))
         bench.process(.setPriority("l/a", "1"), .set("l/b/y", "2"), .setPriority("l/a", "3"))
         _ = bench.commit()
-        let listen = Operation.listen("l", known: nil, since: .position(Position(epoch: 0, sequence: 1)))
+        let listen = Operation.listen("l", known: nil, since: .position(Position(epoch: 0, sequence: 1, time: 1000)))
         bench.process(listen, by: DatabaseBench.reader)
         #expect(bench.commit().first == "missed l/b/y 2, l/a/.priority 3")
     }
@@ -87,7 +88,7 @@ struct MissedUpdateTests {
         bench.process(.set("l", #"{"a":1,"b":2}"#))
         for number in 2...9 { bench.process(.set(number < 6 ? "l/a" : "l/b", CanonicalJSON(integer: Int64(number)))) }
         _ = bench.commit()
-        let found = MissedChanges.Found(MissedChanges(after: 1), "l")
+        let found = MissedChanges.Found(MissedChanges(after: 1), "l", time: 1000)
         for record in bench.log { try found.changes.take(record) }
         func update(_ since: UInt64) throws -> MissedUpdate {
             try #require(found.place.update(after: since, of: bench.database.rows, valueBytesMax: 100)?.update)
@@ -122,7 +123,7 @@ struct MissedUpdateTests {
             ("l", false), ("l/large", false), ("l/small", true), ("many", false), ("many/1", true),
         ]
         for (path, isRecovered) in expected {
-            let since = Since.position(Position(epoch: 0, sequence: 1))
+            let since = Since.position(Position(epoch: 0, sequence: 1, time: 1000))
             bench.process(.listen(path, known: [], since: since), by: DatabaseBench.reader)
             bench.process(.unlisten(path), by: DatabaseBench.reader)
             let said = bench.commit().joined(separator: "; ")

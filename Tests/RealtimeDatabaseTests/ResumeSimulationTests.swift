@@ -41,6 +41,10 @@ struct ResumeSimulationTests {
 
         var last: UInt64 { records.last?.lastSequence ?? 0 }
 
+        func record(of sequence: UInt64) -> LogRecord? {
+            records.first { $0.firstSequence <= sequence && sequence <= $0.lastSequence }
+        }
+
         /// Epochs are recorded together with their first records.
         mutating func removeLast(_ count: Int) {
             records.removeLast(min(count, records.count))
@@ -65,6 +69,8 @@ struct ResumeSimulationTests {
         var listeners: [Listener] = []
         var groups: [GroupID: Set<ConnectionID>] = [:]
         var serial: UInt64 = 0
+        /// The time of the last turn.
+        var now: Int64 = 1_700_000_000_000
         /// Listens for which the log was read, to be carried out later.
         var prepared: [Request] = []
         /// Targets of all operations that ever had a number, those that were lost included.
@@ -91,7 +97,7 @@ struct ResumeSimulationTests {
             case 14...16: comeBack(Int.random(in: listeners.indices, using: &random))
             case 17: runPrepared()
             case 18: if Int.random(in: 0..<4, using: &random) == 0 { fail() }
-            default: if Int.random(in: 0..<6, using: &random) == 0 { restart() }
+            default: if Int.random(in: 0..<3, using: &random) == 0 { restart() }
             }
         }
 
@@ -111,7 +117,8 @@ struct ResumeSimulationTests {
         }
 
         mutating func run(_ requests: [Request]) {
-            if let record = database.process(requests, now: 1) {
+            now += 1
+            if let record = database.process(requests, now: now) {
                 inFlight.append(record)
                 for operation in (try? record.operations()) ?? [] {
                     touched += operation.assignments.map { (operation.sequence, $0.target.path) }
@@ -150,23 +157,29 @@ struct ResumeSimulationTests {
             database.accept()
         }
 
-        /// Another process, which finds some of what was on its way; or not all that was durable; or an older copy.
+        /// Another process, which finds some of what was on its way; or not all that was durable; or an older copy. It
+        /// may go on with the last epoch, as a node of a cluster does.
         mutating func restart() {
             for index in listeners.indices { forget(index) }
             keep(inFlight.prefix(Int.random(in: 0...2, using: &random)))
             (inFlight, groups, prepared) = ([], [:], [])
             switch Int.random(in: 0..<6, using: &random) {
-            case 0: log.removeLast(2)
-            case 1: log = copy
-            case 2:
+            case 0, 1: log.removeLast(Int.random(in: 1...3, using: &random))
+            case 2: log = copy
+            case 3:
                 // What is old goes; the tree has it.
                 cut = log.records.dropLast(log.records.count / 2).last?.lastSequence ?? 0
             default: break
             }
             copy = log
             cut = min(cut, log.last)
-            epoch += 1
-            let epochs = Epochs(past: log.epochs, current: .init(name: epoch, start: log.last))
+            let epochs: Epochs
+            if let last = log.epochs.last, Bool.random(using: &random) {
+                epochs = Epochs(past: log.epochs.dropLast(), current: last)
+            } else {
+                epoch += 1
+                epochs = Epochs(past: log.epochs, current: .init(name: epoch, start: log.last))
+            }
             database = Database(index: 1, epochs: epochs, store: MemoryRowStore(), sequence: 0)
             do {
                 try database.replay(log.records.flatMap { try $0.operations() })
@@ -197,7 +210,7 @@ struct ResumeSimulationTests {
             let path = listeners[index].path
             let request = Request(
                 connection: connection, number: 1, operation: .listen(path, known: nil, since: since))
-            guard let needed = database.historyNeeded(for: request, now: 1) else { return run([request]) }
+            guard let needed = database.historyNeeded(for: request, now: now) else { return run([request]) }
             database.keepsRecords = true
             prepared.append(request.asking(.listen(path, known: nil, since: since, missed: read(needed))))
             // What others come back for is read together with it.
@@ -207,7 +220,8 @@ struct ResumeSimulationTests {
         /// What is read of the log.
         private func read(_ needed: (path: Path, after: UInt64)) -> MissedChanges.Found {
             let changes = MissedChanges(after: max(needed.after, cut))
-            let found = MissedChanges.Found(changes, needed.path)
+            let record = needed.after > cut ? log.record(of: needed.after) : nil
+            let found = MissedChanges.Found(changes, needed.path, time: record?.time)
             do {
                 for record in log.records { try changes.take(record) }
             } catch {
@@ -308,6 +322,10 @@ struct ResumeSimulationTests {
             let state = state(through: position.sequence)
             let isPresent = listener.tree.tree.value(at: listener.path) == state.value(at: listener.path)
             #expect(isPresent, "seed \(seed): \(listener.path), recovered: \(isRecovered)")
+            if isRecovered, let since = listener.position, since.sequence > 0 {
+                let check = log.record(of: since.sequence).map { UInt32(truncatingIfNeeded: $0.time) }
+                #expect(since.check == check, "seed \(seed): resumed from \(since), which is lost")
+            }
             guard let (change, since) = listener.update else { return }
             for (index, assignment) in change.assignments.enumerated() {
                 let target = assignment.target

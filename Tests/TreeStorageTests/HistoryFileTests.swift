@@ -43,9 +43,9 @@ struct HistoryFileTests {
         #expect(try value(.sequence(2), .root) == #"{"rooms":{"a":{"title":"Bath"}}}"#)
         #expect(throws: HistoryError.notKept) { try value(.time(200), "other") }
         let commits = try file.commits(at: "rooms/a", before: nil, limit: 10).commits
-        #expect(commits.map(\.operation.sequence) == [4, 2, 1] && commits.map(\.time) == [300, 200, 100])
+        #expect(commits.map(\.sequence) == [4, 2, 1] && commits.map(\.time) == [300, 200, 100])
         let page = try file.commits(at: "rooms/a", before: 4, limit: 1)
-        #expect(page.commits.map(\.operation.sequence) == [2] && page.next == 2)
+        #expect(page.commits.map(\.sequence) == [2] && page.next == 2)
         #expect(try file.commits(at: "rooms/b", before: nil, limit: 10).commits.isEmpty)
     }
 
@@ -260,7 +260,7 @@ struct HistoryFileTests {
             try file.checkRestoring("pages/other", after: 4)
         }
         #expect(
-            try file.commits(at: "pages/sec/t/now", before: nil, limit: 9).commits.map(\.operation.sequence).first == 6)
+            try file.commits(at: "pages/sec/t/now", before: nil, limit: 9).commits.map(\.sequence).first == 6)
         // What nobody can ask about any more is forgotten.
         try set(disk, "pages/other", "2", at: 80)
         while try file.advance(definitions("pages/$", keep: 5), now: 1000) {}

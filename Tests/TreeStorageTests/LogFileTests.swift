@@ -220,6 +220,22 @@ struct LogFileTests {
         #expect(try epochs() == [.init(name: 18, start: 2)])
     }
 
+    @Test("says when an operation was committed, if it has it")
+    func times() throws {
+        let log = try open()
+        #expect(try log.time(of: 0) == nil && log.time(of: 1) == nil)
+        try log.append([
+            Self.record(1, count: 3, time: 70), Self.record(4, time: 80), Self.record(5, count: 2, time: 80),
+        ])
+        #expect(try log.time(of: 4) == 80)
+        let expected: [UInt64: Int64] = [1: 70, 2: 70, 3: 70, 4: 80, 5: 80, 6: 80]
+        #expect(try log.makeReader().times(of: [0, 6, 3, 1, 2, 4, 5, 7, .max]) == expected)
+        // The beginning is gone, and it goes on after a gap.
+        _ = try log.prune(before: 75, keepingBytes: .max, appliedSequence: 6)
+        try log.append([Self.record(9, time: 90)])
+        #expect(try log.makeReader().times(of: 1...10) == [4: 80, 5: 80, 6: 80, 9: 90])
+    }
+
     @Test("can be read beside whoever writes it, as far back as it goes and as is wanted")
     func reader() throws {
         let log = try open()

@@ -1,13 +1,15 @@
-/// A place in the order of a server's commits, as the server writes it: `epoch:number` (Protocol.md 18.2). Empty for
-/// none.
+/// A place in the order of a server's commits, as the server writes it: `epoch:number:check` (Protocol.md 18.2). Empty
+/// for none.
 package typealias CommitPosition = [UInt8]
 
 extension CommitPosition {
-    /// Whether a position comes later than another one. One of another epoch does: where a server has gone back to an
-    /// earlier one, the listen has begun anew.
+    /// Whether a position comes later than another one. One of another epoch does, and so does one of the same number
+    /// that is after another commit: where a server has gone back to an earlier state, the listen has begun anew.
     package func isBehind(_ other: CommitPosition) -> Bool {
-        guard let colon = firstIndex(of: UInt8(ascii: ":")), other.starts(with: self[...colon]) else { return true }
-        if count != other.count { return count > other.count }
-        return other.lexicographicallyPrecedes(self)
+        let (own, others) = (split(separator: UInt8(ascii: ":")), other.split(separator: UInt8(ascii: ":")))
+        guard own.count > 1, others.count > 1, own[0] == others[0] else { return true }
+        if own[1] == others[1] { return own.dropFirst(2) != others.dropFirst(2) }
+        if own[1].count != others[1].count { return own[1].count > others[1].count }
+        return others[1].lexicographicallyPrecedes(own[1])
     }
 }

@@ -49,9 +49,12 @@ final class HistoryReader: Sendable {
         var answers: [UInt64: MissedChanges.Found] = [:]
         var changes = MissedChanges(after: 0)
         return Result { () throws(StorageError) in
+            let times = try job.log.times(of: Set(job.questions.map(\.after)))
             try job.log.forEachRecord(after: oldest, bytesMax: bytesMax) { start in
                 changes = MissedChanges(after: start)
-                for question in job.questions { answers[question.serial] = MissedChanges.Found(changes, question.path) }
+                for question in job.questions {
+                    answers[question.serial] = .init(changes, question.path, time: times[question.after])
+                }
             } _: { (record) throws(StorageError) in
                 try changes.take(record)
             }

@@ -66,7 +66,8 @@ final class HostedDatabase {
         let limits = host.limits
         let database = Database(
             index: index, epochs: logFile.epochs, store: try tree.makeReader(), sequence: tree.sequence,
-            residentBytesMax: limits.residentBytesMax, listenersMax: limits.listenersMax,
+            committedAt: try logFile.time(of: tree.sequence), residentBytesMax: limits.residentBytesMax,
+            listenersMax: limits.listenersMax,
             queriesOfPlaceMax: limits.queriesOfPlaceMax, keptPlacesMax: limits.keptPlacesMax,
             tellingStepCostMax: limits.tellingStepCostMax, tellingCostMax: limits.tellingCostMax)
         // Nobody has asked for what nodes tell each other.

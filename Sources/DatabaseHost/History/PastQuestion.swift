@@ -31,7 +31,7 @@ package enum PastQuestion: Sendable {
             let limit = min(max(limit, 1), Self.limitMax)
             let found = try file.commits(at: path, before: before, limit: limit)
             let page = HistoryPage(path: path, before: before, limit: limit)
-            let entries = found.commits.compactMap { page.entry(of: $0.operation, at: $0.time) }
+            let entries = found.commits.compactMap { page.entry(of: $0) }
             return CanonicalJSON(
                 trusted: JSONObject([
                     "entries": .array(entries.map { .object($0) }),

@@ -33,7 +33,7 @@ final class CommitTail {
             && record.count + waiting.reduce(0) { $0 + $1.part.entries.count } <= Self.entriesMax
         if isShort, let operations = try? record.operations() {
             let root = HistoryPage(path: .root, before: nil, limit: 0)
-            part.entries = operations.compactMap { root.entry(of: $0, at: record.time).map { .object($0) } }
+            part.entries = operations.compactMap { root.entry(of: $0).map { .object($0) } }
         } else {
             part.others = Int64(record.count)
         }

@@ -41,7 +41,7 @@ package struct HistoryPage: Sendable {
                 if let before, operation.sequence >= before { continue }
                 guard entries.count < limit else { return false }
                 next = operation.sequence
-                if let entry = entry(of: operation, at: record.time) { entries.append(.object(entry)) }
+                if let entry = entry(of: operation) { entries.append(.object(entry)) }
             }
             return bytesLeft > 0
         } end: {
@@ -51,14 +51,14 @@ package struct HistoryPage: Sendable {
     }
 
     /// Nil for an operation that changes nothing at, above or below the place.
-    func entry(of operation: LogRecord.Operation, at time: Int64) -> JSONObject? {
+    func entry(of operation: LogRecord.Operation) -> JSONObject? {
         let concerned = operation.assignments.filter {
             path.contains($0.target.path) || !$0.target.isPriority && $0.target.path.contains(path)
         }
         if concerned.isEmpty { return nil }
         let changes = concerned.prefix(Self.changesMax).map { JSONValue.object(change($0)) }
         return JSONObject([
-            "seq": .integer(Int64(clamping: operation.sequence)), "time": .integer(time),
+            "seq": .integer(Int64(clamping: operation.sequence)), "time": .integer(operation.time),
             "uid": operation.uid.isEmpty ? nil : .string(operation.uid), "changes": .array(Array(changes)),
             "more": concerned.count > changes.count ? .integer(Int64(concerned.count - changes.count)) : nil,
         ])

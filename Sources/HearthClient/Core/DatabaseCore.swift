@@ -164,19 +164,25 @@ final class DatabaseCore: @unchecked Sendable {
     private func send(_ listen: ServerListen) {
         guard let session = link.session else { return }
         let hash = tree.cached(listen).map { NodeHash.hash($0.canonical) } ?? []
+        let since = listen.tag == nil ? tree.position(of: listen) : nil
         let request = ClientRequest.listen(
-            listen.path, query: listen.query, tag: listen.tag, hash: hash,
-            since: listen.tag == nil ? tree.position(of: listen) : nil)
+            listen.path, query: listen.query, tag: listen.tag, hash: hash, since: since)
         session.send(request) { [self] result in
             switch result {
             case .success(let response) where response.isOK:
                 if listen.query?.query.conditions != nil { warn(ofMissingIndex: response, at: listen.path) }
                 // Servers that know nothing of positions answer as ever.
-                perform(tree.listenCompleted(listen, (try? response.listening())?.position ?? []))
+                let listening = try? response.listening()
+                perform(
+                    tree.listenCompleted(
+                        listen, listening?.position ?? [], isRecovered: listening?.recovered ?? false))
                 tell(estimateRestoredWrites(at: listen.path))
                 saveLater([listen])
                 transactionsMayBegin()
             case .success(let response) where response.isUnavailable: link.serverUnavailable()
+            // The position is of a server of another version.
+            case .success(let response) where since?.isEmpty == false && response.isInvalidArgument:
+                if tree.forgetPosition(of: listen) { send(listen) }
             case .success(let response):
                 fail(listen, DatabaseError(response.refusal).answering(listen.query))
             // The next connection will have it.

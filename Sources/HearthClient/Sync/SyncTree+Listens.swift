@@ -104,6 +104,13 @@ extension SyncTree {
         listen.tag == nil ? place(at: listen.path)?.position ?? [] : []
     }
 
+    /// The server cannot read the position of a listen. False if the listen has ended.
+    func forgetPosition(of listen: ServerListen) -> Bool {
+        guard let place = place(at: listen.path), place.listen == listen else { return false }
+        place.position = []
+        return true
+    }
+
     /// The listens that report changes at some places, or the one with a tag.
     func listens(concernedBy paths: [Path], tag: Int64?) -> [ServerListen] {
         if let tag { return tagged[tag]?.listen.map { [$0] } ?? [] }

@@ -29,10 +29,14 @@ extension SyncTree {
 
     /// The server has answered a listen. If it had nothing to say, there is nothing (Protocol.md 4.2).
     ///
-    /// - parameter position: everything up to it was said; empty if the server does not say.
-    func listenCompleted(_ listen: ServerListen, _ position: CommitPosition = []) -> SyncOutput {
+    /// - parameters:
+    ///   - position: everything up to it was said; empty if the server does not say.
+    ///   - isRecovered: whether the listen resumes. One that begins anew may have gone back to an earlier position.
+    func listenCompleted(
+        _ listen: ServerListen, _ position: CommitPosition = [], isRecovered: Bool = false
+    ) -> SyncOutput {
         if listen.tag == nil, let place = place(at: listen.path), place.listen == listen, place.server != nil,
-            position.isBehind(place.position)
+            !isRecovered || position.isBehind(place.position)
         {
             place.position = position
         }

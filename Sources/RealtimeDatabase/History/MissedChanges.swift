@@ -76,10 +76,13 @@ package final class MissedChanges: @unchecked Sendable {
     package struct Found: Sendable {
         package let changes: MissedChanges
         package let place: Place
+        /// When the last operation was committed that the listener has, as the log says; nil if that is not known.
+        package let time: Int64?
 
-        package init(_ changes: MissedChanges, _ path: Path) {
+        package init(_ changes: MissedChanges, _ path: Path, time: Int64?) {
             self.changes = changes
             place = changes.place(at: path)
+            self.time = time
         }
     }
 

@@ -7,11 +7,16 @@ struct RecentRecords {
     private var byteCount = 0
     /// Those that come after this number are here.
     private(set) var start: UInt64
+    /// When the operation of that number was committed; nil if that is not known.
+    private var startTime: Int64?
 
     /// Bytes of records that the log has and that are kept all the same.
     private static let bytesMax = 16 << 20
 
-    init(after sequence: UInt64) { start = sequence }
+    init(after sequence: UInt64, committedAt time: Int64?) {
+        start = sequence
+        startTime = time
+    }
 
     mutating func append(_ record: LogRecord) {
         records.append(record)
@@ -22,17 +27,17 @@ struct RecentRecords {
 
     /// The log has everything up to `sequence`, and nobody wants it here.
     mutating func removeAll(through sequence: UInt64) {
+        if sequence > start { (start, startTime) = (sequence, time(of: sequence)) }
         let count = records.partitioningIndex { $0.lastSequence > sequence }
         byteCount -= records[..<count].reduce(0) { $0 + $1.byteCount }
         records.removeFirst(count)
-        start = max(start, sequence)
     }
 
     private mutating func removeFirst(while isTooMuch: (Int) -> Bool) {
         var count = 0
         while count < records.count, isTooMuch(byteCount) {
             byteCount -= records[count].byteCount
-            start = records[count].lastSequence
+            (start, startTime) = (records[count].lastSequence, records[count].time)
             count += 1
         }
         records.removeFirst(count)
@@ -46,12 +51,10 @@ struct RecentRecords {
     /// Bytes of the records with operations after `sequence`. O(records).
     func byteCount(after sequence: UInt64) -> Int { after(sequence).reduce(0) { $0 + $1.body.count } }
 
-    /// What came after `sequence` did not happen.
-    mutating func forget(after sequence: UInt64) {
-        while let last = records.last, last.lastSequence > sequence {
-            byteCount -= last.byteCount
-            records.removeLast()
-        }
-        start = min(start, sequence)
+    /// When an operation was committed; nil if that is not known here. O(log n).
+    func time(of sequence: UInt64) -> Int64? {
+        if sequence <= start { return sequence == start ? startTime : nil }
+        let record = after(sequence - 1).first
+        return record.flatMap { $0.firstSequence <= sequence ? $0.time : nil }
     }
 }

@@ -35,7 +35,7 @@ extension Database {
         if events.isEmpty { return }
         let change = OutboxChange(added: events)
         turn.record.append(change)
-        log.advance()
+        log.advance(at: turn.record.time)
         outbox.take(change, as: sequence, telling: events)
     }
 
@@ -59,7 +59,7 @@ extension Database {
         }
         var record = LogRecord(firstSequence: sequence + 1, time: now)
         record.append(change)
-        log.advance()
+        log.advance(at: now)
         outbox.take(change, as: sequence, telling: change.added.filter { !$0.key.isAside })
         log.append(
             WaitingTurn(requests: [], now: now, sequence: sequence, outputs: [], recordBytes: record.byteCount), record)

@@ -187,11 +187,14 @@ package struct LogRecord: Sendable {
 
     package struct Operation: Hashable, Sendable {
         package var sequence: UInt64
+        /// When it was committed, in milliseconds since 1970.
+        package var time: Int64
         package var uid: [UInt8]
         package var content: Content
 
-        package init(sequence: UInt64, uid: [UInt8], content: Content) {
+        package init(sequence: UInt64, time: Int64, uid: [UInt8], content: Content) {
             self.sequence = sequence
+            self.time = time
             self.uid = uid
             self.content = content
         }
@@ -211,7 +214,7 @@ package struct LogRecord: Sendable {
 
     /// The operations, decoded. Throws ``StorageError/damaged(_:)`` when the body is not what `append` wrote.
     package func operations() throws(StorageError) -> [Operation] {
-        var reader = Reader(bytes: wholeBody)
+        var reader = Reader(bytes: wholeBody, time: time)
         var operations: [Operation] = []
         // The count may come from elsewhere; an operation has some bytes.
         operations.reserveCapacity(min(count, reader.bytes.count))
@@ -224,37 +227,36 @@ package struct LogRecord: Sendable {
 
     private struct Reader {
         let bytes: [UInt8]
+        let time: Int64
         var offset = 0
 
-        init(bytes: [UInt8]) { self.bytes = bytes }
+        init(bytes: [UInt8], time: Int64) { (self.bytes, self.time) = (bytes, time) }
 
         mutating func operation(sequence: UInt64) throws(StorageError) -> Operation? {
             guard offset < bytes.count else { return nil }
             let kind = try byte()
-            let uid = try slice()
+            var uid = try slice()
+            let content: Operation.Content
             switch kind {
-            case 0: return Operation(sequence: sequence, uid: uid, content: .change(.set(try assignment())))
+            case 0: content = .change(.set(try assignment()))
             case 1:
                 let base = try path()
-                return Operation(
-                    sequence: sequence, uid: uid, content: .change(.merge(base: base, try assignments())))
+                content = .change(.merge(base: base, try assignments()))
             case 2:
                 let connection = UInt64(try word())
                 let principal = try Principal.stored(uid)
-                return Operation(
-                    sequence: sequence, uid: principal.uid,
-                    content: .owe(try assignments(), connection: connection, by: principal))
+                uid = principal.uid
+                content = .owe(try assignments(), connection: connection, by: principal)
             case 3:
                 let connection = UInt64(try word())
-                return Operation(
-                    sequence: sequence, uid: uid, content: .cancelOwed(try path(), connection: connection))
+                content = .cancelOwed(try path(), connection: connection)
             case 4:
                 let base = try path()
-                let children = CanonicalJSON(trusted: try slice())
-                return Operation(sequence: sequence, uid: uid, content: .change(.setChildren(of: base, children)))
-            case 8: return Operation(sequence: sequence, uid: uid, content: .outbox(try outboxChange()))
+                content = .change(.setChildren(of: base, CanonicalJSON(trusted: try slice())))
+            case 8: content = .outbox(try outboxChange())
             default: throw .damaged("log row has an operation of unknown kind \(kind)")
             }
+            return Operation(sequence: sequence, time: time, uid: uid, content: content)
         }
 
         private mutating func outboxChange() throws(StorageError) -> OutboxChange {

@@ -4,28 +4,48 @@ struct TurnLog {
     private(set) var epochs: Epochs
     /// The number of the last operation in memory.
     private(set) var sequence: UInt64
+    /// When it was committed, in milliseconds since 1970; nil if that is not known.
+    private var time: Int64?
     private var waiting: WaitingTurns
     private var recent: RecentRecords
     /// Records are kept for listeners that resume, even when the log has them.
     var keepsRecords = false
 
-    /// `sequence` is the last number that memory and the log have.
-    init(epochs: Epochs, sequence: UInt64) {
+    /// `sequence` is the last number that memory and the log have, and `time` that of its commit, if it is known.
+    init(epochs: Epochs, sequence: UInt64, committedAt time: Int64?) {
         self.epochs = epochs
         self.sequence = sequence
+        self.time = time
         waiting = WaitingTurns(durableSequence: sequence)
-        recent = RecentRecords(after: sequence)
+        recent = RecentRecords(after: sequence, committedAt: time)
     }
 
     /// The number of the last operation that the log has.
     var durableSequence: UInt64 { waiting.durableSequence }
     /// The position after the last operation in memory.
-    var position: Position { epochs.position(sequence) }
-    /// The position after the operation that is being applied.
-    var nextPosition: Position { epochs.position(sequence + 1) }
+    var position: Position { epochs.position(sequence, at: time) }
+
+    /// The position after the operation that is being applied, in a commit of this time.
+    func nextPosition(at time: Int64) -> Position { epochs.position(sequence + 1, at: time) }
 
     /// Whether a position belongs to this history. O(epochs).
-    func contains(_ position: Position) -> Bool { epochs.contain(position, through: sequence) }
+    ///
+    /// - parameter logged: when the operation of its number was committed, as the log says; for one that memory does
+    ///   not have any more.
+    func contains(_ position: Position, committedAt logged: Int64?) -> Bool {
+        epochs.contain(position, through: sequence)
+            && position.follows(commitAt: time(of: position.sequence) ?? logged)
+    }
+
+    /// The same as far as memory can tell: true if the log has to be asked.
+    func mayContain(_ position: Position) -> Bool {
+        guard position.isComplete, epochs.contain(position, through: sequence) else { return false }
+        return time(of: position.sequence).map(position.follows) ?? true
+    }
+
+    private func time(of sequence: UInt64) -> Int64? {
+        sequence == self.sequence ? time : recent.time(of: sequence)
+    }
 
     /// The database, which is empty, belongs to a history that was begun elsewhere.
     mutating func begin(epoch: UInt64) {
@@ -36,7 +56,12 @@ struct TurnLog {
     // MARK: Turns
 
     /// An operation was applied, and has the next number.
-    mutating func advance() { sequence += 1 }
+    ///
+    /// - parameter time: of its commit.
+    mutating func advance(at time: Int64) {
+        sequence += 1
+        self.time = time
+    }
 
     /// Adds a turn, with its record if anything changed.
     mutating func append(_ turn: consuming WaitingTurn, _ record: LogRecord? = nil) {
@@ -67,19 +92,22 @@ struct TurnLog {
     // MARK: Recovery
 
     /// Memory is built anew from a store that has everything up to `sequence`.
-    mutating func restart(at sequence: UInt64) { self.sequence = sequence }
+    mutating func restart(at sequence: UInt64) {
+        time = time(of: sequence)
+        self.sequence = sequence
+    }
 
     /// An operation of the log was applied.
-    mutating func advance(to sequence: UInt64) {
-        assert(sequence > self.sequence, "operations are applied in their order")
-        self.sequence = sequence
+    mutating func advance(to operation: LogRecord.Operation) {
+        assert(operation.sequence > sequence, "operations are applied in their order")
+        sequence = operation.sequence
+        time = operation.time
     }
 
     /// Memory has what the log has, and no more.
     mutating func recovered() {
         waiting.committed(through: sequence)
-        recent.forget(after: sequence)
-        recent.removeAll(through: sequence)
+        recent = RecentRecords(after: sequence, committedAt: time)
     }
 
     /// Takes the turns that the log does not have.

@@ -237,16 +237,10 @@ extension HistoryFile {
 
     // MARK: Commits
 
-    /// An operation of the past, with what it changed at, above and below a place.
-    package struct Commit: Sendable {
-        package let operation: LogRecord.Operation
-        /// In milliseconds since 1970.
-        package let time: Int64
-    }
-
-    /// Some operations, the newest first, and the number before which there are more; nil if there are not.
+    /// Some operations of the past, the newest first, each with what it changed at, above and below a place; and the
+    /// number before which there are more, nil if there are not.
     package struct CommitPage: Sendable {
-        package fileprivate(set) var commits: [Commit] = []
+        package fileprivate(set) var commits: [LogRecord.Operation] = []
         package fileprivate(set) var next: UInt64?
     }
 
@@ -264,10 +258,10 @@ extension HistoryFile {
             var bytes = 0
             for number in numbers.prefix(limit) where bytes < Self.commitBytesMax {
                 let commit = try commit(number, of: concerned, at: path)
-                bytes += commit.operation.assignments.reduce(0) { $0 + $1.value.bytes.count }
+                bytes += commit.assignments.reduce(0) { $0 + $1.value.bytes.count }
                 page.commits.append(commit)
             }
-            if numbers.count > page.commits.count { page.next = page.commits.last?.operation.sequence }
+            if numbers.count > page.commits.count { page.next = page.commits.last?.sequence }
             return page
         }
     }
@@ -304,7 +298,9 @@ extension HistoryFile {
     /// Changes of one operation that are looked at.
     private static let changesOfCommitMax = 1000
 
-    private func commit(_ number: Int64, of places: [Place], at path: Path) throws(StorageError) -> Commit {
+    private func commit(
+        _ number: Int64, of places: [Place], at path: Path
+    ) throws(StorageError) -> LogRecord.Operation {
         var assignments: [Assignment] = []
         let select = try connection.prepare(
             """
@@ -325,10 +321,9 @@ extension HistoryFile {
         let moment = try connection.prepare("SELECT time, uid FROM moment WHERE sequence = ?")
         moment.bind(1, number)
         let isKnown = try moment.step()
-        return Commit(
-            operation: LogRecord.Operation(
-                sequence: UInt64(number), uid: isKnown ? moment.blob(1) : [],
-                content: .change(.merge(base: .root, assignments))), time: isKnown ? moment.integer(0) : 0)
+        return LogRecord.Operation(
+            sequence: UInt64(number), time: isKnown ? moment.integer(0) : 0, uid: isKnown ? moment.blob(1) : [],
+            content: .change(.merge(base: .root, assignments)))
     }
 
     private static func storage<Result>(

@@ -246,6 +246,33 @@ struct ScriptedDatabaseTests {
         #expect(asked == ["", "e:6", "e:9", ""])
     }
 
+    @Test("a listen begins anew where the server cannot read its position, as one of an earlier version")
+    func foreignPosition() async throws {
+        let connections = Mutex(0)
+        let server = ScriptedServer(
+            .init(
+                upgraded: { peer in
+                    connections.withLock { $0 += 1 }
+                    peer.sayHello()
+                },
+                received: { peer, text in
+                    guard text.contains(#""a":"q""#) else { return }
+                    let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+                    if text.contains("e:5:01234567") {
+                        return peer.answer(number, #""\"since\" is not a position""#, status: "invalid_argument")
+                    }
+                    let isFirst = connections.withLock { $0 } == 1
+                    peer.push("d", #"{"p":"x","d":\#(isFirst ? 1 : 2)}"#)
+                    peer.answer(number, #"{"recovered":false,"pos":"\#(isFirst ? "e:5:01234567" : "e:7")"}"#)
+                    if isFirst { peer.stream.close() }
+                }))
+        let database = try open(server)
+        let log = EventLog()
+        log.observe(database.reference(withPath: "x"), "", [.value])
+        #expect(await log.next(2) == ["value: 1", "value: 2"])
+        #expect(server.heard.all.count { $0.contains("e:5:01234567") } == 1)
+    }
+
     @Test("a server that answers nothing any more is given up, and what it owes is asked of the next connection")
     func silence() async throws {
         let connections = Mutex(0)

@@ -21,11 +21,14 @@ struct CommitPositionTests {
         String(decoding: tree.position(of: listen), as: UTF8.self)
     }
 
-    @Test("positions are compared by their numbers, within an epoch")
+    @Test("positions are compared by their numbers, within an epoch, and those of one number by their checks")
     func order() {
         for (a, b, isBehind) in [
             ("e:10", "e:9", true), ("e:9", "e:10", false), ("e:9", "e:9", false), ("f:1", "e:9", true),
-            ("e:1", "", true), ("", "e:1", true),
+            ("e:1", "", true), ("", "e:1", true), ("e:10:aa", "e:9:bb", true), ("e:9:bb", "e:10:aa", false),
+            ("e:9:aa", "e:9:aa", false), ("e:9:aa", "e:9:bb", true), ("e:9:bb", "e:9:aa", true),
+            // Kept of a server that gave none.
+            ("e:9:aa", "e:10000", false), ("e:10000:aa", "e:9", true), ("e:1:aa", "e:0", true),
         ] {
             #expect(Array(a.utf8).isBehind(Array(b.utf8)) == isBehind, "\(a) \(b)")
         }
@@ -43,9 +46,13 @@ struct CommitPositionTests {
         // What another listen missed is nothing new to this one.
         #expect(try change("a", "1", "e:5").isEmpty && change("a", "3", "e:6").isEmpty)
         #expect(position(a) == "e:6")
-        // An answer that was overtaken does not set it back.
-        _ = tree.listenCompleted(a, Array("e:5".utf8))
+        // An answer that was overtaken does not set it back, but one that says that the log has lost its end.
+        _ = tree.listenCompleted(a, Array("e:5".utf8), isRecovered: true)
         #expect(position(a) == "e:6")
+        _ = tree.listenCompleted(a, Array("e:4".utf8))
+        #expect(position(a) == "e:4")
+        #expect(try change("a", "4", "e:5").count == 1)
+        #expect(position(a) == "e:5")
         // It begins anew, and the connection ends before the answer.
         #expect(try change("a", "9").count == 1)
         #expect(position(a) == "")

@@ -132,17 +132,19 @@ final class SimulatedHost {
         self.sizes = sizes
         store = MemoryRowStore(deletedAtOnceMax: 3)
         process = Process()
-        scheduler = Self.makeScheduler(sizes, store, 0, now, process.mailbox, log.beginEpoch())
+        scheduler = Self.makeScheduler(sizes, store, 0, now, process.mailbox, log, log.beginEpoch())
         model = SimulatedModel(scheduler.database, store, NaiveDatabase())
         begin()
     }
 
     private static func makeScheduler(
-        _ sizes: Sizes, _ store: MemoryRowStore, _ sequence: UInt64, _ now: Int64, _ mailbox: Mailbox, _ epochs: Epochs
+        _ sizes: Sizes, _ store: MemoryRowStore, _ sequence: UInt64, _ now: Int64, _ mailbox: Mailbox,
+        _ log: SimulatedLog, _ epochs: Epochs
     ) -> DatabaseScheduler {
         let database = Database(
-            index: 1, epochs: epochs, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
-            assembledBytesMax: sizes.assembledBytesMax, tellingStepCostMax: sizes.tellingStepCostMax,
+            index: 1, epochs: epochs, store: store, sequence: sequence, committedAt: log.time(of: sequence),
+            residentBytesMax: sizes.residentBytesMax, assembledBytesMax: sizes.assembledBytesMax,
+            tellingStepCostMax: sizes.tellingStepCostMax,
             scannedAtOnceMax: 2, largeBytesMin: sizes.largeBytesMin, packing: sizes.packing)
         database.largeReadEnded = { mailbox.post(.largeReadEnded($0)) }
         database.setIndexes(sizes.indexes)
@@ -293,7 +295,11 @@ final class SimulatedHost {
             expect(client.listening.isEmpty && client.queries.isEmpty, "it is closed while somebody listens")
         }
         expect(log.tree.owed.isEmpty, "it is closed while somebody is owed a write")
-        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox, log.beginEpoch())
+        open(log.beginEpoch())
+    }
+
+    private func open(_ epochs: Epochs) {
+        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox, log, epochs)
         begin()
     }
 
@@ -384,8 +390,9 @@ final class SimulatedHost {
     /// What the applier has done of the job that was first when the process ended.
     enum StoreAtCrash: CaseIterable { case untouched, torn, written }
 
-    /// The process ends at once and another one begins; `keeping` is how many jobs of the committer were done.
-    func crash(keeping count: Int, _ rows: StoreAtCrash) {
+    /// The process ends at once and another one begins; `keeping` is how many jobs of the committer were done. With
+    /// records that are lost, the log goes on with the epoch that they were of, as if they had never been there.
+    func crash(keeping count: Int, _ rows: StoreAtCrash, losing recordCount: Int = 0) {
         commit(count, .succeeds)
         if case .write(let frozen, _)? = process.storeJobs.first {
             switch rows {
@@ -399,9 +406,10 @@ final class SimulatedHost {
         lastSeen = (clients.first { !$0.kept.positions.isEmpty } ?? clients.first)?.kept ?? lastSeen
         store.readsLeft = nil
         log.takeOver()
+        log.lose(recordCount, after: storedSequence)
+        let epochs = log.beginEpoch(goesOn: recordCount > 0)
         process = Process()
-        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox, log.beginEpoch())
-        begin()
+        open(epochs)
     }
 
     // MARK: Checks

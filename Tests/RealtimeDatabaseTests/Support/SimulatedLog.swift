@@ -25,6 +25,8 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
     private var epochsMade: UInt64 = 0
     /// What is durable.
     private(set) var tree = NaiveDatabase()
+    /// The same before each record.
+    private var treesBefore: [NaiveDatabase] = []
     /// Of the next calls.
     var outcome = Outcome.succeeds
     var isReadable = true
@@ -34,7 +36,13 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
     var last: UInt64 { records.last?.lastSequence ?? prunedSequence }
 
     /// A process opens the log.
-    func beginEpoch() -> Epochs {
+    ///
+    /// - parameter goesOn: the last epoch does, as in a log that nodes share.
+    func beginEpoch(goesOn: Bool = false) -> Epochs {
+        if goesOn, let last = epochs.last {
+            epoch = last
+            return Epochs(past: epochs.dropLast(), current: last)
+        }
         epochsMade += 1
         epoch = Epochs.Epoch(name: epochsMade, start: last)
         return Epochs(past: epochs, current: epoch)
@@ -59,6 +67,7 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
         for record in new {
             if record.firstSequence != last + 1 { failure = "\(record.firstSequence) follows \(last) in the log" }
             records.append(record)
+            treesBefore.append(tree)
             for operation in (try? record.operations()) ?? [] { tree.take(operation) }
         }
         if case .failsButIsThere = outcome { throw .storage(.inputOutput("scripted")) }
@@ -78,7 +87,24 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
         let count = records.prefix { $0.lastSequence <= pruning.appliedSequence }.count / 2
         prunedSequence = records.prefix(count).last?.lastSequence ?? prunedSequence
         records.removeFirst(count)
+        treesBefore.removeFirst(count)
         return false
+    }
+
+    /// The last records are gone, though not those with operations up to `sequence`, which the store has.
+    func lose(_ count: Int, after sequence: UInt64) {
+        for _ in 0..<count {
+            guard let record = records.last, record.firstSequence > sequence else { break }
+            records.removeLast()
+            tree = treesBefore.removeLast()
+        }
+        // They are recorded together with their first records.
+        epochs.removeAll { $0.start >= last }
+    }
+
+    /// When an operation was committed; nil if it is not here.
+    func time(of sequence: UInt64) -> Int64? {
+        records.first { $0.firstSequence <= sequence && sequence <= $0.lastSequence }?.time
     }
 
     /// What listeners that resume have missed, as the thread that reads logs finds out.
@@ -86,7 +112,9 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
         guard let oldest = questions.map(\.after).min() else { return [:] }
         let changes = MissedChanges(after: max(oldest, prunedSequence))
         var answers: [UInt64: MissedChanges.Found] = [:]
-        for question in questions { answers[question.serial] = MissedChanges.Found(changes, question.path) }
+        for question in questions {
+            answers[question.serial] = .init(changes, question.path, time: time(of: question.after))
+        }
         try forEachRecord(after: oldest) { (record) throws(StorageError) in try changes.take(record) }
         return answers
     }
