@@ -49,7 +49,7 @@ final class HistoryReader: Sendable {
         var answers: [UInt64: MissedChanges.Found] = [:]
         var changes = MissedChanges(after: 0)
         return Result { () throws(StorageError) in
-            let times = try job.log.times(of: Set(job.questions.map(\.after)))
+            let times = try job.log.times(of: Set(job.questions.map(\.after)).sorted())
             try job.log.forEachRecord(after: oldest, bytesMax: bytesMax) { start in
                 changes = MissedChanges(after: start)
                 for question in job.questions {
