@@ -67,9 +67,8 @@ let rooms: [Room] = [
     Room(
         name: "ClusterNode",
         uses: [
-            "System", "JSONTree", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdMessages", "EtcdGateway",
-            "StorageErrors",
-            "RealtimeDatabase", "DatabaseScheduler", "ReplicatedLog", "TreeStorage",
+            "System", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdMessages",
+            "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "ReplicatedLog", "TreeStorage",
         ]),
     Room(
         name: "Identity",
@@ -360,10 +359,10 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: dependencies([
-                "System", "JSONTree", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway",
-                "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
+                "System", "JSONTree", "HTTPCodec", "JSONValues", "EventLoop", "EtcdGateway", "DatabaseScheduler",
+                "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
                 "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "EventLoopTransport", "ClientSession",
-                "Connection", "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
+                "Connection", "HearthServer", "HearthShell", "HearthBench",
             ]),
             swiftSettings: settings),
     ]
