@@ -70,9 +70,8 @@ let rooms: [Room] = [
     Room(
         name: "ClusterNode",
         uses: [
-            "System", "JSONTree", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdMessages", "EtcdGateway",
-            "StorageErrors",
-            "RealtimeDatabase", "DatabaseScheduler", "ReplicatedLog", "TreeStorage",
+            "System", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdMessages",
+            "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "ReplicatedLog", "TreeStorage",
         ]),
     Room(
         name: "Identity",
@@ -205,7 +204,7 @@ let rooms: [Room] = [
             "RealtimeDatabase", "RulesTesting", "EventLoopTransport", "ClientSession", "Connection", "HearthClient",
             "HearthAdmin", "CLibedit",
         ],
-        testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
+        testsUse: ["TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
@@ -365,10 +364,10 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: dependencies([
-                "System", "JSONTree", "HTTPCodec", "JSONValues", "JSONWebTokens", "StorageErrors", "EventLoop",
-                "EtcdGateway", "Delivery", "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog",
-                "Triggers", "DatabaseHost", "Access", "AccountEndpoints", "Backups", "RealtimeSessions",
-                "EventLoopTransport", "ClientSession", "Connection", "HearthServer", "HearthShell", "HearthBench",
+                "System", "JSONTree", "HTTPCodec", "JSONValues", "EventLoop", "EtcdGateway", "DatabaseScheduler",
+                "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
+                "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "EventLoopTransport", "ClientSession",
+                "Connection", "HearthServer", "HearthShell", "HearthBench",
             ]),
             swiftSettings: settings),
     ]

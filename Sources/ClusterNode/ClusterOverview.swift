@@ -1,6 +1,7 @@
 package import HearthEtcdGateway
 package import HearthEtcdMessages
 package import HearthEventLoop
+package import HearthJSONValues
 import HearthReplicatedLog
 
 /// The members, nodes and databases of a cluster as etcd has them, for operators. Asks no node.
@@ -73,6 +74,41 @@ package struct ClusterOverview: Sendable {
             }
         }
         return lines
+    }
+
+    /// The same for programs.
+    package var json: JSONObject {
+        let members = members.map { (member, state) in
+            var json = JSONObject(["address": .text("\(member)")])
+            switch state {
+            case .success(let status):
+                json["version"] = .text("\(status.version)")
+                json["leads"] = .bool(status.leader == status.member)
+                json["bytes"] = .integer(Int64(clamping: status.usedBytes))
+            case .failure(let error): json["error"] = .text("\(error)")
+            }
+            return JSONValue.object(json)
+        }
+        let nodes = nodes.map { (name, record) in
+            JSONValue.object(
+                JSONObject([
+                    "name": .text(name), "address": record.map { .text("\($0.address)") },
+                    "peerAddress": record?.peerAddress.map { .text("\($0)") },
+                ]))
+        }
+        let databases = logs.map { (database, log) in
+            var json = JSONObject(["name": .text(database), "owner": log?.owner.map { .text($0) }])
+            guard let log else { return JSONValue.object(json) }
+            json["last"] = .integer(Int64(clamping: log.head?.lastSequence ?? 0))
+            json["first"] = .integer(Int64(clamping: log.floor))
+            var kept = JSONObject()
+            for (node, sequence) in log.kept.sorted(by: { $0.key < $1.key }) {
+                kept[node] = .integer(Int64(clamping: sequence))
+            }
+            json["onDisk"] = .object(kept)
+            return .object(json)
+        }
+        return JSONObject(["members": .array(members), "nodes": .array(nodes), "databases": .array(databases)])
     }
 
     /// What an operator should look at: one line each.

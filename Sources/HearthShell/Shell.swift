@@ -29,6 +29,7 @@ package final class Shell: Sendable {
             case .data: self = .data
             case .failed, .negative: self = .failure
             case .lost: self = .unavailable
+            case .givenUp: self = .interrupted
             case .stopped: return nil
             }
         }
@@ -128,7 +129,7 @@ package final class Shell: Sendable {
             case .text(let line):
                 if line.allSatisfy(\.isWhitespace) { continue }
                 // Others may read the file over somebody's shoulder.
-                if !line.contains("--password") { editor.remember(line) }
+                if !ShellCommand.secretOptions.contains(where: { line.contains("--\($0)") }) { editor.remember(line) }
                 _ = run(line: line)
             }
         }

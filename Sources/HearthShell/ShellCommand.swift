@@ -47,6 +47,9 @@ package struct ShellCommand: CommandEntry {
         all.first { $0.names.contains(name) }
     }
 
+    /// The names of the options whose values are secrets.
+    static let secretOptions = Set(all.flatMap(\.allOptions).filter(\.isSecret).map(\.name))
+
     /// A command with subcommands, which is one of the program, too.
     ///
     /// - parameters:

@@ -14,6 +14,8 @@ package enum ShellError: Error {
     case lost(String)
     /// Somebody has interrupted it, or wants to see no more.
     case stopped
+    /// Somebody has answered a question with ^C.
+    case givenUp
 
     package init(_ error: ConnectionError) {
         switch error {
@@ -28,7 +30,7 @@ package enum ShellError: Error {
     package var message: String? {
         switch self {
         case .usage(let text), .data(let text), .failed(let text), .lost(let text): text
-        case .negative, .stopped: nil
+        case .negative, .stopped, .givenUp: nil
         }
     }
 
@@ -39,7 +41,7 @@ package enum ShellError: Error {
         case .data(let message): .data(message + text)
         case .failed(let message): .failed(message + text)
         case .lost(let message): .lost(message + text)
-        case .negative, .stopped: self
+        case .negative, .stopped, .givenUp: self
         }
     }
 }

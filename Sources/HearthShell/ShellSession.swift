@@ -10,11 +10,11 @@ package import HearthConnection
 
 /// Asks whoever sits in front of the shell.
 package protocol ShellPrompter: AnyObject, Sendable {
-    /// A yes or a no.
-    func confirm(_ question: String) -> Bool
+    /// A yes or a no. Throws ``ShellError/givenUp`` after ^C.
+    func confirm(_ question: String) throws(ShellError) -> Bool
 
-    /// What nobody may read along; nil if the question was given up.
-    func secret(_ question: String) -> String?
+    /// What nobody may read along. Throws ``ShellError/givenUp`` after ^C.
+    func secret(_ question: String) throws(ShellError) -> String
 }
 
 /// What a shell knows between two commands: the connection, the place, as whom it acts. Used by one command at a time.
@@ -407,7 +407,7 @@ package final class ShellSession: @unchecked Sendable {
         if isSure || isDry { return }
         guard let prompter else { throw .failed("\(what): -y says that you are sure") }
         let place = program == nil ? "" : " (\(target.url))"
-        guard prompter.confirm("\(what)\(place). Go on? [y/N] ") else { throw .failed("nothing was done") }
+        guard try prompter.confirm("\(what)\(place). Go on? [y/N] ") else { throw .failed("nothing was done") }
     }
 
     /// Makes a change, or only says which it would be.

@@ -1,6 +1,7 @@
 import Glibc
 import HearthShell
 import HearthIdentity
+import HearthJSONValues
 import HearthTreeStorage
 import HearthAccess
 import HearthSystem
@@ -30,10 +31,10 @@ extension Command {
             ) { arguments throws(UsageError) in
                 AdminTask.createKey(file: try arguments.positional("FILE")[0]).perform(arguments)
             },
-            Command(name: "keys", synopsis: "", summary: "List the keys.", options: []) {
+            Command(name: "keys", synopsis: "", summary: "List the keys.", options: Arguments.Option.output) {
                 arguments throws(UsageError) in
                 _ = try arguments.positional()
-                return AdminTask.listKeys.perform(arguments)
+                return AdminTask.listKeys(try ProgramOutput(arguments)).perform(arguments)
             },
             Command(
                 name: "remove-key", synopsis: "ID",
@@ -48,7 +49,7 @@ extension Command {
 /// What `hearth admin` is to do.
 private enum AdminTask {
     case createKey(file: String)
-    case listKeys
+    case listKeys(ProgramOutput)
     case removeKey(id: String)
 
     private struct Failure: Error, CustomStringConvertible {
@@ -80,8 +81,11 @@ private enum AdminTask {
                 now: WallClock.milliseconds / 1000)
             try PrivateFile.replace(file, with: key, keepsOwner: false)
             StandardOutput.line("\(file): a key of \(arguments["token-url"] ?? server.text + "/token")")
-        case .listKeys:
-            for key in accounts.keys { StandardOutput.line("\(key.id)  \(key.email)") }
+        case .listKeys(let output):
+            output.show(
+                accounts.keys.map { key in
+                    (JSONObject(["id": .text(key.id), "email": .text(key.email)]), "\(key.id)  \(key.email)")
+                })
         case .removeKey(let id):
             guard try accounts.removeKey(id) else { throw Failure(description: "there is no key \(id)") }
         }

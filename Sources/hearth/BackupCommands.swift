@@ -30,6 +30,9 @@ extension Command {
             }
             return try ShellCommand.backup.run(arguments)
         }
+        if let url = arguments.positional.first(where: { $0.contains("://") }) {
+            throw UsageError(message: "\(url) is for a backup that the server makes, without FILE and --to")
+        }
         for option in serverOptions where arguments.isOnLine(option.name) {
             throw UsageError(message: "--\(option.name) is for a backup that the server makes, without FILE and --to")
         }

@@ -1,6 +1,7 @@
 import HearthClusterNode
 import HearthEtcdGateway
 import HearthEventLoop
+import HearthJSONValues
 import HearthShell
 
 extension Command {
@@ -16,10 +17,10 @@ extension Command {
                     database, which commits etcd still has, and how far each node's own files reach (as nodes say every 5
                     seconds). It ends with 1 if a member does not answer, no node runs, a database has no owner, or a node has
                     not said how far it is.
-                    """, options: etcdOptions
+                    """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
-                return showStatus(try members(arguments), try tls(arguments))
+                return showStatus(try members(arguments), try tls(arguments), try ProgramOutput(arguments))
             },
             Command(
                 name: "move", synopsis: "DATABASE NODE --cluster MEMBERS",
@@ -103,7 +104,9 @@ extension Command {
         }
     }
 
-    private static func showStatus(_ members: [EtcdMember], _ tls: TLSContext?) -> ExitCode {
+    private static func showStatus(
+        _ members: [EtcdMember], _ tls: TLSContext?, _ output: ProgramOutput
+    ) -> ExitCode {
         var overview = ClusterOverview(members, tls: tls)
         var problems: [String] = []
         do {
@@ -112,7 +115,9 @@ extension Command {
         } catch {
             problems = ["etcd does not say what it has: \(error)"]
         }
-        for line in overview.lines { StandardOutput.line(line) }
+        var json = overview.json
+        json["problems"] = .array(problems.map { .text($0) })
+        output.show(json, overview.lines)
         for problem in problems { StandardError.write("hearth cluster: \(problem)\n") }
         return problems.isEmpty ? .success : .failure
     }

@@ -5,15 +5,17 @@ import HearthConnection
 
 extension Command {
     static let console = Command(
-        name: "console", synopsis: "--key FILE [OPTIONS]",
+        name: "console", synopsis: "[--key FILE | --context NAME] [OPTIONS]",
         summary: "Print a link that opens the console in a browser, signed in.",
         details: """
-            The link leads to the server that FILE names, a key of 'hearth admin create-key'. It is good once, for two
+            The link leads to the server that FILE names, a key of 'hearth admin create-key'; without --key to that of the
+            context. It is good once, for two
             minutes: do not pass it on. Whoever has opened it is an administrator for as long as the page stays open,
             up to twelve hours. In development mode no link is needed: open http://127.0.0.1:9000/console/.
             """,
         options: [
             .init(name: "key", value: "FILE", help: "the administrator's key"),
+            .init(name: "context", value: "NAME", help: "a context of 'hearth context add', with its key"),
             .init(
                 name: "url", value: "URL",
                 help: "how the browser reaches the administrators' listener (default: the key's)"
@@ -21,13 +23,11 @@ extension Command {
         ]
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
-        guard let file = arguments["key"] else {
+        let arguments = arguments.filled(try ServerAddress.context(arguments, isServerNamed: false))
+        guard let file = arguments["key"], !file.isEmpty else {
             throw UsageError(message: "--key FILE names the key of an administrator, of 'hearth admin create-key'")
         }
-        guard let text = FileBytes.read(file) else {
-            StandardError.write("hearth console: cannot read \(file)\n")
-            return .failure
-        }
+        let text = try UsageError.of { () throws(ShellError) in try InputFile.contents(of: file) }
         do {
             let key = try ServiceAccountKey(text)
             let server = arguments["url"].map { String($0.trimmingSuffix { $0 == "/" }) } ?? key.server

@@ -5,7 +5,7 @@ import HearthTreeStorage
 
 extension Command {
     static let erase = Command(
-        name: "erase", synopsis: "PATH [OPTIONS]", summary: "Remove the past of a place from the files for good.",
+        name: "erase", synopsis: "PATH [-y] [OPTIONS]", summary: "Remove the past of a place from the files for good.",
         details: """
             The commit log, the tree and the history are written anew without what was ever written at PATH
             and below, so that its bytes are not in the files any more. The present value stays: remove it
@@ -17,6 +17,7 @@ extension Command {
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "database", value: "NAME", help: "the database (default: default)"),
+            .init(name: "yes", letter: "y", value: nil, help: "do not ask"),
         ]
     ) { arguments throws(UsageError) in
         let words = try arguments.positional("PATH")
@@ -30,6 +31,8 @@ extension Command {
             StandardError.write("hearth erase: there is no database \(name) in \(folder)\n")
             return .failure
         }
+        let what = "erase the past of \(path) in the database \(name) of \(folder) for good"
+        if !arguments.flag("yes"), let refusal = ask(what) { return refusal }
         do throws(StorageError) {
             let result = try Erasure(path, of: name, in: try DataFolder(path: folder, durability: .full))
             StandardOutput.line(
@@ -43,5 +46,20 @@ extension Command {
             StandardError.write("hearth erase: \(error.message)\n")
             return .failure
         }
+    }
+
+    /// Asks at a terminal; nil for a yes.
+    private static func ask(_ what: String) -> ExitCode? {
+        guard ShellRun.hasTerminal else {
+            StandardError.write("hearth erase: \(what): -y says that you are sure\n")
+            return .failure
+        }
+        do throws(ShellError) {
+            if try TerminalPrompter().confirm("\(what). Go on? [y/N] ") { return nil }
+        } catch {
+            return .interrupted
+        }
+        StandardError.write("hearth erase: nothing was done\n")
+        return .failure
     }
 }

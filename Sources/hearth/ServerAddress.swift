@@ -64,7 +64,7 @@ struct ServerAddress {
 
     /// The context that a command names, or the current one if it names neither a server nor a credential. A key is not
     /// used for a server that was named beside it.
-    private static func context(
+    static func context(
         _ arguments: Arguments, isServerNamed: Bool
     ) throws(UsageError) -> ContextFile.Context {
         func isGiven(_ option: String) -> Bool { arguments[option]?.isEmpty == false }

@@ -20,6 +20,7 @@ struct AdminCommandTests {
         }
         #expect(try await admin("create-key", file, "--new-folder").code == 0)
         #expect(try await admin("keys").output.hasSuffix("  hearth@hearth\n"))
+        #expect(try await admin("keys", "-o", "jsonl").output.hasSuffix(#","email":"hearth@hearth"}"# + "\n"))
     }
 
     @Test("a key is made, listed and removed; its file is its owner's alone and is not overwritten")
@@ -68,7 +69,9 @@ struct AdminCommandTests {
         #expect(try await server.outcome().code == 0)
     }
 
-    @Test("what is not understood is explained", arguments: ["", "create-key", "keys more", "remove-key", "remove"])
+    @Test(
+        "what is not understood is explained",
+        arguments: ["", "create-key", "keys more", "keys --output x", "remove-key", "remove"])
     func usage(words: String) async throws {
         let outcome = try await HearthProcess(["admin"] + words.split(separator: " ").map { String($0) }).outcome()
         #expect(outcome.code == 64 && outcome.errors.contains("hearth help admin"))

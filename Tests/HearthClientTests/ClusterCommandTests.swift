@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 
@@ -65,6 +66,15 @@ import Testing
         }
         let first = try serve("n1", "--databases", "other")
         try await eventually("an owner of both databases") { try await cluster("status").code == 0 }
+        let text = try await cluster("status", "-o", "json").output
+        let value = try JSONValue(parsing: Array(text.utf8))
+        let status = try #require(value.object)
+        #expect(status["members"]?.array?.first?.object?["leads"]?.bool == true, "\(text)")
+        #expect(status["nodes"]?.array?.first?.object?["name"]?.text == "n1", "\(text)")
+        let databases = (status["databases"]?.array ?? []).compactMap(\.object)
+        #expect(databases.map { $0["name"]?.text } == ["default", "other"], "\(text)")
+        #expect(databases.allSatisfy { $0["owner"]?.text == "n1" && $0["onDisk"]?.object?["n1"] != nil }, "\(text)")
+        #expect(status["problems"]?.array?.isEmpty == true, "\(text)")
         let second = try serve("n2")
         try await eventually("a node that has the default database") {
             try await cluster("status").output.contains("n1  has 0 on disk\n    n2  has 0 on disk")

@@ -34,7 +34,7 @@ struct HistoryCommandTests {
         #expect(try await hearth("get", "/other", "--at", "1m").code != 0)
         #expect(try await hearth("get", "/pages/a", "--at", "yesterday").code == 64)
         #expect(try await hearth("set", "/pages/a", #"{"title":"c"}"#).code == 0)
-        let busy = try await HearthProcess.run("erase", "/pages/a", "--data", data)
+        let busy = try await HearthProcess.run("erase", "/pages/a", "--data", data, "-y")
         #expect(busy.code == 1 && busy.errors.contains("another server"), "\(busy)")
         server.process.signal(SIGTERM)
         #expect(try await server.process.outcome().code == 0)
@@ -43,7 +43,7 @@ struct HistoryCommandTests {
         #expect(
             before.code == 0 && before.output.contains("4 records after operation 0, the chain is whole"), "\(before)")
         let head = try #require(before.output.split(separator: " ").last).trimmingNewline
-        let erased = try await HearthProcess.run("erase", "/pages/a/title", "--data", data)
+        let erased = try await HearthProcess.run("erase", "/pages/a/title", "--data", data, "-y")
         #expect(erased.code == 0 && erased.output.contains("4 records of the log"), "\(erased)")
         #expect(erased.output.contains("has a value, which stays"))
         for file in ["log", "tree", "history", "past"].flatMap({ [$0, $0 + "-wal"] }) {

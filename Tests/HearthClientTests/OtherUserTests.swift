@@ -134,7 +134,7 @@ struct OtherUserTests {
         for value in ["1", "2"] { try await run("set", "/a/secret", value, "--url", url) }
         try await run("set", "/a/other", "3", "--url", url)
         try await stop(server.process)
-        try await run("erase", "/a/secret", "--data", data)
+        try await run("erase", "/a/secret", "--data", data, "--yes")
         try expectOwned()
         server = try await serve()
         #expect(try await HearthProcess.run("get", "/a/other", "--url", "ws://\(server.address)").output == "3\n")

@@ -132,6 +132,14 @@ struct FollowingTests {
         #expect(completion.candidates.map(\.label) == ["other"])
         let option = await Completer(session: fixture.session).candidates("ls --li")
         #expect(option.candidates.map(\.label) == ["--limit"])
+        for (line, labels) in [
+            ("users cr", ["create"]), ("help users de", ["delete"]), ("users create --pa", ["--password"]),
+            ("users list --pa", []), ("rules explain w", ["write"]), ("ls --dr", ["--dry-run"]),
+            ("jobs re", ["release", "retry"]),
+        ] {
+            let found = await Completer(session: fixture.session).candidates(line)
+            #expect(found.candidates.map(\.label) == labels, "\(line)")
+        }
         let alias = await Completer(session: fixture.session).candidates("rm")
         #expect(alias.candidates.map(\.label) == ["rm"])
     }

@@ -204,7 +204,7 @@ struct LookingTests {
             > tree a
             {"t":"object","c":[{"t":"number","v":1,"k":"x"},{"t":"string","v":"z","k":"y"}]}
             """)
-        #expect(await shell.run("history a").hasPrefix(#"{"seq":1,"time":"#))
+        #expect(await shell.run("history a").hasPrefix(#"[{"seq":1,"time":"#))
         #expect(await shell.run("help").hasPrefix(#"["ls","cd","#))
     }
 

@@ -151,6 +151,29 @@ struct TerminalTests {
         #expect(try await auth.signIn(withEmail: "bob@example.com", password: "secretö").user.uid == "bob")
     }
 
+    @Test("^C ends a command of the program, also at a question, and the exit code says so")
+    func interrupts() async throws {
+        let fixture = try ShellFixture()
+        let children = (0..<150).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+        await fixture.run("set many {\(children)}")
+        let url = "ws://\(fixture.server.address)"
+        await fixture.run("users create --uid ann")
+        for (line, shown) in [
+            ("watch /many/k1", "set /many/k1 1"), ("top", "database"), ("remove /many", "[y/N]"),
+            ("users create eve@example.com", "Password"), ("users delete ann", "[y/N]"),
+            ("shell \(url) watch many/k1", "set /many/k1 1"),
+        ] {
+            let isShell = line.hasPrefix("shell")
+            let words = line.split(separator: " ").map { String($0) } + (isShell ? [] : ["--url", url])
+            let terminal = try PseudoTerminal("hearth", words, columns: 200)
+            try await terminal.wait(for: shown)
+            terminal.type(.control("c"))
+            #expect(try await terminal.outcome() == 130, "\(line)")
+        }
+        #expect(await fixture.run("count many") == "150\n")
+        #expect(await fixture.run("users list -o raw") == "ann\t-\t-\n")
+    }
+
     @Test("what is on a terminal holds no commands for it, wherever it comes from")
     func harmless() async throws {
         let fixture = try ShellFixture()

@@ -83,7 +83,7 @@ struct ImportJob {
             var failure = error
             switch error {
             case .lost, .stopped: break
-            case .usage, .data, .failed, .negative:
+            case .usage, .data, .failed, .negative, .givenUp:
                 do throws(ShellError) {
                     try await reporting { () throws(ImportFailure) in try await importer.drain() }
                 } catch { failure = error }

@@ -150,15 +150,21 @@ extension ShellCommand {
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
         var left = try arguments.count("limit") ?? 20
+        var array = ArrayLines(out: session.out, isJSON: session.format == .json)
         var before: UInt64?
         repeat {
             let answer = try await session.commits(path, before, limit: min(left, 200), isKept: arguments.has("kept"))
             for entry in answer["entries"]?.array?.compactMap(\.object) ?? [] {
                 left -= 1
-                try session.show(.object(entry)) { session.lines(ofHistory: entry) }
+                if session.isJSON {
+                    try array.append(entry)
+                } else {
+                    for line in session.lines(ofHistory: entry) { try session.out.line(line) }
+                }
             }
             before = answer["before"]?.integer.map { UInt64(clamping: $0) }
         } while before != nil && left > 0
+        if session.isJSON { try array.end() }
     }
 }
 

@@ -42,11 +42,17 @@ extension CommandOption {
         some + others.filter { other in !some.contains { $0.name == other.name } }
     }
 
-    /// Those that all commands have.
-    package static let common = [
-        OutputFormat.option, .init(name: "json", letter: "j", value: nil, help: "the same as -o json"),
-        .init(name: "dry-run", value: nil, help: "show what would change, and change nothing"), .yes,
+    /// How results are printed.
+    package static let output = [
+        CommandOption(
+            name: "output", letter: "o", value: "FORMAT",
+            help: "text (also called table), raw, json, or jsonl: a line for each element of a list"),
+        .init(name: "json", letter: "j", value: nil, help: "the same as -o json"),
     ]
+
+    /// Those that all commands of the shell have.
+    package static let common =
+        output + [.init(name: "dry-run", value: nil, help: "show what would change, and change nothing"), .yes]
 
     static func limit(_ help: String) -> CommandOption {
         CommandOption(name: "limit", letter: "n", value: "N", help: help)

@@ -10,10 +10,6 @@ package enum OutputFormat: String, CaseIterable, Sendable {
     case jsonl
 
     package var isJSON: Bool { self == .json || self == .jsonl }
-
-    static let option = CommandOption(
-        name: "output", letter: "o", value: "FORMAT",
-        help: "text (also called table), raw, json, or jsonl: a line for each element of a list")
 }
 
 extension OutputFormat {

@@ -42,13 +42,13 @@ enum Terminal {
         }
     }
 
-    /// A line; nil at the end, or when it is given up.
+    /// A line; nil at the end. Throws ``ShellError/givenUp`` after ^C.
     ///
     /// - parameter isShown: what is typed can be read along.
-    static func line(_ prompt: String, isShown: Bool = true) -> String? {
+    static func line(_ prompt: String, isShown: Bool = true) throws(ShellError) -> String? {
         func show(_ text: String) { if isShown { StandardOutput.control(text) } }
         var line: [UInt8] = []
-        return withMode {
+        let answer: Result<String?, ShellError> = withMode {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         } do: {
             // Not before: what is typed earlier is shown by the terminal, too.
@@ -58,9 +58,10 @@ enum Terminal {
                 var byte: UInt8 = 0
                 let count = read(STDIN_FILENO, &byte, 1)
                 if count < 0, errno == EINTR { continue }
-                guard count == 1, byte != 0x03, byte != 0x04 else { return nil }
+                guard count == 1, byte != 0x04 else { return .success(nil) }
                 switch byte {
-                case 0x0A, 0x0D: return String(decoding: line, as: UTF8.self)
+                case 0x03: return .failure(.givenUp)
+                case 0x0A, 0x0D: return .success(String(decoding: line, as: UTF8.self))
                 case 0x7F, 0x08:
                     if line.isEmpty { break }
                     // The bytes after the first one of a character begin with the bits 10.
@@ -73,6 +74,7 @@ enum Terminal {
                 }
             }
         }
+        return try answer.get()
     }
 
     private static func withMode<Result>(_ change: (inout termios) -> Void, do body: () -> Result) -> Result {

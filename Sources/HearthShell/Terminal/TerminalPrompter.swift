@@ -2,10 +2,13 @@
 package final class TerminalPrompter: ShellPrompter {
     package init() {}
 
-    package func confirm(_ question: String) -> Bool {
-        guard let answer = Terminal.line(Terminal.harmless(question)) else { return false }
+    package func confirm(_ question: String) throws(ShellError) -> Bool {
+        guard let answer = try Terminal.line(Terminal.harmless(question)) else { return false }
         return ["y", "yes"].contains(answer.lowercased())
     }
 
-    package func secret(_ question: String) -> String? { Terminal.line(question, isShown: false) }
+    package func secret(_ question: String) throws(ShellError) -> String {
+        guard let answer = try Terminal.line(question, isShown: false) else { throw .failed("nothing was done") }
+        return answer
+    }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import HearthJSONValues
 import HearthShell
 
 extension Command {
@@ -34,14 +35,20 @@ extension Command {
                 return try changeContexts { (file) throws(ContextFile.Failure) in try file.use(name) }
             },
             Command(
-                name: "list", synopsis: "", summary: "A line for each context: the current one has a *.", options: []
+                name: "list", synopsis: "", summary: "A line for each context: the current one has a *.",
+                options: Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
+                let output = try ProgramOutput(arguments)
                 return try changeContexts { (file) throws(ContextFile.Failure) in
-                    for (name, context) in file.contexts {
-                        let options = context.map { "--\($0.option) \($0.value)" }.joined(separator: " ")
-                        StandardOutput.line("\(file.current == name ? "*" : " ") \(name)  \(options)")
-                    }
+                    output.show(
+                        file.contexts.map { (name, context) in
+                            let isCurrent = file.current == name
+                            let options = context.map { "--\($0.option) \($0.value)" }.joined(separator: " ")
+                            var json = JSONObject(["name": .text(name), "current": .bool(isCurrent)])
+                            for (option, value) in context { json[option] = .text(value) }
+                            return (json, "\(isCurrent ? "*" : " ") \(name)  \(options)")
+                        })
                 }
             },
             Command(name: "remove", synopsis: "NAME", summary: "Forget a context.", options: []) {

@@ -67,7 +67,7 @@ final class ScriptedPrompter: ShellPrompter {
         return answers.withLock { $0.isEmpty ? false : $0.removeFirst() }
     }
 
-    func secret(_ question: String) -> String? { "secret1" }
+    func secret(_ question: String) -> String { "secret1" }
 
     /// The questions since the last call.
     func takeQuestions() -> [String] {

@@ -16,13 +16,18 @@ extension ShellCommand {
         details: "A mistake is told with its line and column, and ends the command with 65."
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("FILE is missing") }
+        var array = ArrayLines(out: session.out, isJSON: session.format == .json)
         for word in arguments.words {
             let file = RulesFile(word.text)
             let text = try file.contents()
             let summary = DatabaseSettings.isSettings(text) ? try file.settings().summary : try file.program().summary
-            let answer = JSONObject(["file": .text(word.text), "summary": .text(summary)])
-            try session.show(.object(answer)) { ["\(word.text): \(summary)"] }
+            if session.isJSON {
+                try array.append(JSONObject(["file": .text(word.text), "summary": .text(summary)]))
+            } else {
+                try session.out.line("\(word.text): \(summary)")
+            }
         }
+        if session.isJSON { try array.end() }
     }
 
     private static let testRules = ShellCommand(

@@ -26,6 +26,7 @@ struct RulesTesting {
     func run(_ files: [String]) async throws(ShellError) {
         var programs: [Program] = []
         var failed = 0
+        var array = ArrayLines(out: session.out, isJSON: session.format == .json)
         for name in files {
             let file = RulesFile(name)
             let tests = try file.tests()
@@ -37,15 +38,21 @@ struct RulesTesting {
             let results = tests.tests.map { program.run($0, &programs[index].coverage) }
             let bad = results.filter { !$0.isPassed }
             failed += bad.count
-            let answer = JSONObject([
-                "file": .text(name), "passed": .integer(Int64(results.count - bad.count)),
-                "failed": .array(bad.map { .text($0.test.name) }),
-            ])
-            try session.show(.object(answer)) {
-                bad.flatMap { Self.lines(of: $0, file: name, rules: programs[index].name) }
-                    + ["\(name): \(results.count - bad.count) of \(results.count) passed"]
+            let passed = results.count - bad.count
+            guard !session.isJSON else {
+                try array.append(
+                    JSONObject([
+                        "file": .text(name), "passed": .integer(Int64(passed)),
+                        "failed": .array(bad.map { .text($0.test.name) }),
+                    ]))
+                continue
             }
+            for line in bad.flatMap({ Self.lines(of: $0, file: name, rules: programs[index].name) }) {
+                try session.out.line(line)
+            }
+            try session.out.line("\(name): \(passed) of \(results.count) passed")
         }
+        if session.isJSON { try array.end() }
         for program in programs where !session.isJSON {
             for line in lines(ofCoverage: program) { try session.out.line(line) }
         }

@@ -60,7 +60,7 @@ extension ShellCommand {
         if let word = arguments.words.first { options.texts["email"] = word.text }
         let email = options.texts["email"]
         if email != nil, options.texts["password"] == nil, !session.isDry, let prompter = session.prompter {
-            guard let password = prompter.secret("Password (none: empty): ") else { throw .stopped }
+            let password = try prompter.secret("Password (none: empty): ")
             if !password.isEmpty { options.texts["password"] = password }
         }
         if session.isDry {

@@ -64,7 +64,9 @@ struct UsersImport {
                     try await admin.post(":batchCreate", asked)
                 }
             } catch {
-                throw error.adding("; \(done - refused) users were imported")
+                let state = "\(done - refused) users were imported"
+                if case .stopped = error { session.tell(state) }
+                throw error.adding("; \(state)")
             }
             for problem in (answer["error"]?.array ?? []).compactMap(\.object) {
                 let place = Int(problem["index"]?.integer ?? 0)
