@@ -65,7 +65,7 @@ package struct RESTExchange: Sendable {
                 guard !target.isPriority else { throw RESTError("a priority has no event stream of its own") }
                 action = .listen
                 operation =
-                    if let find = try parameters.conditions(ofListener: true) {
+                    if let find = try parameters.conditions() {
                         .listenQuery(target.path, find, .eventStream)
                     } else if let query = try parameters.filters.query() {
                         .listenQuery(target.path, query, .eventStream)

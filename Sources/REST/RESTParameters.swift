@@ -66,12 +66,11 @@ package struct RESTParameters: Equatable {
     }
 
     /// The query with conditions, if there is one.
-    func conditions(ofListener isListener: Bool = false) throws(RESTError) -> Query? {
+    func conditions() throws(RESTError) -> Query? {
         guard let find else { return nil }
         if isShallow || !filters.isEmpty {
             throw RESTError("find cannot be combined with shallow, or orderBy and what goes with it")
         }
-        if isListener, find.conditions?.fields.isEmpty == false { throw RESTError("an event stream has no fields") }
         return find
     }
 

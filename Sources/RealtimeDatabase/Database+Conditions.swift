@@ -31,7 +31,7 @@ extension Database {
                 guard let range = object.range(of: place.path) else { continue }
                 items += Array("\(items.isEmpty ? "{" : ",")\"\(count)\":{\"key\":".utf8)
                 segment.withUnsafeBytes { Key.appendJSON(encoded: $0, to: &items) }
-                let value = Self.fields(asked.fields, of: object.part(range))
+                let value = query.chosen(of: object.part(range))
                 if !value.isNull { items += Array(",\"value\":".utf8) + value.bytes }
                 items.append(UInt8(ascii: "}"))
                 count += 1
@@ -93,15 +93,5 @@ extension Database {
         } catch {
             throw .unavailable(error)
         }
-    }
-
-    private static func fields(_ fields: [Path], of value: CanonicalJSON) -> CanonicalJSON {
-        if fields.isEmpty { return value }
-        let parts = fields.compactMap { field in
-            field.isRoot
-                ? CanonicalJSON.Edit(path: field, value: value)
-                : value.range(of: field).map { CanonicalJSON.Edit(path: field, value: value.part($0)) }
-        }
-        return parts.isEmpty ? .null : CanonicalJSON.null.setting(parts)
     }
 }

@@ -13,8 +13,9 @@ extension Database {
             try checkMayRead(path, query, in: turn)
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             try count(.read, at: path, in: turn)
+            let isPage = query.conditions != nil
             let found: CanonicalJSON
-            if let known = turn.reads.value(at: path, query, as: sequence) {
+            if let known = turn.reads.value(at: path, query, isPage: isPage, as: sequence) {
                 found = known
             } else {
                 let live = listeners.trie.query(query, at: path)
@@ -32,9 +33,8 @@ extension Database {
                         query, at: path, members: members, found: live?.spare, bytesMax: Self.selectedBytesMax)
                 }
                 turn.readBytes += found.bytes.count
-                turn.reads.keep(found, at: path, query, as: sequence)
+                turn.reads.keep(found, at: path, query, isPage: isPage, as: sequence)
             }
-            let isPage = query.conditions != nil
             let value = isPage ? found : withoutExpired(found, at: path, now: turn.record.time)
             try countBytesRead(value.byteCountRead, at: path, in: turn)
             reply = .value(value)
@@ -75,12 +75,13 @@ extension Database {
                 turn.reads.keep(value, at: path, query, as: sequence)
             }
             let known = listeners.sessions[connection]?.mayMistake(live, form) == true ? nil : known
-            let missing = known?.missing(of: value) ?? .everything
-            try countBytesRead(missing.byteCount(of: value), at: path, in: turn)
+            let told = query.chosen(ofChildren: value)
+            let missing = known?.missing(of: told) ?? .everything
+            try countBytesRead(missing.byteCount(of: told), at: path, in: turn)
             switch missing {
             case .nothing: break
             case .everything:
-                turn.outputs.append(.initialQuery(connection, initialPush(of: live, form, value)))
+                turn.outputs.append(.initialQuery(connection, initialPush(of: live, form, value, told)))
             case .parts(let parts):
                 turn.outputs.append(.initialParts(connection, path, tag: form.tag, parts))
             }
@@ -105,12 +106,15 @@ extension Database {
         listeners.remove(name, of: connection, &turn.outputs)
     }
 
-    private func initialPush(of live: LiveQuery, _ form: ListenerForm, _ value: CanonicalJSON) -> QueryPush {
+    /// - parameter told: what is sent of the value.
+    private func initialPush(
+        of live: LiveQuery, _ form: ListenerForm, _ value: CanonicalJSON, _ told: CanonicalJSON
+    ) -> QueryPush {
         if case .events(_, let kinds) = form {
             let events = QueryEvents(window: live.window, before: .null, after: value)
             return QueryPush(form: form, path: live.path, content: .events(events.initial(kinds)))
         }
-        let change = Change.set(Assignment(target: WriteTarget(path: live.path), value: value))
+        let change = Change.set(Assignment(target: WriteTarget(path: live.path), value: told))
         return QueryPush(form: form, path: live.path, content: .change(change))
     }
 

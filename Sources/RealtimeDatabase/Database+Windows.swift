@@ -62,8 +62,8 @@ extension Database {
         }
         let reads = SharedReads(path: place.path)
         var cost = 0
-        for live in place.queries where live.needsEvents && cost <= tellingCostMax {
-            if live.query.limit == nil, !place.isReplaced, !live.wantsValue {
+        for live in place.queries where (live.needsEvents || live.query.choosesFields) && cost <= tellingCostMax {
+            if live.query.limit == nil || !live.needsEvents, !place.isReplaced, !live.wantsValue {
                 place.valuesBefore[ObjectIdentifier(live)] = try children(place.children.map(\.segment), in: reads)
             } else {
                 place.valuesBefore[ObjectIdentifier(live)] = try selection(of: live, in: reads)
@@ -157,7 +157,8 @@ extension Database {
     ) throws(Failure) {
         let live = query.live
         let (change, difference) = try takeIn(query, isInterrupted: isInterrupted)
-        guard let change else { return }
+        // A child can have another place although none of its fields has changed.
+        guard change != nil || live.query.choosesFields && live.needsEvents else { return }
         var events: QueryEvents?
         if live.needsEvents {
             // Too much was to be kept of what was there before.
@@ -172,9 +173,9 @@ extension Database {
                 contents = told.isEmpty ? [] : [.events(told)]
             case .eventStream where isSet:
                 // What a set does to several children are so many sets (rest.md 4).
-                contents = change.assignments.map { .change(.set($0)) }
-            case .eventStream: contents = [.change(change.narrowed)]
-            case .tagged: contents = [.change(change)]
+                contents = (change?.assignments ?? []).map { .change(.set($0)) }
+            case .eventStream: contents = change.map { [.change($0.narrowed)] } ?? []
+            case .tagged: contents = change.map { [.change($0)] } ?? []
             }
             let address = GroupAddress(group: group.group, loops: group.members.loops)
             for content in contents {
@@ -209,14 +210,23 @@ extension Database {
                     return Array(try places(of: live, beyond: beyond, count: count, in: reads))
                 }
                 if live.aggregates != nil { return (takeIntoTotals(query.changes, of: live), nil) }
-                return (try change(for: difference, of: query), difference)
+                let isChosen = live.query.choosesFields
+                return (
+                    try isChosen ? chosen(for: difference, of: query) : change(for: difference, of: query), difference
+                )
             }
         } catch {
             // Memory has the commit and the window perhaps half of it.
             tree.tear(by: error)
             throw .unavailable(error)
         }
-        let value = try selection(of: live, in: reads)
+        let value = live.query.chosen(ofChildren: try selection(of: live, in: reads))
+        if live.query.choosesFields, !isInterrupted,
+            let before = query.place.valuesBefore[ObjectIdentifier(live)],
+            live.query.chosen(ofChildren: before) == value
+        {
+            return (nil, nil)
+        }
         return (.set(Assignment(target: WriteTarget(path: live.path), value: value)), nil)
     }
 
@@ -252,6 +262,33 @@ extension Database {
             } else {
                 parts += inside
             }
+        }
+        if parts.isEmpty { return nil }
+        return parts.count == 1 ? .set(parts[0]) : .merge(base: live.path, parts)
+    }
+
+    /// The same of the fields that somebody wants of the children: those that are as they were are left out.
+    private func chosen(for difference: WindowDifference, of query: ConcernedQuery) throws(StorageError) -> Change? {
+        let live = query.live
+        let before = query.place.valuesBefore[ObjectIdentifier(live)]
+        var parts: [Assignment] = []
+        func add(_ place: IndexPlace, _ value: CanonicalJSON, isNew: Bool) {
+            let old = isNew ? .null : before.map { live.query.chosen(of: $0.value(at: place.path)) }
+            if old == value { return }
+            parts.append(Assignment(target: WriteTarget(path: live.path.appending(place.path)), value: value))
+        }
+        for place in difference.left {
+            // One that was not written itself is as it was.
+            let isWritten = before == nil || !query.place.assignments(of: place).isEmpty
+            let old = isWritten ? before?.value(at: place.path) : try whole(place, of: query).value
+            if let old, live.query.chosen(of: old).isNull { continue }
+            parts.append(Assignment(target: WriteTarget(path: live.path.appending(place.path)), value: .null))
+        }
+        for place in difference.entered {
+            add(place, live.query.chosen(of: try whole(place, of: query).value), isNew: true)
+        }
+        for change in difference.changed {
+            add(change.after, live.query.chosen(of: try whole(change.after, of: query).value), isNew: false)
         }
         if parts.isEmpty { return nil }
         return parts.count == 1 ? .set(parts[0]) : .merge(base: live.path, parts)

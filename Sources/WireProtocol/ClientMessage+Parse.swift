@@ -63,7 +63,6 @@ extension ClientMessage {
         if action.equals("cg") { return .get(try body.requiredPath(), query: try body.conditions()) }
         if action.equals("cq") {
             let (path, query) = (try body.requiredPath(), try body.conditions())
-            if query.query.conditions?.fields.isEmpty == false { throw .query(.conditions("a listener has no fields")) }
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
             if query.query.conditions?.aggregates != nil, body.events != nil {
                 throw .query(.conditions("aggregates have no events"))

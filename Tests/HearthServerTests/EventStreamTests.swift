@@ -44,6 +44,30 @@ import HearthRealtimeSessions
         }
     }
 
+    @Test("a stream of chosen fields is told of what changes them (Protocol.md 18.3)")
+    func fields() throws {
+        let server = try RealtimeTestServer()
+        let writer = try server.connectREST()
+        try writer.ask("PUT", "/l.json", [], #"{"a":{"n":1,"t":"x","u":1},"b":{"n":2},"c":{"n":0,"t":"z"}}"#)
+        let find = #"{"where":[["n",">",0]],"fields":["t","m/x"]}"#.utf8.map {
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 ? String(UnicodeScalar($0)) : "%\(String($0, radix: 16))"
+        }
+        let stream = try EventStreamClient("/l.json?find=\(find.joined())", of: server)
+        #expect(stream.head.status == .ok)
+        #expect(try stream.nextLine() == #"put {"path":"/","data":{"a":{"t":"x"}}}"#)
+        for (target, body, event) in [
+            ("/l/a/u.json", "2", nil), ("/l/b/n.json", "3", nil),
+            ("/l/b/m.json", #"{"x":1,"y":2}"#, #"put {"path":"/b","data":{"m":{"x":1}}}"#), ("/l/b/m/y.json", "3", nil),
+            ("/l/c/n.json", "1", #"put {"path":"/c","data":{"t":"z"}}"#),
+            ("/l/a/n.json", "-1", #"put {"path":"/a","data":null}"#),
+            ("/l.json", #"{"b":{"n":1,"m":{"x":1}},"c":{"n":5,"t":"z"}}"#, nil),
+            ("/l.json", #"{"d":{"n":1,"t":1}}"#, #"put {"path":"/","data":{"d":{"t":1}}}"#),
+        ] as [(String, String, String?)] {
+            #expect(try writer.ask("PUT", target, [], body).status == 200)
+            if let event { #expect(try stream.nextLine() == event) }
+        }
+    }
+
     @Test(
         "events are sent byte by byte as Firebase sends them, and begin anew, unless a client asks for ids",
         arguments: [

@@ -138,6 +138,8 @@ struct LookingTests {
             a\t{"n": 1, "s": "x"}
             > get l --where 'n in [1,3] and s starts "x"' --order-by "/n desc" --limit-to-first 1
             {"b": {"n": 3, "s": "x y"}}
+            > get l --where 'n > 1' --fields s,t/u
+            {"b": {"s": "x y"}, "c": {"t": {"u": true}}}
             > query l --where "t/u == true"
             {"c": {"n": 2, "t": {"u": true}}}
             """)
@@ -161,6 +163,7 @@ struct LookingTests {
             ("find l (n == 1", "bracket"), ("find l n == 1 2", "'2' is too much"),
             ("find l n < null", "null has no range"), ("find l --order-by priority", "no order 'priority'"),
             ("get l --where n==1 --equal-to 2", "--equal-to does not go with --where"),
+            ("watch l --fields n", "--fields needs --where"),
         ] {
             #expect(await shell.run(command).contains(message), "\(command)")
         }

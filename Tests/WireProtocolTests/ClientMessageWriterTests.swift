@@ -98,7 +98,6 @@ struct ClientMessageWriterTests {
         }
         for (body, error) in [
             (#"{"p":"a","q":{}}"#, RequestError.missing("tag \"t\"")), (#"{"p":"a","t":1}"#, .missing("query \"q\"")),
-            (#"{"p":"a","t":1,"q":{"fields":["x"]}}"#, .query(.conditions("a listener has no fields"))),
         ] {
             let message = try #"{"t":"d","d":{"r":5,"a":"cq","b":\#(body)}}"#.withBytes { try ClientMessage.parse($0) }
             #expect(message == .invalidRequest(number: 5, error))

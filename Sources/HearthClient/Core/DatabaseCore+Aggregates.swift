@@ -2,13 +2,15 @@ import HearthClientSession
 import HearthJSONTree
 import HearthWireProtocol
 
-/// Somebody who is told figures of what a query selects. The sync tree does not know such listeners: what they are told
-/// are not children.
+/// Somebody who is told figures of what a query selects, or chosen fields of it. The sync tree does not know such
+/// listeners: what they are told are not children, or not whole.
 struct AggregateListener {
     let path: Path
     let query: QueryObject
     let onValue: (CanonicalJSON) -> Void
     let onCancel: (DatabaseError) -> Void
+    /// All that was told; nil before that.
+    var value: CanonicalJSON?
 }
 
 extension DatabaseCore {
@@ -30,10 +32,14 @@ extension DatabaseCore {
     private func send(_ id: Int, _ listener: AggregateListener) {
         guard let session = link.session else { return }
         let tag = Self.aggregateTagMin + Int64(id)
-        let request = ClientRequest.listen(listener.path, query: listener.query, tag: tag, hash: [], since: nil)
+        let hash = NodeHash.hash(listener.value ?? .null)
+        let request = ClientRequest.listen(listener.path, query: listener.query, tag: tag, hash: hash, since: nil)
         session.send(request) { [self] result in
             switch result {
-            case .success(let response) where response.isOK: warn(ofMissingIndex: response, at: listener.path)
+            case .success(let response) where response.isOK:
+                warn(ofMissingIndex: response, at: listener.path)
+                // Of nothing, nothing was pushed.
+                if aggregates[id] != nil, aggregates[id]?.value == nil { tell(.null, to: id) }
             case .success(let response) where response.isUnavailable: link.serverUnavailable()
             case .success(let response):
                 aggregates[id] = nil
@@ -51,11 +57,23 @@ extension DatabaseCore {
         session.send(.unlisten(listener.path, query: listener.query, tag: tag)) { _ in }
     }
 
-    /// Tells figures to the listener that they are for. False if the tag is not that of such a listener.
-    func tellAggregates(_ value: CanonicalJSON, tag: Int64?) -> Bool {
+    /// Tells figures or fields to the listener that they are for. False if the tag is not that of such a listener.
+    func tellAggregates(_ assignments: [WireAssignment], tag: Int64?) -> Bool {
         guard let tag, tag >= Self.aggregateTagMin else { return false }
-        aggregates[Int(tag - Self.aggregateTagMin)]?.onValue(value)
+        let id = Int(tag - Self.aggregateTagMin)
+        guard let listener = aggregates[id] else { return true }
+        var value = listener.value ?? .null
+        for assignment in assignments {
+            guard let place = assignment.target.path.suffix(after: listener.path) else { continue }
+            value = place.isRoot ? assignment.value : value.setting(assignment.value, at: place)
+        }
+        tell(value, to: id)
         return true
+    }
+
+    private func tell(_ value: CanonicalJSON, to id: Int) {
+        aggregates[id]?.value = value
+        aggregates[id]?.onValue(value)
     }
 
     func revokeAggregates(at path: Path, _ query: [UInt8]?) {

@@ -255,8 +255,9 @@ final class DatabaseCore: @unchecked Sendable {
     func received(_ push: ServerPush) {
         switch push {
         case .data(let assignment, let tag, let position):
-            if !tellAggregates(assignment.value, tag: tag) { changed([assignment], tag, position, isMerge: false) }
-        case .merge(_, let assignments, let tag, let position): changed(assignments, tag, position, isMerge: true)
+            if !tellAggregates([assignment], tag: tag) { changed([assignment], tag, position, isMerge: false) }
+        case .merge(_, let assignments, let tag, let position):
+            if !tellAggregates(assignments, tag: tag) { changed(assignments, tag, position, isMerge: true) }
         case .revoke(let path, let query):
             let revoked = tree.listens.filter { $0.path == path && ($0.query?.isNamed(by: query) ?? (query == nil)) }
             for listen in revoked { fail(listen, .permissionDenied("the listen was revoked")) }

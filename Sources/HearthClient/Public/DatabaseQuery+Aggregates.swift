@@ -69,9 +69,19 @@ extension DatabaseQueryable {
     ) -> DatabaseEvents<DatabaseAggregates> {
         let query = query
         let resolved = Result { () throws(DatabaseError) in try query.aggregates(kinds, of: path) }
-        return DatabaseEvents(
-            query, .newest(1),
-            begin: { [ref = query.ref] handle, onCancel, onEvent in
+        return query.told(resolved) { DatabaseAggregates($0.snapshot.node.canonical) }
+    }
+}
+
+extension DatabaseQuery {
+    /// The values of a listener that the sync tree does not know.
+    func told<Value>(
+        _ resolved: Result<(path: Path, query: QueryObject), DatabaseError>,
+        _ transform: @escaping @Sendable (ObservedEvent) throws(DatabaseError) -> Value
+    ) -> DatabaseEvents<Value> {
+        DatabaseEvents(
+            self, .newest(1),
+            begin: { [ref] handle, onCancel, onEvent in
                 let isPosted = ref.database.run { core in
                     switch resolved {
                     case .success(let (path, object)):
@@ -86,7 +96,7 @@ extension DatabaseQueryable {
                     }
                 }
                 if !isPosted { onCancel(.closed) }
-            }, { DatabaseAggregates($0.snapshot.node.canonical) })
+            }, transform)
     }
 }
 

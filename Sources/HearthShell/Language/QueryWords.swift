@@ -15,6 +15,8 @@ package enum QueryWords {
             CommandOption(name: "end-before", value: "JSON", help: "children before this value"),
             CommandOption(name: "equal-to", value: "JSON", help: "children of this value"),
             CommandOption(name: "where", value: "CONDITION", help: "children for which a condition holds: see 'find'"),
+            CommandOption(
+                name: "fields", value: "PATHS", help: "with --where: only these parts of each, as title,meta/by"),
         ] + aggregateOptions
 
     package static let aggregateOptions = [
@@ -132,13 +134,14 @@ package enum QueryWords {
             return try object(ConditionQuery(query.conditions, aggregates: aggregates), limit: nil)
         }
         if let condition = option("where") {
-            let allowed = ["where", "order-by", "limit-to-first"]
+            let allowed = ["where", "order-by", "limit-to-first", "fields"]
             if let other = options.first(where: { option($0.name) != nil && !allowed.contains($0.name) }) {
                 throw .usage("--\(other.name) does not go with --where")
             }
-            let query = try find(condition.unquoted, orders: option("order-by")?.text)
+            let query = try find(condition.unquoted, orders: option("order-by")?.text, fields: option("fields")?.text)
             return try object(query, limit: try limit("limit-to-first", option))
         }
+        if option("fields") != nil { throw .usage("--fields needs --where") }
         let index = try index(option("order-by")?.text)
         let first = try limit("limit-to-first", option)
         let last = try limit("limit-to-last", option)

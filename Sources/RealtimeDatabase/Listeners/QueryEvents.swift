@@ -41,7 +41,7 @@ struct QueryEvents {
         if kinds.contains(.childAdded) {
             events = window.initialEvents.map { event($0) }
         }
-        if kinds.contains(.value) { events.append(.value(after.json)) }
+        if kinds.contains(.value) { events.append(.value(window.query.chosen(ofChildren: after.json))) }
         return events
     }
 
@@ -55,18 +55,20 @@ struct QueryEvents {
         for event in window.events(of: difference).inTellingOrder where kinds.contains(event.kind.flag) {
             events.append(self.event(event))
         }
-        if kinds.contains(.value) { events.append(.value(after.json)) }
+        if kinds.contains(.value) { events.append(.value(window.query.chosen(ofChildren: after.json))) }
         return events
     }
 
     private func event(_ event: ChildEvent) -> QueryEvent {
         let source = event.kind == .removed ? before : after
         return .child(
-            event.kind, key: event.place.segment, value: source[event.place.segment],
+            event.kind, key: event.place.segment, value: window.query.chosen(of: source[event.place.segment]),
             previous: event.previous?.segment)
     }
 
-    private func isSame(_ segment: [UInt8]) -> Bool { before[segment] == after[segment] }
+    private func isSame(_ segment: [UInt8]) -> Bool {
+        window.query.chosen(of: before[segment]) == window.query.chosen(of: after[segment])
+    }
 
     /// Both values are whole: compares them child by child.
     private var differenceOfValues: WindowDifference {

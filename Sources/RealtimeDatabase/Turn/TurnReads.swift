@@ -9,21 +9,25 @@ struct TurnReads {
     private struct Place: Hashable {
         let path: Path
         let query: Query?
+        /// The page that a query with conditions is answered with, not what it selects.
+        let isPage: Bool
     }
 
     private var values: [Place: CanonicalJSON] = [:]
     private var sequence: UInt64 = 0
 
     /// A value as of a sequence number.
-    func value(at path: Path, _ query: Query? = nil, as sequence: UInt64) -> CanonicalJSON? {
+    func value(at path: Path, _ query: Query? = nil, isPage: Bool = false, as sequence: UInt64) -> CanonicalJSON? {
         if values.isEmpty || sequence != self.sequence { return nil }
-        return values[Place(path: path, query: query)]
+        return values[Place(path: path, query: query, isPage: isPage)]
     }
 
-    mutating func keep(_ value: CanonicalJSON, at path: Path, _ query: Query? = nil, as sequence: UInt64) {
+    mutating func keep(
+        _ value: CanonicalJSON, at path: Path, _ query: Query? = nil, isPage: Bool = false, as sequence: UInt64
+    ) {
         if value.bytes.count < Self.bytesMin { return }
         if sequence != self.sequence { values = [:] }
         self.sequence = sequence
-        values[Place(path: path, query: query)] = value
+        values[Place(path: path, query: query, isPage: isPage)] = value
     }
 }

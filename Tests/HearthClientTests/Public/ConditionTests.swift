@@ -83,6 +83,40 @@ struct ConditionTests {
         while let figures = try await told.next(), figures.count != 3 {}
     }
 
+    @Test("fields of children come in the order of the query, and again when one of them changes")
+    func fields() async throws {
+        let (writer, reader) = (try server.client(), try server.client())
+        let tasks = writer.reference(withPath: "tasks")
+        try await tasks.setValue(Self.tasks)
+        let open = reader.reference(withPath: "tasks").where(.child("state").isEqual(to: "open"))
+            .queryOrdered(by: .child("rank").descending, .child("due")).queryLimited(toFirst: 2)
+        var told = open.children(fields: "tags/home").makeAsyncIterator()
+        let first = try await told.next()
+        #expect(first?.map(\.key) == ["d", "b"])
+        #expect(first?.map(\.value) == [["rank": 3, "due": 2], ["rank": 3, "due": 9]])
+        // What is not asked for is not told.
+        try await tasks.child("b/title").setValue("Tea")
+        try await tasks.child("b/tags").setValue(["home": true, "away": true])
+        let second = try await told.next()
+        #expect(second?.last?.value == ["rank": 3, "due": 9, "tags": ["home": true]])
+        try await tasks.child("d/state").setValue("done")
+        #expect(try await told.next()?.map(\.key) == ["b", "a"])
+        reader.goOffline()
+        try await tasks.removeValue()
+        reader.goOnline()
+        while let children = try await told.next(), !children.isEmpty {}
+
+        var none = reader.reference(withPath: "none").children(fields: "x").makeAsyncIterator()
+        #expect(try await none.next()?.isEmpty == true)
+        for query in [open, open.queryLimited(toFirst: 1)] {
+            var refused = query.children().makeAsyncIterator()
+            await #expect(throws: DatabaseError.self) { try await refused.next() }
+        }
+        var invalid = reader.reference(withPath: "tasks").queryOrderedByValue().children(fields: "a")
+            .makeAsyncIterator()
+        await #expect(throws: DatabaseError.self) { try await invalid.next() }
+    }
+
     @Test("aggregates of a query with an order or a limit are refused, and those of an unknown path")
     func invalidAggregates() async throws {
         let tasks = try server.client().reference(withPath: "tasks")

@@ -1,7 +1,8 @@
+import HearthJSONTree
 import HearthTestSupport
 import Testing
 
-@testable import HearthJSONTree
+@testable import HearthDatabaseHost
 
 @Suite("the differences of two values")
 struct ValueDifferencesTests {

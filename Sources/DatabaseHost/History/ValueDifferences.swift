@@ -1,20 +1,22 @@
+import HearthJSONTree
+
 /// Where two values differ.
-package struct ValueDifferences: Hashable, Sendable {
-    package struct Difference: Hashable, Sendable {
+struct ValueDifferences: Hashable, Sendable {
+    struct Difference: Hashable, Sendable {
         /// Relative to the values.
-        package var path: Path
-        package var before: CanonicalJSON
-        package var after: CanonicalJSON
+        var path: Path
+        var before: CanonicalJSON
+        var after: CanonicalJSON
     }
 
     /// In path order, at most as many as were asked for: the deepest places at which a whole value differs.
-    package private(set) var places: [Difference] = []
+    private(set) var places: [Difference] = []
     /// How many there are.
-    package private(set) var count = 0
+    private(set) var count = 0
     private let limit: Int
 
     /// O(bytes of both).
-    package init(from before: CanonicalJSON, to after: CanonicalJSON, limit: Int) {
+    init(from before: CanonicalJSON, to after: CanonicalJSON, limit: Int) {
         self.limit = limit
         compare(before, before.isNull ? nil : before.range, after, after.isNull ? nil : after.range, [])
     }

@@ -1,0 +1,54 @@
+import HearthClientSession
+import HearthJSONTree
+import HearthWireProtocol
+
+extension DatabaseQueryable {
+    /// Some fields of each child that the query selects, as they are, then after each commit that changes one of them.
+    ///
+    ///     for try await tasks in open.children(fields: "title", "due") { print(tasks.map(\.key)) }
+    ///
+    /// In the order of the query, with the values that it is ordered by. A child that has none of them is left out.
+    /// They are those of the server: this client's writes show when the server has them. A reader that is slow does not
+    /// see every change, but always the last.
+    ///
+    /// - parameter fields: paths below each child, none inside another.
+    public func children(fields: String...) -> DatabaseEvents<[DataSnapshot]> {
+        let query = query
+        let chosen = Result { () throws(DatabaseError) in try query.fields(fields) }
+        let orders = ((try? query.conditionQuery())?.orders).map {
+            QueryIndex.conditions(ConditionQuery([], orders: $0))
+        }
+        return query.told(chosen) { [ref = query.ref] event in
+            let object = event.snapshot.node.canonical
+            let index = orders ?? .key
+            let places = object.children.map { (index.place(of: $0, in: object), $0.value) }.sorted { $0.0 < $1.0 }
+            return places.map { place, range in DataSnapshot(Node(object.part(range)), at: ref.child(place.key)) }
+        }
+    }
+}
+
+extension DatabaseQuery {
+    /// The location, and the query as it is sent: with the values that it is ordered by.
+    fileprivate func fields(_ names: [String]) throws(DatabaseError) -> (path: Path, query: QueryObject) {
+        if let failure { throw failure }
+        let place = try ref.place.get()
+        if place.isInfo { throw .invalidQuery("what is below .info has no fields") }
+        if limit?.side == .last {
+            throw .invalidQuery("a query with conditions has its first children: let it descend")
+        }
+        let asked = try conditionQuery(fields: names)
+        if asked.fields.isEmpty { throw .invalidQuery("no fields are named") }
+        if asked.orders.contains(where: \.path.isRoot) {
+            throw .invalidQuery("children that are ordered by their value have no fields")
+        }
+        let ordering = asked.orders.map(\.path).filter { order in !asked.fields.contains { $0.contains(order) } }
+        let fields = asked.fields.filter { field in !ordering.contains { $0.contains(field) } } + ordering
+        let text = ConditionQuery(asked.conditions, orders: asked.orders, fields: fields)
+            .text(limit: limit?.count, after: cursor.map { Array($0.utf8) })
+        do throws(RequestError) {
+            return (place.path, try QueryObject(parsingConditions: text))
+        } catch {
+            throw .invalidQuery(error.message)
+        }
+    }
+}
