@@ -212,9 +212,8 @@ let rooms: [Room] = [
         uses: [
             "Bytes", "JSONTree", "JSONPieces", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues",
             "JSONWebTokens", "SecurityRules", "EtcdMessages", "RealtimeDatabase", "RulesTesting", "ReplicatedLog",
-            "EventLoop",
-            "TreeStorage",
-            "ClusterNode", "Identity", "ServerLog", "AccountEndpoints", "REST", "HearthServer",
+            "EventLoop", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "AccountEndpoints", "REST",
+            "HearthServer",
         ]),
 ]
 

@@ -1,3 +1,4 @@
+import HearthDelivery
 import HearthJSONTree
 import HearthWireProtocol
 
@@ -19,7 +20,7 @@ public func fuzzWireMessages(_ bytes: UnsafeRawBufferPointer) {
 }
 
 private func read(_ message: UnsafeRawBufferPointer) {
-    guard case .request(_, let request) = try? ClientMessage.parse(message) else { return }
+    guard case .request(_, let request) = try? ClientMessage.read(message) else { return }
     switch request {
     case .put(let assignment, _):
         send(assignment)

@@ -4,15 +4,6 @@ extension ClientMessage {
     /// Reads one whole message (frames joined, Protocol.md 3.2). One pass over the envelope and one over the data;
     /// costs about the length of the text.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
-        guard let plain = PlainRequest(bytes) else { return try parseGenerally(bytes) }
-        switch plain.action {
-        case .put(let assignment): return .request(number: plain.number, .put(assignment, hash: nil))
-        case .get(let path): return .request(number: plain.number, .get(path, query: .empty))
-        }
-    }
-
-    /// The same for callers that have looked for a ``PlainRequest`` before.
-    package static func parseGenerally(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
         let parts = try MessageError.reading { () throws(JSONError) in try ClientMessageParts(bytes) }
         guard let layer = parts.layer else { throw MessageError.noLayer }
         guard parts.hasPayload else { throw MessageError.noPayload }

@@ -8,15 +8,6 @@ package struct QueryObject: Hashable, Sendable {
     /// It is a list of queries, as SDKs 1.x write it.
     package let isList: Bool
 
-    /// The empty query object: everything.
-    package static let empty = QueryObject(text: Array("{}".utf8))
-
-    private init(text: [UInt8]) {
-        query = .everything
-        self.text = text
-        isList = false
-    }
-
     /// Reads a query object. Unknown members do not count, nor does a null, except as the value of a bound.
     package init(parsing text: [UInt8]) throws(RequestError) {
         let members = try text.span.bytes.withUnsafeBytes { (text) throws(RequestError) in

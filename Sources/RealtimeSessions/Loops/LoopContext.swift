@@ -199,8 +199,7 @@ package final class LoopContext: @unchecked Sendable {
         parsing[id] = session
         services.parser.post {
             let result = Result { () throws(MessageError) in
-                try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try ClientMessage.parse(bytes)
-                }
+                try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try ClientMessage.read(bytes) }
             }
             self.loop.execute { self.parsing.removeValue(forKey: id)?.finishParsing(result) }
         }

@@ -101,7 +101,7 @@ package final class RealtimeSession: GroupMember {
     /// Takes a message of the client.
     func handle(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
         if bytes.count >= LoopContext.besideBytesMin { return parseBesideLoop(Array(bytes)) }
-        guard let plain = PlainRequest(bytes) else { return handle(try ClientMessage.parseGenerally(bytes)) }
+        guard let plain = PlainRequest(bytes) else { return handle(try ClientMessage.parse(bytes)) }
         switch plain.action {
         case .put(let assignment):
             let operation = Operation.set(assignment.target, IncomingValue(assignment), expecting: nil)
