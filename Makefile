@@ -4,7 +4,7 @@
 # make test-asan  run the tests with hostile input under the address sanitizer, for at most ASAN_SECONDS (default 1500)
 # make build      build the release binary: .build/release/hearth
 # make lint       check the formatting
-# make smoke      start the release binary, use it once, and see what memory large bodies cost
+# make smoke      start the release binary, use it once, see what memory large bodies cost, and count allocations
 # make test-outside  build a package that depends on this one (Tests/Outside), and run it against the release binary
 # make docs       build the documentation of HearthClient, HearthAdmin, HearthTesting and HearthHTTP with DocC; warnings are errors
 # make deb        build a Debian package with the Swift runtime in it: .build/packages
