@@ -33,6 +33,8 @@ class Editing(ConsoleCase):
     def test_type_is_chosen(self):
         self.open()
         self.edit("text", "12")
+        # Before that, the next edit would ask about a value that has changed.
+        self.wait_row("text", '"12"')
         self.assertEqual(self.server.get("/text"), "12")
         self.edit("text", "12", type="number")
         self.wait_row("text", "12")
