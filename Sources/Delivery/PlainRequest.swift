@@ -6,8 +6,8 @@ package import HearthWireProtocol
 ///     {"t":"d","d":{"r":7,"a":"p","b":{"p":"/rooms/a","d":…}}}
 ///     {"t":"d","d":{"r":8,"a":"g","b":{"p":"/rooms/a","q":{}}}}
 ///
-/// Most messages are of these forms. Whatever differs in any way, by a space or a mistake, is left to
-/// ``ClientMessage/parse(_:)``, which gives the same result for these.
+/// Most messages have these forms. A message that differs, even by a space, is left to ``ClientMessage/parse(_:)``,
+/// which gives the same result for these forms.
 package struct PlainRequest {
     package enum Action {
         case put(WireAssignment)

@@ -22,7 +22,7 @@ package final class Shell: Sendable {
         /// SIGTERM has ended a command, as shells say it.
         case terminated = 143
 
-        /// Nil for a command that was interrupted, or that whoever turns the pages has seen enough of.
+        /// Nil for a command that was interrupted, or whose pages were closed early.
         init?(_ error: ShellError) {
             switch error {
             case .usage: self = .usage

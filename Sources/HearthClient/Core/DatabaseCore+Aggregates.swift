@@ -2,7 +2,7 @@ import HearthClientSession
 import HearthJSONTree
 import HearthWireProtocol
 
-/// Somebody who is told figures of what a query selects, or chosen fields of it. The sync tree does not know such
+/// An observer of aggregates or of chosen fields of a query's children. The sync tree does not know such
 /// listeners: what they are told are not children, or not whole.
 struct AggregateListener {
     let path: Path

@@ -12,14 +12,14 @@ extension ShellCommand {
             FILE - is standard input. The JSON is that of 'export' or of the Firebase console: .priority and .value are
             understood.
 
-            What is at PATH goes first; --merge keeps it, but for the children that the JSON names, which are replaced. The
+            What is at PATH goes first; --merge replaces only the children that the JSON names. The
             value is written bit by bit, so others see it grow; if the import breaks off, a part of it is there.
 
             A file is checked as a whole before anything is written. What comes from standard input is checked as it comes,
             and the error says how much of it is written. Exit code 65 says that the JSON is wrong.
             """, words: .path,
         options: [
-            .init(name: "merge", value: nil, help: "keep what is there, but for the children that the JSON names"),
+            .init(name: "merge", value: nil, help: "replace only the children that the JSON names"),
             .yes,
         ], runsAlone: true, urlIsPath: true
     ) { (session, arguments) throws(ShellError) in
@@ -33,18 +33,18 @@ extension ShellCommand {
     static let export = ShellCommand(
         name: "export", synopsis: "[PATH] [FILE]", summary: "Write a value as JSON, however large it is.",
         details: """
-            Without FILE, or with -, the value goes to standard output. It is that of one moment, whatever is written
-            meanwhile. Priorities are shown as .priority, with .value beside those of leaves; 'import' reads it.
+            Without FILE, or with -, the value goes to standard output. It is a snapshot: later writes do not appear in
+            it. Priorities are shown as .priority, with .value beside those of leaves; 'import' reads it.
 
             FILE gets its name when it is whole; until then it is FILE.part. Exit code 69 says that the connection was lost,
             and that what came so far is not all. A server gives up after a minute in which nothing is read.
 
-            With --at the value is what was there at a moment, where its history is kept: up to 64 MiB.
+            --at exports an earlier value of a place whose history is kept: up to 64 MiB.
             \(aboutMoments)
             """, words: .path,
         options: [
             .init(name: "pretty", letter: "p", value: nil, help: "laid out in lines"),
-            .init(name: "at", value: "MOMENT", help: "what was there then, where the history is kept"),
+            .init(name: "at", value: "MOMENT", help: "the value at that moment, of a place whose history is kept"),
         ],
         runsAlone: true, urlIsPath: true
     ) { (session, arguments) throws(ShellError) in

@@ -66,7 +66,7 @@ extension CommandEntry {
         return (entry, rest)
     }
 
-    /// A subcommand; throws if there is none of that name.
+    /// The subcommand of a name. Throws if there is no such subcommand.
     package func named(_ name: String) throws(ShellError) -> Self {
         if let found = subcommand(name) { return found }
         let suggestion = Suggestion.text(for: name, among: subcommands.flatMap(\.names))

@@ -15,9 +15,9 @@ package struct JSONInput: Sendable {
         try parse { (text) throws(RequestError) in try WireAssignment.parse(text, for: target) }.value
     }
 
-    /// The object that it is.
+    /// The input as an object.
     ///
-    /// - parameter what: the message if it is none.
+    /// - parameter what: the message for input that is not an object.
     func object(_ what: String) throws(ShellError) -> JSONObject {
         guard let object = (try? JSONValue(parsing: bytes))?.object else { throw invalid(what) }
         return object

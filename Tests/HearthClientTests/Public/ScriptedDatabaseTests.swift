@@ -146,14 +146,13 @@ struct ScriptedDatabaseTests {
     func tokens() async throws {
         let server = ScriptedServer(
             .init(received: { peer, text in
-                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                 switch text {
                 case _ where text.contains(#""cred":"token 1""#):
-                    peer.answer(number, #""old""#, status: "expired_token")
+                    peer.answer(to: text, #""old""#, status: "expired_token")
                 case _ where text.contains(#""cred":"token 2""#):
-                    peer.answer(number, "{}")
+                    peer.answer(to: text, "{}")
                     peer.push("ac", #"{"s":"expired_token","d":"Auth token is expired."}"#)
-                default: peer.answer(number, "{}")
+                default: peer.answer(to: text, "{}")
                 }
             }))
         let asked = Mutex<[Bool]>([])
@@ -181,10 +180,9 @@ struct ScriptedDatabaseTests {
         let refused = Mutex<Set<String>>([])
         let server = ScriptedServer(
             .init(received: { peer, text in
-                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                 let isOnce = text.contains(#""p":"no""#) && refused.withLock { $0.insert(text).inserted }
                 let fails = isOnce || text.contains(#""p":"count""#) && text.contains(#""a":"p""#)
-                peer.answer(number, fails ? #""no disk""# : "{}", status: fails ? "unavailable" : "ok")
+                peer.answer(to: text, fails ? #""no disk""# : "{}", status: fails ? "unavailable" : "ok")
             }))
         let database = try open(server) { $0.startsOnline = false }
         let log = EventLog()
@@ -217,9 +215,7 @@ struct ScriptedDatabaseTests {
                 received: { peer, text in
                     guard text.contains(#""a":"q""#) else { return }
                     func answer(_ recovered: Bool, _ position: String) {
-                        peer.answer(
-                            Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0,
-                            #"{"recovered":\#(recovered),"pos":"\#(position)"}"#)
+                        peer.answer(to: text, #"{"recovered":\#(recovered),"pos":"\#(position)"}"#)
                     }
                     switch connections.withLock({ $0 }) {
                     case 1:
@@ -257,13 +253,12 @@ struct ScriptedDatabaseTests {
                 },
                 received: { peer, text in
                     guard text.contains(#""a":"q""#) else { return }
-                    let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                     if text.contains("e:5:01234567") {
-                        return peer.answer(number, #""\"since\" is not a position""#, status: "invalid_argument")
+                        return peer.answer(to: text, #""\"since\" is not a position""#, status: "invalid_argument")
                     }
                     let isFirst = connections.withLock { $0 } == 1
                     peer.push("d", #"{"p":"x","d":\#(isFirst ? 1 : 2)}"#)
-                    peer.answer(number, #"{"recovered":false,"pos":"\#(isFirst ? "e:5:01234567" : "e:7")"}"#)
+                    peer.answer(to: text, #"{"recovered":false,"pos":"\#(isFirst ? "e:5:01234567" : "e:7")"}"#)
                     if isFirst { peer.stream.close() }
                 }))
         let database = try open(server)
@@ -284,7 +279,7 @@ struct ScriptedDatabaseTests {
                 },
                 received: { peer, text in
                     guard connections.withLock({ $0 }) > 1, text.contains(#""a":"p""#) else { return }
-                    peer.answer(Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0)
+                    peer.answer(to: text, #""""#)
                 }))
         let database = try open(server) {
             $0.pingInterval = .milliseconds(50)
@@ -323,8 +318,7 @@ struct ScriptedDatabaseTests {
         let sent = Mutex(0)
         let server = ScriptedServer(
             .init(received: { peer, text in
-                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
-                guard text.contains(#""h":""}"#), text.contains(#""a":"p""#) else { return peer.answer(number, "{}") }
+                guard text.contains(#""h":""}"#), text.contains(#""a":"p""#) else { return peer.answer(to: text, "{}") }
                 sent.withLock { $0 += 1 }
                 peer.stream.abort()
             }))
@@ -354,9 +348,8 @@ struct ScriptedDatabaseTests {
     func placeholders() async throws {
         let server = ScriptedServer(
             .init(received: { peer, text in
-                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                 if text.contains(#""a":"q""#) { peer.push("d", #"{"p":"x","d":{"a":{".sv":"timestamp"}}}"#) }
-                peer.answer(number, text.contains(#""a":"g""#) ? #"{".sv":"timestamp"}"# : "{}")
+                peer.answer(to: text, text.contains(#""a":"g""#) ? #"{".sv":"timestamp"}"# : "{}")
             }))
         let database = try open(server)
         await #expect(throws: DatabaseError.refused(status: "failure", message: "the answer is no value")) {

@@ -91,7 +91,7 @@ extension ShellCommand {
 
     private static let compareRules = ShellCommand(
         name: "diff", synopsis: "FILE", summary: "Print the lines that a push would change.",
-        details: "It ends with 0 if there are none, otherwise with 1."
+        details: "The exit code is 0 without differences, and 1 with some."
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...1)
         try await RulesSync(session).compare(with: arguments.words[0].text)
