@@ -115,7 +115,11 @@ package struct ClusterOverview: Sendable {
     package var problems: [String] {
         var problems: [String] = []
         for case (let member, .failure(let error)) in members { problems.append("etcd at \(member): \(error)") }
-        if nodes.isEmpty { problems.append("no node runs") }
+        if nodes.isEmpty {
+            problems.append("no node runs")
+        } else if logs.isEmpty {
+            problems.append("no database has begun")
+        }
         for (name, record) in nodes {
             if record == nil { problems.append("the node '\(name)' runs a version that is not known here") }
             for (database, log) in logs where log?.kept[name] == nil && log != nil {

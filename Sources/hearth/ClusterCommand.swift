@@ -15,8 +15,8 @@ extension Command {
                 details: """
                     It asks etcd, and no node: which members answer, which nodes run, which node takes the writes of each
                     database, which commits etcd still has, and how far each node's own files reach (as nodes say every 5
-                    seconds). It ends with 1 if a member does not answer, no node runs, a database has no owner, or a node has
-                    not said how far it is.
+                    seconds). It ends with 1 if a member does not answer, no node runs, no database has begun, a database has
+                    no owner, or a node has not said how far it is.
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()

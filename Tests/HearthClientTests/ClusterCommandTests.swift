@@ -65,7 +65,11 @@ import Testing
             try await HearthProcess(["cluster"] + words + ["--cluster", members]).outcome()
         }
         let first = try serve("n1", "--databases", "other")
-        try await eventually("an owner of both databases") { try await cluster("status").code == 0 }
+        // Both databases begin one after the other.
+        try await eventually("an owner of both databases") {
+            let outcome = try await cluster("status")
+            return outcome.code == 0 && outcome.output.contains("  other  owner n1")
+        }
         let text = try await cluster("status", "-o", "json").output
         let value = try JSONValue(parsing: Array(text.utf8))
         let status = try #require(value.object)

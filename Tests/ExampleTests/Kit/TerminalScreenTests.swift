@@ -77,12 +77,15 @@ struct PseudoTerminalTests {
 
     @Test("is told by signals what happens to it")
     func signals() async throws {
-        let script = "trap 'stty size' WINCH; trap 'exit 5' INT; echo ready; while :; do read x; done"
+        // A shell that waits for input itself can miss a signal; one that waits for `cat` cannot, as the signal ends `cat`.
+        let script = "trap 'stty size' WINCH; trap 'exit 5' INT; echo ready; read x; cat"
         let terminal = try PseudoTerminal("/bin/bash", ["-c", script])
         try await terminal.wait(for: "ready")
         terminal.resize(columns: 60, rows: 10)
         terminal.type(.enter)
         try await terminal.wait(for: "10 60")
+        terminal.type("typed", .enter)
+        try await terminal.wait(for: "typed\ntyped")
         terminal.type(.control("c"))
         #expect(try await terminal.outcome() == 5)
     }
