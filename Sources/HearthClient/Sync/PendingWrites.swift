@@ -17,7 +17,10 @@ struct PendingWrite: Equatable {
 /// writes there are.
 struct PendingWrites {
     private var writes: [Int: PendingWrite] = [:]
-    private var index = WriteIndex()
+    /// The visible writes that the server has not agreed to.
+    private var unsettled = WriteIndex()
+    /// The visible writes that the server has agreed to.
+    private var agreed = WriteIndex()
     /// Writes that the server has agreed to, while what it said about their places is still on its way.
     private(set) var acknowledged: Set<Int> = []
 
@@ -28,15 +31,17 @@ struct PendingWrites {
         _ = remove(write.id)
         writes[write.id] = write
         guard write.isVisible else { return }
-        forEachEntry(of: write) { index.add($0, at: $1) }
+        forEachEntry(of: write) { unsettled.add($0, at: $1) }
     }
 
     /// Takes a write out; nil if there is none of that number.
     mutating func remove(_ id: Int) -> PendingWrite? {
         guard let write = writes.removeValue(forKey: id) else { return nil }
-        acknowledged.remove(id)
+        let isAcknowledged = acknowledged.remove(id) != nil
         guard write.isVisible else { return write }
-        forEachEntry(of: write) { index.remove($0, at: $1) }
+        forEachEntry(of: write) {
+            if isAcknowledged { agreed.remove($0, at: $1) } else { unsettled.remove($0, at: $1) }
+        }
         return write
     }
 
@@ -48,22 +53,37 @@ struct PendingWrites {
     }
 
     mutating func acknowledge(_ id: Int) {
-        if writes[id] != nil { acknowledged.insert(id) }
+        guard let write = writes[id], acknowledged.insert(id).inserted, write.isVisible else { return }
+        forEachEntry(of: write) {
+            unsettled.remove($0, at: $1)
+            agreed.add($0, at: $1)
+        }
     }
 
     func write(_ id: Int) -> PendingWrite? { writes[id] }
 
-    /// What is known of a place when these writes have happened to it.
+    /// What is known of a place when the writes that the server has not agreed to have happened to it.
     ///
-    /// - parameter isIncluded: whether the write of a number counts.
-    func overlay(_ path: Path, _ base: KnownNode, where isIncluded: (Int) -> Bool = { _ in true }) -> KnownNode {
+    /// - parameters:
+    ///   - part: a place at or below `path`; writes that do not concern it do not count. The whole place if nil.
+    ///   - isIncluded: whether the write of a number counts.
+    func overlay(
+        _ path: Path, _ base: KnownNode, concerning part: Path? = nil, where isIncluded: (Int) -> Bool = { _ in true }
+    ) -> KnownNode {
+        apply(unsettled.entries(concerning: part ?? path, where: isIncluded), of: part ?? path, to: base, at: path)
+    }
+
+    /// The same for the writes that the server has agreed to.
+    func overlayAcknowledged(_ path: Path, _ base: KnownNode, concerning part: Path? = nil) -> KnownNode {
+        if acknowledged.isEmpty { return base }
+        return apply(agreed.entries(concerning: part ?? path) { _ in true }, of: part ?? path, to: base, at: path)
+    }
+
+    private func apply(_ entries: [WriteIndex.Entry], of part: Path, to base: KnownNode, at path: Path) -> KnownNode {
         var known = base
-        var entries = index.entries(concerning: path, where: isIncluded)
         // What came before the last write of the whole value does not show.
-        if let last = entries.lastIndex(where: { !$0.isPriority && assignment($0).target.path.contains(path) }) {
-            entries.removeFirst(last)
-        }
-        for entry in entries { known.apply(assignment(entry), at: path) }
+        let last = entries.lastIndex { !$0.isPriority && assignment($0).target.path.contains(part) }
+        for entry in entries[(last ?? 0)...] { known.apply(assignment(entry), at: path) }
         return known
     }
 
@@ -73,8 +93,10 @@ struct PendingWrites {
     }
 
     /// Whether a write replaces the value or the priority of the place itself or of one above it.
-    func replace(_ path: Path) -> Bool { index.hasEntries(atOrAbove: path) }
+    func replace(_ path: Path) -> Bool { unsettled.hasEntries(atOrAbove: path) || agreed.hasEntries(atOrAbove: path) }
 
     /// Whether a write has to do with the place, one above or one below it.
-    func concern(_ path: Path) -> Bool { index.hasEntries(concerning: path) }
+    func concern(_ path: Path) -> Bool {
+        unsettled.hasEntries(concerning: path) || agreed.hasEntries(concerning: path)
+    }
 }

@@ -122,28 +122,34 @@ extension SyncTree {
         for assignment in assignments { known.apply(assignment, at: view.path) }
         // Before the first whole value, changes are parts of something unknown.
         guard known.isComplete else { return output }
-        view.selection = trimmed(known.node, to: view, after: assignments)
-        if let listen = view.listen { awaited.remove(listen) }
+        let wasAwaited = view.listen.map { awaited.remove($0) != nil } ?? false
+        let trimmed = trimmed(known.node, to: view, after: assignments)
+        view.selection = trimmed.node
         let settled = takeSettled()
-        refresh(view, &output)
+        refresh(view, keys: wasAwaited ? nil : trimmed.keys, &output)
         refresh(settled, &output)
         return output
     }
 
-    /// Without what the view's query does not select. Looks at changed children only, if it can.
-    private func trimmed(_ node: Node, to view: QueryView, after assignments: [NodeAssignment]) -> Node {
+    /// Without what the view's query does not select. Looks at changed children only, if it can: then it answers their
+    /// keys as well.
+    private func trimmed(
+        _ node: Node, to view: QueryView, after assignments: [NodeAssignment]
+    ) -> (node: Node, keys: [Key]?) {
         let query = view.query
         var node = node
+        var keys: Set<Key> = []
         for assignment in assignments {
             guard let key = assignment.target.path.suffix(after: view.path)?.firstKey else {
-                return query.select(from: node)
+                return (query.select(from: node), nil)
             }
+            keys.insert(key)
             if let place = query.index.place(of: node.child(key), key: key), !query.contains(place) {
                 node = node.setting(.null, at: Path.root.appending(key))
             }
         }
-        if let limit = query.limit, node.children.count > limit.count { return query.select(from: node) }
-        return node
+        if let limit = query.limit, node.children.count > limit.count { return (query.select(from: node), nil) }
+        return (node, keys.sorted())
     }
 
     /// What the server says is also for listens that it was asked to end. A listen that takes over from them may leave

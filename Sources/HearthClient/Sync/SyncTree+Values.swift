@@ -6,12 +6,12 @@ extension SyncTree {
 
     /// The value at a place as observers would see it, without one of the writes under way.
     func localValue(at path: Path, without hidden: Int? = nil) -> KnownNode {
-        unsettled(at: path, over: serverKnown(at: path)) { $0 != hidden }
+        writes.overlay(path, serverKnown(at: path)) { $0 != hidden }
     }
 
     /// The value at a place as observers saw it when a write was made.
     func localValue(at path: Path, before write: Int) -> KnownNode {
-        unsettled(at: path, over: serverKnown(at: path)) { $0 < write }
+        writes.overlay(path, serverKnown(at: path)) { $0 < write }
     }
 
     /// What observers see of a query at a place, if the server has said all of that.
@@ -37,10 +37,9 @@ extension SyncTree {
         let way = root.way(to: path)
         if let holder = way.first(where: { $0.server != nil }), let relative = path.suffix(after: holder.path) {
             let known = KnownNode(node: holder.server?.value(at: relative) ?? .null, extent: .all)
-            let isOfEarlierProcess = holder.listen.map(awaited.contains) ?? false
-            return isOfEarlierProcess ? acknowledged(at: path, over: known) : known
+            return isOfEarlierProcess(holder) ? writes.overlayAcknowledged(path, known) : known
         }
-        var known = acknowledged(at: path, over: .nothing)
+        var known = writes.overlayAcknowledged(path, .nothing)
         guard let place = way.last, place.path == path else { return known }
         let children = place.children.values.compactMap { child -> (key: Key, node: Node)? in
             guard let server = child.server, let key = child.path.lastKey else { return nil }
@@ -51,57 +50,74 @@ extension SyncTree {
         return known
     }
 
-    /// A place after the writes that the server has agreed to, if it has not said their effect everywhere.
-    private func acknowledged(at path: Path, over base: KnownNode) -> KnownNode {
-        let ids = writes.acknowledged
-        return ids.isEmpty ? base : writes.overlay(path, base, where: ids.contains)
-    }
-
-    /// A place after the writes that the server has not agreed to yet.
-    private func unsettled(
-        at path: Path, over base: KnownNode, where isIncluded: @escaping (Int) -> Bool = { _ in true }
-    ) -> KnownNode {
-        let ids = writes.acknowledged
-        return writes.overlay(path, base, where: ids.isEmpty ? isIncluded : { !ids.contains($0) && isIncluded($0) })
-    }
+    private func isOfEarlierProcess(_ holder: SyncPlace) -> Bool { holder.listen.map(awaited.contains) ?? false }
 
     /// What the server has said of what a view observes.
     private func serverKnown(of view: QueryView) -> KnownNode {
         let server = serverKnown(at: view.path)
         guard let selection = view.selection, serverValue(at: view.path) == nil else { return server }
         let known = KnownNode(node: selection, extent: .selection)
-        // It is kept up to date by the view's own listen alone.
-        if let listen = view.listen, !awaited.contains(listen) { return known }
-        return acknowledged(at: view.path, over: known)
+        return isKeptUpToDate(view) ? known : writes.overlayAcknowledged(view.path, known)
     }
+
+    /// Whether the view's own listen, and it alone, keeps what the view selects up to date.
+    private func isKeptUpToDate(_ view: QueryView) -> Bool { view.listen.map { !awaited.contains($0) } ?? false }
+
+    /// What a view should know.
+    private func known(of view: QueryView) -> KnownNode { writes.overlay(view.path, serverKnown(of: view)) }
 
     /// Tells the observers of a view what a change means to them.
     ///
     /// - parameter keys: the children that changed; nil if anything may have.
     func refresh(_ view: QueryView, keys: [Key]? = nil, _ output: inout SyncOutput) {
-        let server = serverKnown(of: view)
-        let isWhole = server.extent == .all && view.known.extent == .all
-        if isWhole, !writes.concern(view.path) {
-            output.events += view.update(server, keys: keys)
-        } else if isWhole, let keys, let node = part(of: view, server.node, keys) {
-            output.events += view.update(KnownNode(node: node, extent: .all), keys: keys)
+        let whole = serverValue(at: view.path)
+        if let whole, view.known.extent == .all, !writes.concern(view.path) {
+            output.events += view.update(KnownNode(node: whole, extent: .all), keys: keys)
+        } else if let keys, let known = known(of: view, whole, changed: keys) {
+            output.events += view.update(known, keys: keys)
         } else {
-            output.events += view.update(unsettled(at: view.path, over: server), keys: nil)
+            output.events += view.update(known(of: view), keys: nil)
         }
     }
 
     /// What a view should know after some children changed, if the others and the node itself cannot look otherwise
-    /// than before: nothing replaces the whole, and it has children, or had neither a value nor children to begin with.
-    private func part(of view: QueryView, _ server: Node, _ keys: [Key]) -> Node? {
-        let known = view.known.node
-        guard server.isNull || !(server.children.isEmpty || known.children.isEmpty),
-            known.leaf == nil, known.priority == server.priority, !writes.replace(view.path)
-        else { return nil }
-        return keys.reduce(known) { node, key in
-            let child = KnownNode(node: server.child(key), extent: .all)
-            let path = Path.root.appending(key)
-            return node.setting(unsettled(at: view.path.appending(path), over: child).node, at: path)
+    /// than before; nil if they can. Costs what concerns these children, however many writes are under way.
+    ///
+    /// - parameter whole: what the server said of the view's place, if it said all.
+    private func known(of view: QueryView, _ whole: Node?, changed keys: [Key]) -> KnownNode? {
+        let extent = whole != nil ? .all : view.selection != nil ? .selection : KnownNode.Extent.children
+        guard view.known.extent == extent, !writes.replace(view.path) else { return nil }
+        var known = view.known
+        if let whole {
+            // It has children, or had neither a value nor children to begin with.
+            guard whole.isNull || !(whole.children.isEmpty || known.node.children.isEmpty),
+                known.node.leaf == nil, known.node.priority == whole.priority
+            else { return nil }
         }
+        for key in keys {
+            let path = Path.root.appending(key)
+            let child = self.known(of: view, whole, extent, child: key).node.child(key)
+            known.node = known.node.setting(child, at: path)
+        }
+        return known
+    }
+
+    /// The node that a view should know, as far as one child goes.
+    private func known(of view: QueryView, _ whole: Node?, _ extent: KnownNode.Extent, child key: Key) -> KnownNode {
+        let child = view.path.appending(Path.root.appending(key))
+        let said = (whole ?? view.selection)?.child(key) ?? .null
+        var known = KnownNode(node: Node(children: [(key, said)]), extent: extent)
+        let isSaid =
+            switch extent {
+            case .all: !(root.way(to: view.path).first { $0.server != nil }.map(isOfEarlierProcess) ?? false)
+            case .selection: isKeptUpToDate(view)
+            case .children: false
+            }
+        if !isSaid { known = writes.overlayAcknowledged(view.path, known, concerning: child) }
+        if extent == .children, let server = place(at: child)?.server {
+            known.set(server, at: Path.root.appending(key))
+        }
+        return writes.overlay(view.path, known, concerning: child)
     }
 
     // MARK: Telling
