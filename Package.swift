@@ -40,7 +40,7 @@ let rooms: [Room] = [
     // How clients reach a server: the seam, a network in memory for tests, and the event loop.
     Room(name: "ClientTransport", testsUse: nil),
     Room(name: "MemoryTransport", uses: ["Bytes", "ClientTransport"]),
-    Room(name: "EventLoopTransport", uses: ["System", "EventLoop", "ClientTransport"], testsUse: nil),
+    Room(name: "EventLoopTransport", uses: ["System", "EventLoop", "ClientTransport"]),
     // Requests and answers over a transport, with no more of the system than that.
     Room(
         name: "ClientSession",
