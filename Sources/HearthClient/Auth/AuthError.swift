@@ -29,12 +29,13 @@ public struct AuthError: Error, Hashable, Sendable {
         self.init(code, says && !detail.isEmpty ? "\(code.message): \(detail)" : "", word: word)
     }
 
-    init(connection error: ConnectionError) {
+    init(connection error: ConnectionError, to url: DatabaseURL) {
         switch error {
         case .cancelled: self.init(.cancelled)
         case .disconnected(.closed): self.init(.closed)
         case .disconnected, .slowReader:
-            self.init(.networkError, "The server cannot be reached: \(error.description)")
+            let hint = ConnectionHint(error, url, authorities: "AuthOptions.certificateAuthorityFile")
+            self.init(.networkError, "The server \(url) cannot be reached: \(error.description)\(hint.text)")
         case .refused, .rateExceeded, .protocolError: self.init(.internalError, error.description)
         }
     }

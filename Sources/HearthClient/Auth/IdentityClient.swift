@@ -51,7 +51,7 @@ final class IdentityClient: Sendable {
         do throws(ConnectionError) {
             answer = try await call.anyAnswer(on: loop, options: connection, patience: patience)
         } catch {
-            throw AuthError(connection: error)
+            throw AuthError(connection: error, to: url)
         }
         // A body that is not JSON comes from something between, or from a server that is not ready (accounts.md 5).
         guard let value = try? DatabaseValue(json: answer.body), value.object != nil, answer.status.code < 500 else {

@@ -105,8 +105,26 @@ struct AuthTests {
         }
         #expect(try await database.access(user.uid) == .allowed)
         let wary = try server.auth()
-        #expect(await code { try await wary.signInAnonymously() } == .networkError)
+        let error = await #expect(throws: AuthError.self) { try await wary.signInAnonymously() }
+        #expect(error?.code == .networkError)
+        #expect(error?.message.contains("AuthOptions.certificateAuthorityFile names the authority") == true)
         #expect(throws: AuthError.self) { try server.auth { $0.certificateAuthorityFile = "/nowhere" } }
+    }
+
+    @Test("a server that speaks TLS, or does not, while its URL says otherwise, is told with the right URL")
+    func scheme() async throws {
+        let folder = try TestFolder()
+        let certificate = try folder.write(TestCertificate.certificate, as: "certificate.pem")
+        let key = try folder.write(TestCertificate.key, as: "key.pem")
+        let secure = try AccountServer(tls: .init(certificate: certificate, key: key)).database
+        let plain = try AccountServer().database
+        for (server, wrong, right) in [(secure, "ws", "wss"), (plain, "wss", "ws")] {
+            let auth = try Auth(url: "\(wrong)://\(server.server.address)", options: .patient)
+            let error = await #expect(throws: AuthError.self) { try await auth.signInAnonymously() }
+            #expect(error?.code == .networkError)
+            #expect(
+                error?.message.contains("its URL is \(right)://\(server.server.address)") == true, "\(error as Any)")
+        }
     }
 
     @Test("a listener hears of each user once, a listener for tokens of each token")
