@@ -205,7 +205,7 @@ let rooms: [Room] = [
             "HearthAdmin", "CLibedit",
         ],
         testsUse: ["TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
-    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
+    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules", "HearthClient"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
         name: "HearthFuzzing",

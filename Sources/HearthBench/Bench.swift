@@ -4,7 +4,7 @@ import Glibc
 /// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.
 package enum Bench: String, CaseIterable, Sendable {
     case fanout, write, read, idle, start, wide, query, page, reconnect, txn, mixed, additions, jobs,
-        rules
+        rest, client, rules
 
     /// One line for people.
     package var summary: String {
@@ -22,6 +22,8 @@ package enum Bench: String, CaseIterable, Sendable {
         case .query: "writes at a live query, with an index and without, and at a live count"
         case .page: "pages of a query with conditions and an index, among few children and very many"
         case .reconnect: "very many clients that come back at once, with resume and without"
+        case .rest: "small reads and writes over REST, and the same over WebSocket"
+        case .client: "small writes and reads of the Swift client, also over TLS, and the same as ready-made frames"
         case .rules: "what deciding by common rules costs, in process"
         }
     }
@@ -64,6 +66,8 @@ package enum Bench: String, CaseIterable, Sendable {
         case .query: try QueryBenchmark(stage: stage).results()
         case .page: try PageBenchmark(stage: stage).results()
         case .reconnect: try ReconnectBenchmark(stage: stage).results()
+        case .rest: try RESTBenchmark(stage: stage).results()
+        case .client: try ClientBenchmark(stage: stage).results()
         case .rules: try RulesBenchmark(stage: stage).results()
         }
     }

@@ -17,7 +17,12 @@ package struct FrameTemplate {
     /// A command for a Redis server (RESP 2).
     init(redis words: [String]) {
         let words = words.map { "$\($0.utf8.count)\r\n\($0)\r\n" }
-        let payload = Array("*\(words.count)\r\n\(words.joined())".utf8)
+        self.init(bare: "*\(words.count)\r\n\(words.joined())")
+    }
+
+    /// A text that goes out as it is.
+    init(bare text: String) {
+        let payload = Array(text.utf8)
         self.init(payload, payload, mask: [0, 0, 0, 0])
     }
 

@@ -20,9 +20,12 @@ struct Stage {
 
     /// The server to measure: a new process, or the one that runs already.
     ///
-    /// - parameter data: a data folder that stays; nil for one that goes with the actor.
+    /// - parameters:
+    ///   - data: a data folder that stays; nil for one that goes with the actor.
+    ///   - certificate: speaks TLS with this certificate and key, which are PEM files.
     func server(
-        data: String? = nil, durability: String? = nil, rules: String? = nil, hearthSettings: String? = nil
+        data: String? = nil, durability: String? = nil, rules: String? = nil, hearthSettings: String? = nil,
+        certificate: (chain: String, key: String)? = nil
     ) throws(BenchError) -> Actor {
         if let url = settings.url { return try runningServer(url) }
         let folder = data == nil ? try TemporaryFolder(in: settings.folder) : nil
@@ -31,6 +34,7 @@ struct Stage {
                 "serve", "--dev", "--listen", "127.0.0.1:0", "--data", data ?? folder?.path ?? "",
                 "--durability", durability ?? settings.durability, "--log-level", "warning",
             ] + (rules.map { ["--rules", $0] } ?? []) + (hearthSettings.map { ["--settings", $0] } ?? [])
+            + (certificate.map { ["--tls-cert", $0.chain, "--tls-key", $0.key] } ?? [])
         let process = try TargetProcess(.hearth, arguments: arguments, cpu: settings.cpus?.target)
         return Actor(process.target, process: process, folder: folder)
     }

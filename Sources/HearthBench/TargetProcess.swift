@@ -22,13 +22,8 @@ final class TargetProcess {
         let result = linux_pipe(&ends)
         guard result == 0 else { throw BenchError("make a pipe", code: Int(result)) }
         defer { close(ends[0]) }
-        var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
         let startedAt = Clock.now
-        let process = bench_spawn(executable, &words, Int32(cpu ?? -1), ends[1])
-        close(ends[1])
-        guard process > 0 else { throw BenchError("start \(executable)", code: Int(process)) }
-        self.process = process
+        process = try Self.start(executable, arguments, cpu: cpu, output: ends[1])
         self.startedAt = startedAt
         do throws(BenchError) {
             let address = try Self.waitUntilReady(ends[0], kind.rawValue, address)
@@ -38,6 +33,24 @@ final class TargetProcess {
             _ = bench_wait(process, 5000)
             throw error
         }
+    }
+
+    /// Runs `hearth` with these arguments, without its output, until it ends.
+    static func run(_ arguments: [String]) throws(BenchError) {
+        let process = try start(executable(), arguments, cpu: nil, output: open("/dev/null", O_WRONLY | O_CLOEXEC))
+        guard bench_wait(process, 60_000) > 0 else { throw BenchError("hearth \(arguments[0]) does not end") }
+    }
+
+    /// Takes over `output`. Answers the process.
+    private static func start(
+        _ program: String, _ arguments: [String], cpu: Int?, output: Int32
+    ) throws(BenchError) -> Int32 {
+        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        let process = bench_spawn(program, &words, Int32(cpu ?? -1), output)
+        close(output)
+        guard process > 0 else { throw BenchError("start \(program)", code: Int(process)) }
+        return process
     }
 
     deinit { stop() }

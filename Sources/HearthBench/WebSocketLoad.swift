@@ -39,12 +39,15 @@ final class WebSocketLoad {
     private static let openingMax = 64
 
     /// Opens further connections.
-    func open(_ count: Int) throws(BenchError) {
+    ///
+    /// - parameter upgrades: to WebSocket; nil if the target speaks it.
+    func open(_ count: Int, upgrades: Bool? = nil) throws(BenchError) {
         let end = descriptors.count + count
         while descriptors.count < end {
             let first = descriptors.count
             descriptors += try WebSocketOpening.open(
-                target.address, indices: first..<min(first + Self.openingMax, end), upgrades: target.kind != .redis)
+                target.address, indices: first..<min(first + Self.openingMax, end),
+                upgrades: upgrades ?? (target.kind != .redis))
             for index in first..<descriptors.count {
                 let result = linux_epoll_add(epoll, descriptors[index], Self.readable, UInt32(index), 0)
                 guard result >= 0 else { throw BenchError("watch a socket", code: Int(result)) }

@@ -26,7 +26,7 @@ private struct Message: Codable, Sendable {
 
 private func observing(_ database: Database) async throws {
     for try await snapshot in database.reference(withPath: "rooms/lobby").values() {
-        print(snapshot.childSnapshot(forPath: "title").value)
+        print(snapshot["title"].string ?? "no title")
     }
     struct Room: Codable, Sendable {
         var title: String
@@ -42,7 +42,7 @@ private func observing(_ database: Database) async throws {
     }
     for try await event in database.reference(withPath: "messages").childEvents() {
         switch event {
-        case .added(let message, let previous): print("new", message.value, "behind", previous ?? "nothing")
+        case .added(let message, let previous): print("new", message.value, "after", previous ?? "nothing")
         case .changed(let message, _): print("changed", message.value)
         case .moved: break
         case .removed(let message): print("gone", message.key ?? "")

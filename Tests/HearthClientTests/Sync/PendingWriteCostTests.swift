@@ -76,7 +76,7 @@ import HearthWireProtocol
     /// if the cost of a write grows with the writes under way.
     private func isLinear(_ observed: Observed, _ path: (Int) -> String) throws -> Bool {
         _ = try time(50, observed, path)
-        return try time(2000, observed, path) / time(500, observed, path) < 11
+        return try time(1200, observed, path) / time(300, observed, path) < 11
     }
 
     @Test("is linear for new children of a list", arguments: Observed.allCases)
