@@ -29,13 +29,20 @@ let rooms: [Room] = [
     Room(name: "Platform", testsUse: nil),
     Room(name: "System", uses: ["CLinux", "Platform"]),
     Room(name: "JSONTree", uses: ["Bytes"]),
+    // What only databases do with trees: the text of large values, and queries.
+    Room(name: "TreeText", uses: ["Bytes", "JSONTree"]),
+    Room(name: "TreeQueries", uses: ["JSONTree"]),
     Room(name: "JSONPieces", uses: ["Bytes", "JSONTree"]),
-    Room(name: "WebSocketCodec", uses: ["Bytes", "CZlib"]),
+    Room(name: "WebSocketCodec", uses: ["Bytes", "CZlib"], testsUse: ["ServerCodecs"]),
     Room(name: "HTTPCodec", uses: ["Bytes"]),
-    Room(name: "WireProtocol", uses: ["Bytes", "JSONTree"]),
+    // The server's halves of both, which clients do without.
+    Room(name: "ServerCodecs", uses: ["WebSocketCodec", "HTTPCodec", "CZlib"]),
+    // Its tests are those of the server's half, where each half reads what the other one writes.
+    Room(name: "WireProtocol", uses: ["Bytes", "JSONTree"], testsUse: nil),
+    Room(name: "ServerProtocol", uses: ["Bytes", "JSONTree", "TreeText", "TreeQueries", "WireProtocol"]),
     Room(name: "JSONValues", uses: ["Bytes", "JSONTree"]),
     Room(name: "JSONWebTokens", uses: ["Bytes", "JSONValues", "COpenSSL"]),
-    Room(name: "SecurityRules", uses: ["Bytes", "JSONTree"]),
+    Room(name: "SecurityRules", uses: ["Bytes", "JSONTree", "TreeText", "TreeQueries"]),
     Room(name: "EventLoop", uses: ["System", "CLinux", "COpenSSL"]),
     // How clients reach a server: the seam, a network in memory for tests, and the event loop.
     Room(name: "ClientTransport", testsUse: nil),
@@ -44,19 +51,22 @@ let rooms: [Room] = [
     // Requests and answers over a transport, with no more of the system than that.
     Room(
         name: "ClientSession",
-        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "ClientTransport"]),
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "ClientTransport"],
+        testsUse: ["ServerProtocol"]),
     Room(name: "EtcdMessages", uses: ["Bytes", "JSONValues"]),
     Room(
         name: "EtcdGateway", uses: ["System", "EtcdMessages", "HTTPCodec", "EventLoop"]),
     Room(name: "StorageErrors", testsUse: nil),
     Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
     Room(
-        name: "RealtimeDatabase", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors"],
+        name: "RealtimeDatabase",
+        uses: ["Bytes", "JSONTree", "TreeText", "TreeQueries", "SecurityRules", "StorageErrors"],
         // The simulator runs databases under the scheduler, for sessions with their order of requests.
         testsUse: ["DatabaseScheduler", "Delivery"]),
     // Cases for rules and settings, run on a database in memory.
     Room(
-        name: "RulesTesting", uses: ["JSONTree", "WireProtocol", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
+        name: "RulesTesting",
+        uses: ["JSONTree", "TreeQueries", "WireProtocol", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
     Room(
         name: "DatabaseScheduler", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
     Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),
@@ -66,7 +76,7 @@ let rooms: [Room] = [
             "Bytes", "JSONTree", "JSONWebTokens", "SecurityRules", "StorageErrors", "RealtimeDatabase",
             "DatabaseScheduler", "SQLite", "CSQLite",
         ],
-        testsUse: ["System"]),
+        testsUse: ["System", "TreeQueries"]),
     Room(
         name: "ClusterNode",
         uses: [
@@ -81,8 +91,8 @@ let rooms: [Room] = [
     Room(
         name: "Delivery",
         uses: [
-            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules",
-            "EventLoop", "StorageErrors", "RealtimeDatabase",
+            "System", "JSONTree", "TreeText", "TreeQueries", "WebSocketCodec", "ServerCodecs", "WireProtocol",
+            "ServerProtocol", "JSONValues", "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase",
         ], testsUse: nil),
     Room(
         name: "Triggers",
@@ -93,27 +103,28 @@ let rooms: [Room] = [
     Room(
         name: "DatabaseHost",
         uses: [
-            "System", "JSONTree", "WebSocketCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
-            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode", "ServerLog",
-            "Delivery", "Triggers",
+            "System", "JSONTree", "TreeText", "TreeQueries", "WebSocketCodec", "WireProtocol", "ServerProtocol",
+            "JSONValues", "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
+            "TreeStorage", "ClusterNode", "ServerLog", "Delivery", "Triggers",
         ], testsUse: nil),
     Room(
         name: "Access",
         uses: [
-            "System", "JSONTree", "HTTPCodec", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "RealtimeDatabase", "Identity", "ServerLog",
+            "System", "JSONTree", "HTTPCodec", "ServerCodecs", "JSONValues", "JSONWebTokens", "SecurityRules",
+            "EventLoop", "RealtimeDatabase", "Identity", "ServerLog",
         ], testsUse: nil),
-    Room(name: "HTTPResponses", uses: ["System", "JSONTree", "HTTPCodec"], testsUse: nil),
+    Room(name: "HTTPResponses", uses: ["System", "JSONTree", "HTTPCodec", "ServerCodecs"], testsUse: nil),
     Room(
         name: "REST",
         uses: [
-            "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "StorageErrors", "RealtimeDatabase",
-            "RulesTesting", "Delivery", "DatabaseHost", "HTTPResponses",
+            "JSONTree", "TreeText", "TreeQueries", "HTTPCodec", "ServerCodecs", "WireProtocol", "ServerProtocol",
+            "JSONValues", "SecurityRules", "StorageErrors", "RealtimeDatabase", "RulesTesting", "Delivery",
+            "DatabaseHost", "HTTPResponses",
         ], testsUse: nil),
     Room(
         name: "AccountEndpoints",
         uses: [
-            "Bytes", "System", "HTTPCodec", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "Bytes", "System", "HTTPCodec", "ServerCodecs", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
             "StorageErrors", "Identity", "ServerLog", "Access", "HTTPResponses",
         ], testsUse: nil),
     Room(
@@ -130,35 +141,38 @@ let rooms: [Room] = [
     Room(
         name: "RealtimeSessions",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "EventLoop",
-            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity", "ServerLog",
-            "Delivery", "DatabaseHost", "Access",
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "ServerProtocol",
+            "JSONValues", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
+            "Identity", "ServerLog", "Delivery", "DatabaseHost", "Access",
         ], testsUse: nil),
     Room(
         name: "Administration",
         uses: [
-            "Bytes", "System", "JSONTree", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
-            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity", "ServerLog",
-            "Delivery", "Triggers", "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints",
+            "Bytes", "System", "JSONTree", "HTTPCodec", "ServerCodecs", "WireProtocol", "JSONValues", "SecurityRules",
+            "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity",
+            "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints",
             "ClusterSharing", "Backups", "RealtimeSessions",
         ], testsUse: nil),
     Room(
         name: "HTTPConnections",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
-            "EventLoop", "StorageErrors", "RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "Delivery",
-            "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints", "RealtimeSessions", "Administration",
-            "CConsole", "CZlib",
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
+            "ServerProtocol", "JSONValues", "JSONWebTokens", "EventLoop", "StorageErrors", "RealtimeDatabase",
+            "TreeStorage", "Identity", "ServerLog", "Delivery", "DatabaseHost", "Access", "HTTPResponses", "REST",
+            "AccountEndpoints", "RealtimeSessions", "Administration", "CConsole", "CZlib",
         ], testsUse: nil),
     Room(
         name: "HearthServer",
         uses: [
-            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop",
-            "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode",
-            "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access", "AccountEndpoints",
-            "ClusterSharing", "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
+            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "JSONValues", "SecurityRules",
+            "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
+            "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access",
+            "AccountEndpoints", "ClusterSharing", "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
         ],
-        testsUse: ["Bytes", "WireProtocol", "JSONWebTokens", "EtcdMessages", "ReplicatedLog", "HTTPResponses", "REST"]),
+        testsUse: [
+            "Bytes", "TreeText", "TreeQueries", "WireProtocol", "ServerProtocol", "JSONWebTokens", "EtcdMessages",
+            "ReplicatedLog", "HTTPResponses", "REST",
+        ]),
     // For commands: one connection that does not come back, import and download, keys of administrators' programs.
     Room(
         name: "Connection",
@@ -177,9 +191,9 @@ let rooms: [Room] = [
             "SQLite": .when(traits: ["Persistence"]),
         ],
         testsUse: [
-            "System", "WebSocketCodec", "JSONWebTokens", "EventLoop", "MemoryTransport", "Connection",
-            "RealtimeDatabase", "TreeStorage", "ServerLog", "RealtimeSessions", "HearthServer", "AccountEndpoints",
-            "Identity",
+            "System", "WebSocketCodec", "ServerCodecs", "ServerProtocol", "JSONWebTokens", "EventLoop",
+            "MemoryTransport", "Connection", "RealtimeDatabase", "TreeStorage", "ServerLog", "RealtimeSessions",
+            "HearthServer", "AccountEndpoints", "Identity",
         ]),
     Room(
         name: "HearthAdmin",
@@ -195,14 +209,15 @@ let rooms: [Room] = [
         testsUse: ["HearthClient", "HearthAdmin"]),
     // A small HTTP server and client, for services in front of a database.
     Room(
-        name: "HearthHTTP", uses: ["System", "HTTPCodec", "EventLoop", "EventLoopTransport", "ClientSession"],
+        name: "HearthHTTP",
+        uses: ["System", "HTTPCodec", "ServerCodecs", "EventLoop", "EventLoopTransport", "ClientSession"],
         testsUse: ["HearthClient", "HearthAdmin", "HearthTesting"]),
     Room(
         name: "HearthShell",
         uses: [
-            "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "RealtimeDatabase", "RulesTesting", "EventLoopTransport", "ClientSession", "Connection", "HearthClient",
-            "HearthAdmin", "CLibedit",
+            "Bytes", "System", "JSONTree", "WireProtocol", "ServerProtocol", "JSONValues", "JSONWebTokens",
+            "SecurityRules", "EventLoop", "RealtimeDatabase", "RulesTesting", "EventLoopTransport", "ClientSession",
+            "Connection", "HearthClient", "HearthAdmin", "CLibedit",
         ],
         testsUse: ["TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules", "HearthClient"]),
@@ -210,10 +225,10 @@ let rooms: [Room] = [
     Room(
         name: "HearthFuzzing",
         uses: [
-            "Bytes", "JSONTree", "JSONPieces", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues",
-            "JSONWebTokens", "SecurityRules", "EtcdMessages", "RealtimeDatabase", "RulesTesting", "ReplicatedLog",
-            "EventLoop", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "AccountEndpoints", "REST",
-            "HearthServer",
+            "Bytes", "JSONTree", "JSONPieces", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
+            "ServerProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EtcdMessages", "RealtimeDatabase",
+            "RulesTesting", "ReplicatedLog", "EventLoop", "TreeStorage", "ClusterNode", "Identity", "ServerLog",
+            "Delivery", "AccountEndpoints", "REST", "HearthServer",
         ]),
 ]
 
@@ -355,8 +370,8 @@ let package = Package(
         .target(
             name: module("TestSupport"),
             dependencies: dependencies([
-                "HTTPCodec", "System", "JSONTree", "JSONValues", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL",
-                "CFaults",
+                "HTTPCodec", "ServerCodecs", "System", "JSONTree", "TreeText", "JSONValues", "JSONWebTokens",
+                "EventLoop", "CLinux", "COpenSSL", "CFaults",
             ]),
             path: "Tests/TestSupport",
             swiftSettings: settings),

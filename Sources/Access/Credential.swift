@@ -1,4 +1,5 @@
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 
 /// What somebody shows to say who they are (Protocol.md 19).
 package struct Credential: Equatable, Sendable {

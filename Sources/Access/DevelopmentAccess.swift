@@ -1,4 +1,5 @@
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 
 /// Whose requests a server in development mode takes (Protocol.md 19.2): programs on this machine, and web pages
 /// that come from it. Any credential is believed there, so any other page in the developer's browser would be an

@@ -1,5 +1,6 @@
 package import HearthEventLoop
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 import HearthIdentity
 import HearthJSONValues
 

@@ -1,4 +1,5 @@
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 
 /// Which endpoint about accounts a request means (accounts.md 1): the paths of the emulator, which begin with the name
 /// of the service, and the same ones without it.

@@ -1,5 +1,6 @@
 import HearthDelivery
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthIdentity
 import HearthJSONValues
 import HearthJSONTree

@@ -1,4 +1,5 @@
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 
 /// Where administrators ask over HTTP, besides the places of accounts.
 package enum AdminPlace {

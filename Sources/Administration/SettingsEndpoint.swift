@@ -1,7 +1,8 @@
 package import HearthAccess
 import HearthClusterSharing
 import HearthDatabaseHost
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 package import HearthHTTPResponses
 import HearthJSONValues
 import HearthREST

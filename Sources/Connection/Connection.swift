@@ -69,7 +69,7 @@ package final class Connection: Sendable {
     /// The value at a path as it is now, or what a query selects of it; null if there is nothing.
     package func get(_ path: Path, query: QueryObject? = nil) async throws(ConnectionError) -> CanonicalJSON {
         if let asked = query?.query.conditions, asked.aggregates == nil, let query {
-            return try await find(path, query).object
+            return try await find(path, query).node.canonical
         }
         let response = try await send(.get(path, query: query))
         do throws(MessageError) { return try response.value() } catch { throw .protocolError(error.reason) }

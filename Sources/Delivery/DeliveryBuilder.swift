@@ -3,7 +3,8 @@ import HearthJSONTree
 package import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthWebSocketCodec
-import HearthWireProtocol
+import HearthTreeQueries
+import HearthServerProtocol
 
 /// Encodes what databases say: each push once for all its receivers, into one array of frames and events that all loops
 /// share.

@@ -1,6 +1,7 @@
 import HearthJSONTree
 import HearthWebSocketCodec
 import HearthWireProtocol
+import HearthTreeText
 
 /// An array of frames and events, in which a large value is encoded once, however many messages contain it.
 ///

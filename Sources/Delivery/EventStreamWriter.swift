@@ -1,5 +1,6 @@
-import HearthHTTPCodec
+import HearthServerCodecs
 package import HearthJSONTree
+import HearthTreeText
 package import HearthRealtimeDatabase
 
 /// The events of a stream (rest.md 4). Values are shown as a read shows them without `format=export`, so

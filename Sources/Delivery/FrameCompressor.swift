@@ -1,5 +1,6 @@
 package import HearthEventLoop
 package import HearthWebSocketCodec
+import HearthServerCodecs
 
 /// Compresses frames for the connections of one loop that agreed on permessage-deflate, each run of frames once,
 /// however many connections it goes to: all of them agreed that messages do not build on one another (RFC 7692 section

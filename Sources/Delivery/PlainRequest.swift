@@ -1,5 +1,6 @@
 package import HearthJSONTree
 package import HearthWireProtocol
+package import HearthServerProtocol
 
 /// A set or a get in exactly the words that the SDKs use, read in one pass:
 ///

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 /// Children in key order: those after a key, or all, and so many of them at most.
 package struct ShallowRange: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import HearthBytes
 
 /// Finds the end of a body and hands out its bytes where they lie, for both roles (RFC 9112 6 and 7.1).
-struct BodyDecoder {
+package struct BodyDecoder {
     enum Event {
         case needsMore
         case bytes(UnsafeRawBufferPointer)
@@ -38,8 +38,8 @@ struct BodyDecoder {
 
     private init(_ state: State) { self.state = state }
 
-    static func length(_ count: Int) -> BodyDecoder { BodyDecoder(count == 0 ? .ended : .length(count)) }
-    static var chunked: BodyDecoder { BodyDecoder(.sizeStart) }
+    package static func length(_ count: Int) -> BodyDecoder { BodyDecoder(count == 0 ? .ended : .length(count)) }
+    package static var chunked: BodyDecoder { BodyDecoder(.sizeStart) }
     static var untilClose: BodyDecoder { BodyDecoder(.untilClose) }
 
     /// The end of the connection is the end of this body.

@@ -4,22 +4,22 @@ import HearthBytes
 ///
 /// A scan never reads outside its buffer: whole words only where eight bytes are left, then single bytes.
 
-let carriageReturn: UInt8 = 0x0D
-let lineFeed: UInt8 = 0x0A
-let space: UInt8 = 0x20
+package let carriageReturn: UInt8 = 0x0D
+package let lineFeed: UInt8 = 0x0A
+package let space: UInt8 = 0x20
 let horizontalTab: UInt8 = 0x09
 
 extension UInt8 {
     /// A set of bytes below 128: bit n of `low` is byte n, bit n of `high` byte 64 + n.
-    private func isMember(low: UInt64, high: UInt64) -> Bool {
+    @usableFromInline func isMember(low: UInt64, high: UInt64) -> Bool {
         self < 128 && (self < 64 ? low : high) >> UInt64(self & 63) & 1 == 1
     }
 
     /// `tchar` of RFC 9110 5.6.2: letters, digits and ``!#$%&'*+-.^_`|~``.
-    var isTokenByte: Bool { isMember(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
+    @inlinable package var isTokenByte: Bool { isMember(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
 
     /// What may stand in `uri-host [ ":" port ]` (RFC 3986 3.2.2): unreserved, sub-delims, `%`, `:`, `[` and `]`.
-    var isHostByte: Bool { isMember(low: 0x2FFF_7FF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFE) }
+    @inlinable package var isHostByte: Bool { isMember(low: 0x2FFF_7FF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFE) }
 
     var isBlank: Bool { self == space || self == horizontalTab }
 
@@ -30,7 +30,7 @@ extension UInt8 {
 
 extension UnsafeRawBufferPointer {
     /// The position of the first byte from `start` on that is below `bound` (at most 0x80) or DEL; `count` if none is.
-    func firstByte(below bound: UInt8, from start: Int) -> Int {
+    package func firstByte(below bound: UInt8, from start: Int) -> Int {
         let bounds = ByteLanes.all(bound)
         return firstPosition(from: start) {
             $0 < bound || $0 == 0x7F
@@ -66,10 +66,10 @@ extension UnsafeRawBufferPointer {
     }
 
     /// Drops the first `count` bytes.
-    mutating func removeFirst(_ count: Int) { self = Self(rebasing: self[count...]) }
+    @inlinable package mutating func removeFirst(_ count: Int) { self = Self(rebasing: self[count...]) }
 
     /// Whether the bytes of `range` are `literal`, which is written in lower case, in any case.
-    func equals(_ literal: StaticString, in range: Range<Int>) -> Bool {
+    package func equals(_ literal: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == literal.utf8CodeUnitCount else { return false }
         let letters = literal.utf8Start
         for offset in 0..<range.count where self[range.lowerBound &+ offset].asciiLowercased != letters[offset] {

@@ -28,23 +28,6 @@ package enum HTTPFailure: Error, Equatable, Sendable, CaseIterable {
     case truncated
     case eventTooLarge
 
-    /// What a server answers. Failures of a response have the status a gateway would pass on.
-    package var status: HTTPStatus {
-        switch self {
-        case .malformedRequestLine, .malformedTarget, .handshakeOfTLS, .malformedHeader, .spaceBeforeColon,
-            .obsoleteLineFolding, .controlByte, .bareLineFeed, .missingHost, .duplicateHost, .malformedHost,
-            .malformedContentLength, .duplicateContentLength, .contentLengthWithTransferEncoding,
-            .malformedTransferEncoding, .malformedChunk, .truncated:
-            .badRequest
-        case .unsupportedVersion: .versionNotSupported
-        case .unsupportedTransferCoding: .notImplemented
-        case .targetTooLong: .targetTooLong
-        case .headTooLarge, .tooManyHeaders, .chunkFramingTooLarge: .headTooLarge
-        case .bodyTooLarge: .contentTooLarge
-        case .malformedStatusLine, .eventTooLarge: .badGateway
-        }
-    }
-
     /// One sentence for the body of the answer and for the log. Holds nothing that the peer sent.
     package var reason: StaticString {
         switch self {

@@ -1,18 +1,18 @@
 /// Reads the lines of a complete head (RFC 9112 2 to 5). The head ends with CRLF CRLF, holds no other empty line and no
 /// LF without CR; so every scan below ends at a CR at the latest, and the byte after it exists.
-struct HeadParser {
+package struct HeadParser {
     let bytes: UnsafeRawBufferPointer
     private var position = 0
 
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    struct RequestLine {
-        let method: Range<Int>
-        let target: Range<Int>
-        let minorVersion: Int
+    package struct RequestLine {
+        package let method: Range<Int>
+        package let target: Range<Int>
+        package let minorVersion: Int
     }
 
-    mutating func requestLine() throws(HTTPFailure) -> RequestLine {
+    package mutating func requestLine() throws(HTTPFailure) -> RequestLine {
         let method = token()
         guard !method.isEmpty, bytes[position] == space else { throw .malformedRequestLine }
         let targetStart = position + 1
@@ -54,7 +54,7 @@ struct HeadParser {
     }
 
     /// Reads `count` header fields up to the empty line and tells `framing` of each.
-    mutating func fields(
+    package mutating func fields(
         count: Int, framing: inout MessageFraming
     ) throws(HTTPFailure) -> [HeaderFields.Position] {
         var positions: [HeaderFields.Position] = []

@@ -9,7 +9,7 @@ package struct HeaderFields: RandomAccessCollection, Sendable {
         package let value: ArraySlice<UInt8>
     }
 
-    struct Position {
+    package struct Position {
         let nameStart: UInt32
         let nameEnd: UInt32
         let valueStart: UInt32
@@ -20,10 +20,10 @@ package struct HeaderFields: RandomAccessCollection, Sendable {
     }
 
     /// The whole head, first line included.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     private let positions: [Position]
 
-    init(bytes: [UInt8], positions: [Position]) {
+    package init(bytes: [UInt8], positions: [Position]) {
         self.bytes = bytes
         self.positions = positions
     }

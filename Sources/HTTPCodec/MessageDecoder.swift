@@ -11,10 +11,10 @@ package enum HTTPEvent<Head> {
 
 /// The part of decoding that both roles share: where heads and bodies end. What a head means, the role decides: it
 /// answers each `.head` with `begin` or `fail`.
-struct MessageDecoder {
-    struct RawHead {
-        let bytes: [UInt8]
-        let fieldCount: Int
+package struct MessageDecoder {
+    package struct RawHead {
+        package let bytes: [UInt8]
+        package let fieldCount: Int
     }
 
     private enum State {
@@ -24,20 +24,20 @@ struct MessageDecoder {
         case closed
     }
 
-    let limits: HTTPLimits
+    package let limits: HTTPLimits
     private var state = State.head
     private var collector = HeadCollector()
 
-    init(limits: HTTPLimits) { self.limits = limits }
+    package init(limits: HTTPLimits) { self.limits = limits }
 
-    var awaitsHead: Bool { if case .head = state { true } else { false } }
+    package var awaitsHead: Bool { if case .head = state { true } else { false } }
 
-    var isBetweenMessages: Bool { awaitsHead && collector.begun.isEmpty }
+    package var isBetweenMessages: Bool { awaitsHead && collector.begun.isEmpty }
 
     /// What came of a head that is not complete.
-    var begunHead: [UInt8] { collector.begun }
+    package var begunHead: [UInt8] { collector.begun }
 
-    mutating func next(_ input: inout UnsafeRawBufferPointer) -> HTTPEvent<RawHead>? {
+    package mutating func next(_ input: inout UnsafeRawBufferPointer) -> HTTPEvent<RawHead>? {
         switch state {
         case .head:
             guard !input.isEmpty else { return nil }
@@ -67,7 +67,7 @@ struct MessageDecoder {
         }
     }
 
-    mutating func begin(_ body: BodyDecoder, keepAlive: Bool) { state = .body(body, keepAlive: keepAlive) }
+    package mutating func begin(_ body: BodyDecoder, keepAlive: Bool) { state = .body(body, keepAlive: keepAlive) }
 
     /// The peer has closed: `.end` for a body that ends so, nil between two messages, else a failure.
     mutating func finish() -> HTTPEvent<RawHead>? {
@@ -84,10 +84,10 @@ struct MessageDecoder {
     }
 
     /// Forgets an empty line whose CR came alone.
-    mutating func dropBegunHead() { collector = HeadCollector() }
+    package mutating func dropBegunHead() { collector = HeadCollector() }
 
     @discardableResult
-    mutating func fail(_ failure: HTTPFailure) -> HTTPEvent<RawHead> {
+    package mutating func fail(_ failure: HTTPFailure) -> HTTPEvent<RawHead> {
         state = .closed
         collector = HeadCollector()
         return .failure(failure)

@@ -1,19 +1,21 @@
 /// What the header fields say about the message and its connection, gathered as they are read (RFC 9112 6 and 9).
 ///
 /// Whatever could make two recipients see different ends of a body is refused, even where the RFC would allow repair.
-struct MessageFraming {
+package struct MessageFraming {
     private enum TransferCodings { case absent, chunked, unknown }
 
-    private(set) var contentLength: Int?
+    package private(set) var contentLength: Int?
     private var transferCodings = TransferCodings.absent
-    private(set) var host: Range<Int>?
-    private(set) var closesConnection = false
-    private(set) var expectsContinue = false
+    package private(set) var host: Range<Int>?
+    package private(set) var closesConnection = false
+    package private(set) var expectsContinue = false
     private var upgradesConnection = false
     private var namesWebSocket = false
 
-    var isChunked: Bool { transferCodings == .chunked }
-    var asksForWebSocket: Bool { upgradesConnection && namesWebSocket }
+    package init() {}
+
+    package var isChunked: Bool { transferCodings == .chunked }
+    package var asksForWebSocket: Bool { upgradesConnection && namesWebSocket }
 
     mutating func note(
         name: Range<Int>, value: Range<Int>, in bytes: UnsafeRawBufferPointer
@@ -46,7 +48,7 @@ struct MessageFraming {
     }
 
     /// To be asked once all fields are noted.
-    func validate(minorVersion: Int) throws(HTTPFailure) {
+    package func validate(minorVersion: Int) throws(HTTPFailure) {
         guard transferCodings != .absent else { return }
         guard contentLength == nil else { throw .contentLengthWithTransferEncoding }
         // A sender of HTTP/1.0 does not know chunks, so the field was forwarded blindly (RFC 9112 6.1).

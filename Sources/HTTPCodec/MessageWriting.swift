@@ -1,15 +1,17 @@
 /// What both writers append: literals, numbers and header fields.
 extension [UInt8] {
-    mutating func append(literal: StaticString) { literal.withUTF8Buffer { append(contentsOf: $0) } }
+    @inlinable package mutating func append(literal: StaticString) { literal.withUTF8Buffer { append(contentsOf: $0) } }
 
-    mutating func append(_ bytes: Span<UInt8>) { bytes.withUnsafeBufferPointer { append(contentsOf: $0) } }
+    @inlinable package mutating func append(_ bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
+    }
 
     /// `value` is not negative; leading zeros fill up to `digits`.
-    mutating func append(decimal value: Int, digits: Int = 1) {
+    package mutating func append(decimal value: Int, digits: Int = 1) {
         appendDigits(UInt64(value), base: 10, digits: digits)
     }
 
-    mutating func append(hexadecimal value: Int) { appendDigits(UInt64(value), base: 16, digits: 1) }
+    package mutating func append(hexadecimal value: Int) { appendDigits(UInt64(value), base: 16, digits: 1) }
 
     private mutating func appendDigits(_ value: UInt64, base: UInt64, digits: Int) {
         var width = 1
@@ -29,7 +31,7 @@ extension [UInt8] {
 
     /// Appends `text` with a space for every byte that could end a line or is refused in one: control bytes other than
     /// a tab (RFC 9110 5.5). So no value can bring in a second field, a body or an event.
-    mutating func append(line text: Span<UInt8>) {
+    package mutating func append(line text: Span<UInt8>) {
         text.withUnsafeBytes { bytes in
             var start = 0
             while start < bytes.count {
@@ -41,14 +43,14 @@ extension [UInt8] {
         }
     }
 
-    mutating func appendHeader(_ name: StaticString, _ value: Span<UInt8>) {
+    package mutating func appendHeader(_ name: StaticString, _ value: Span<UInt8>) {
         append(literal: name)
         append(literal: ": ")
         append(line: value)
         append(literal: "\r\n")
     }
 
-    mutating func appendHeader(_ name: StaticString, _ value: Int) {
+    package mutating func appendHeader(_ name: StaticString, _ value: Int) {
         append(literal: name)
         append(literal: ": ")
         append(decimal: value)

@@ -2,7 +2,7 @@ import HearthBytes
 
 /// Undoes percent-encoding (RFC 3986 2.1) in a part of a query or path. A `%` without two hexadecimal digits after it
 /// stands for itself: clients send such values (rest.md 1), and what reads the value decides.
-struct PercentDecoder {
+package struct PercentDecoder {
     private let bytes: UnsafeRawBufferPointer
     private let isForm: Bool
     private var position = 0
@@ -24,7 +24,7 @@ struct PercentDecoder {
     }
 
     /// The decoded form of `part`, which shares its storage when there is nothing to decode.
-    static func decode(_ part: ArraySlice<UInt8>, isForm: Bool = true) -> ArraySlice<UInt8> {
+    package static func decode(_ part: ArraySlice<UInt8>, isForm: Bool = true) -> ArraySlice<UInt8> {
         let decoded: [UInt8]? = part.withUnsafeBytes { bytes in
             guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return nil }
             return [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in

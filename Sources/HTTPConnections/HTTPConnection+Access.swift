@@ -1,5 +1,6 @@
 import HearthEventLoop
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthRealtimeDatabase
 import HearthServerLog
 import HearthAccess

@@ -1,6 +1,7 @@
 import HearthDatabaseHost
 import HearthEventLoop
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthRealtimeDatabase
 import HearthAccess
 import HearthAccountEndpoints

@@ -1,6 +1,7 @@
 import HearthDatabaseHost
 import HearthDelivery
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTreeStorage

@@ -1,5 +1,5 @@
 import HearthEventLoop
-import HearthHTTPCodec
+import HearthServerCodecs
 import HearthIdentity
 import HearthAccountEndpoints
 import HearthHTTPResponses

@@ -5,7 +5,8 @@ import HearthHTTPCodec
 import HearthIdentity
 import HearthSystem
 import HearthWebSocketCodec
-import HearthWireProtocol
+import HearthServerCodecs
+import HearthServerProtocol
 import HearthAccountEndpoints
 import HearthHTTPResponses
 import HearthREST

@@ -1,6 +1,6 @@
 import HearthDelivery
 import HearthEventLoop
-import HearthHTTPCodec
+import HearthServerCodecs
 import HearthRealtimeDatabase
 import HearthServerLog
 import HearthStorageErrors

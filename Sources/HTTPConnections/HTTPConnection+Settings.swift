@@ -2,6 +2,7 @@ import HearthAccess
 import HearthAdministration
 import HearthDatabaseHost
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthHTTPResponses
 import HearthREST
 import HearthRealtimeSessions

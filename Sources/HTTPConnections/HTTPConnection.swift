@@ -2,6 +2,7 @@ import HearthDatabaseHost
 import HearthDelivery
 import HearthEventLoop
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthServerLog

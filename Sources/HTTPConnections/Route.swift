@@ -1,5 +1,6 @@
 import HearthAdministration
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthAccountEndpoints
 import HearthREST
 

@@ -1,4 +1,5 @@
 package import HearthHTTPCodec
+package import HearthServerCodecs
 import HearthJSONTree
 import HearthSystem
 

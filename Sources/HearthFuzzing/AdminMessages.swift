@@ -1,6 +1,6 @@
-import HearthJSONTree
 import HearthJSONValues
 import HearthWireProtocol
+import HearthServerProtocol
 
 /// Bodies of the action `admin`, one a line, of an administrator of a whole server. Those that can be read are the same
 /// when they are written again, and each is answered.

@@ -1,4 +1,5 @@
 import HearthHTTPCodec
+import HearthServerCodecs
 
 /// Bytes of an event stream: events are the same however they are split, and their data survives being written again.
 public func fuzzEventStreams(_ bytes: UnsafeRawBufferPointer) {

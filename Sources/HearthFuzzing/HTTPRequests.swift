@@ -1,5 +1,5 @@
 import HearthHTTPCodec
-import HearthWebSocketCodec
+import HearthServerCodecs
 
 /// Bytes that a client sends to the HTTP port: requests are the same however they are split, survive being written
 /// again, and can be answered or upgraded.

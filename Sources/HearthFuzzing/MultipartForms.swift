@@ -1,4 +1,4 @@
-import HearthHTTPCodec
+import HearthServerCodecs
 
 /// A content type in the first line, then the body of a request with it. The part that is found is one of the body,
 /// and is found again in a form that is made of it.

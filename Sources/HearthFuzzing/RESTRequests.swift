@@ -1,4 +1,5 @@
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthJSONTree
 import HearthREST
 import HearthRealtimeDatabase

@@ -1,4 +1,5 @@
 import HearthWebSocketCodec
+import HearthServerCodecs
 
 /// Bytes of a WebSocket stream: events are the same however they are split, and messages survive being written again.
 /// The first byte sets up the connection: bit 0 the role, bit 1 compression, bit 2 without context takeover, bit 3

@@ -1,6 +1,7 @@
 import HearthDelivery
 import HearthJSONTree
 import HearthWireProtocol
+import HearthServerProtocol
 
 /// The frames of a client of the realtime protocol, one a line: what is joined and read holds only canonical values,
 /// and they can be sent on.

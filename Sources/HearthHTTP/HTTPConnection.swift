@@ -1,5 +1,6 @@
 import HearthEventLoop
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthSystem
 
 /// One connection: requests are read one after the other and answered in order. While one is worked on, nothing more is

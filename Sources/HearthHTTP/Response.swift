@@ -1,4 +1,5 @@
 import HearthHTTPCodec
+import HearthServerCodecs
 
 /// An answer to a request.
 public struct Response: Sendable {

@@ -3,6 +3,7 @@ import Glibc
 import HearthHTTPCodec
 package import HearthSystem
 import HearthWebSocketCodec
+import HearthServerCodecs
 
 /// A WebSocket endpoint that sends every message back, compressed if the client wants that. Conformance suites test the
 /// codec through it.

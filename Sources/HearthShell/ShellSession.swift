@@ -4,6 +4,7 @@ import HearthEventLoopTransport
 import HearthJSONTree
 import HearthJSONValues
 import HearthWireProtocol
+import HearthServerProtocol
 import HearthSystem
 package import HearthClientSession
 package import HearthConnection

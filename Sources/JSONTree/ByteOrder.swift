@@ -16,7 +16,7 @@ func firstDifference(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -
     return offset
 }
 
-func equalBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+package func equalBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
     a.count == b.count && firstDifference(a, b) == a.count
 }
 

@@ -123,7 +123,7 @@ extension CanonicalJSON {
     }
 
     /// - parameter keepsNulls: members of the whole value that hold nothing stay, as nulls.
-    static func parse(
+    package static func parse(
         using text: inout [UInt8], limits: Limits, keepsNulls: Bool
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {
         if text.withUnsafeBytes({ CanonicalText.end(of: $0, from: 0, limits: limits) }) == text.count {

@@ -2,9 +2,9 @@ import HearthBytes
 
 /// Walking over canonical text. All functions take the whole text and offsets into it, copy nothing, and stay within
 /// the text even if it is damaged.
-enum CanonicalScan {
+package enum CanonicalScan {
     /// End of the value that starts at `start`.
-    static func valueEnd(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
+    package static func valueEnd(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
         guard start < text.count else { return text.count }
         switch text[start] {
         case UInt8(ascii: "\""):
@@ -39,7 +39,7 @@ enum CanonicalScan {
 
     /// End of the string whose opening quote is at `start`, after the closing one.
     @inline(__always)
-    static func stringEnd(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
+    package static func stringEnd(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
         var offset = start + 1
         while offset + ByteLanes.count <= text.count {
             let word = ByteLanes.load(text, offset)
@@ -59,7 +59,7 @@ enum CanonicalScan {
         return text.count
     }
 
-    static func has(_ prefix: StaticString, _ text: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+    package static func has(_ prefix: StaticString, _ text: UnsafeRawBufferPointer, at offset: Int) -> Bool {
         let count = prefix.utf8CodeUnitCount
         guard offset + count <= text.count else { return false }
         return equalBytes(
@@ -113,25 +113,25 @@ package struct CanonicalShape {
 }
 
 /// One member of an inner node, as ranges of the text.
-struct CanonicalMember {
+package struct CanonicalMember {
     /// Between the quotes, escapes and all.
-    var key: Range<Int>
-    var keyHasEscapes: Bool
-    var value: Range<Int>
+    package var key: Range<Int>
+    package var keyHasEscapes: Bool
+    package var value: Range<Int>
 
     /// From the opening quote of the key to the end of the value.
-    var all: Range<Int> { key.lowerBound - 1..<value.upperBound }
+    package var all: Range<Int> { key.lowerBound - 1..<value.upperBound }
 
     /// Reads the member that starts at `start`.
     @inline(__always)
-    init(_ text: UnsafeRawBufferPointer, at start: Int) {
+    package init(_ text: UnsafeRawBufferPointer, at start: Int) {
         self.init(keyAt: start, text)
         value = value.lowerBound..<CanonicalScan.valueEnd(text, from: value.lowerBound)
     }
 
     /// Reads the key of the member that starts at `start`, and nothing of the value.
     @inline(__always)
-    init(keyAt start: Int, _ text: UnsafeRawBufferPointer) {
+    package init(keyAt start: Int, _ text: UnsafeRawBufferPointer) {
         let keyEnd = CanonicalScan.stringEnd(text, from: start)
         key = min(start + 1, keyEnd - 1)..<keyEnd - 1
         keyHasEscapes = text.part(key).contains(UInt8(ascii: "\\"))
@@ -140,8 +140,8 @@ struct CanonicalMember {
     }
 
     /// Hands the key's UTF-8 bytes to `body`; a copy only if there are escapes.
-    @inline(__always)
-    func withKey<Result>(_ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    @inlinable @inline(__always)
+    package func withKey<Result>(_ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if !keyHasEscapes { return body(text.part(key)) }
         var utf8: [UInt8] = []
         JSONText.appendUnescaped(text.part(key), to: &utf8)
@@ -150,25 +150,25 @@ struct CanonicalMember {
 }
 
 /// The members between two offsets of the text, in key order.
-struct CanonicalMembers: Sequence, IteratorProtocol {
+package struct CanonicalMembers: Sequence, IteratorProtocol {
     let text: UnsafeRawBufferPointer
     var offset: Int
     let end: Int
 
-    init(_ text: UnsafeRawBufferPointer, _ shape: CanonicalShape) {
+    package init(_ text: UnsafeRawBufferPointer, _ shape: CanonicalShape) {
         self.text = text
         offset = shape.content.lowerBound
         end = shape.kind == .inner ? shape.content.upperBound : offset
     }
 
     /// From the member at one offset to the end of one.
-    init(_ text: UnsafeRawBufferPointer, from start: Int, to end: Int) {
+    package init(_ text: UnsafeRawBufferPointer, from start: Int, to end: Int) {
         self.text = text
         offset = start
         self.end = end
     }
 
-    mutating func next() -> CanonicalMember? {
+    package mutating func next() -> CanonicalMember? {
         guard offset < end else { return nil }
         let member = CanonicalMember(text, at: offset)
         offset = member.value.upperBound + 1

@@ -2,10 +2,10 @@
 ///
 /// Keys of equal value are told apart by `form`, so that value and form give the text back and order the keys totally:
 /// shorter first, and the negative zero before the longer positive one: `0` < `-0` < `00` < `-00` < `000`.
-struct IntegerKey: Equatable {
-    var value: Int32
+package struct IntegerKey: Equatable {
+    package var value: Int32
     /// Twice the number of bytes more than the shortest text of the value has, less one for a negative zero.
-    var form: UInt16
+    package var form: UInt16
 
     init(value: Int32, form: UInt16) {
         self.value = value
@@ -13,7 +13,7 @@ struct IntegerKey: Equatable {
     }
 
     /// Nil when the key does not count as an integer. Keys longer than `Key.maximumByteCount` are not keys.
-    init?(_ utf8: UnsafeRawBufferPointer) {
+    package init?(_ utf8: UnsafeRawBufferPointer) {
         guard let first = utf8.first, first <= UInt8(ascii: "9"), utf8.count <= Key.maximumByteCount else { return nil }
         let isNegative = first == UInt8(ascii: "-")
         var offset = isNegative ? 1 : 0

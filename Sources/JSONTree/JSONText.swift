@@ -14,7 +14,7 @@ package enum JSONText {
         utf8.withUnsafeBytes { appendQuoted($0, to: &out) }
     }
 
-    static func appendQuoted(_ utf8: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+    package static func appendQuoted(_ utf8: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         var start = 0
         var offset = 0

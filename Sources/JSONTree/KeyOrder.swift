@@ -9,9 +9,9 @@
 /// The permutation moves the lead bytes of the supplementary planes (F0…F4) before those of U+E000–U+FFFF (EE, EF),
 /// which turns byte order into the order of UTF-16 code units. An unpaired surrogate (ED A0…BF xx) keeps its place
 /// after U+D7FF and before all supplementary characters, also where UTF-16 would put it between or after them.
-enum Segment {
-    static let integerTag: UInt8 = 0x10
-    static let textTag: UInt8 = 0x20
+package enum Segment {
+    package static let integerTag: UInt8 = 0x10
+    package static let textTag: UInt8 = 0x20
     static let textEnd: UInt8 = 0x00
     static let integerByteCount = 7
     /// More than any tag: appended to a path it bounds everything below.
@@ -30,7 +30,7 @@ enum Segment {
     }
 
     /// Appends the segment of a valid key.
-    static func append(key utf8: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+    package static func append(key utf8: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         let start = out.count
         out.append(contentsOf: repeatElement(0, count: max(utf8.count + 2, integerByteCount)))
         let count = out.withUnsafeMutableBytes {
@@ -56,7 +56,7 @@ enum Segment {
     }
 
     /// `segment` must have the integer tag and its seven bytes.
-    static func integer(of segment: UnsafeRawBufferPointer) -> IntegerKey {
+    package static func integer(of segment: UnsafeRawBufferPointer) -> IntegerKey {
         var bits: UInt32 = 0
         for offset in 1...4 { bits = bits << 8 | UInt32(segment[offset]) }
         return IntegerKey(
@@ -65,7 +65,7 @@ enum Segment {
     }
 
     /// Appends the UTF-8 bytes of the key that a whole segment encodes.
-    static func appendKey(of segment: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+    package static func appendKey(of segment: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         if segment[0] == integerTag {
             integer(of: segment).appendText(to: &out)
         } else {
@@ -76,7 +76,9 @@ enum Segment {
     }
 
     /// Hands the UTF-8 bytes of a segment's key to `body`; without a copy in the common case.
-    static func withKey<Result>(of segment: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result)
+    @inlinable package static func withKey<Result>(
+        of segment: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
+    )
         -> Result
     {
         if segment[0] == textTag {
@@ -90,7 +92,7 @@ enum Segment {
 }
 
 /// Order of two keys by their UTF-8 bytes (Protocol.md 7.5): negative, zero or positive.
-func compareKeys(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+package func compareKeys(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let integerA = IntegerKey(a)
     let integerB = IntegerKey(b)
     if let integerA, let integerB {

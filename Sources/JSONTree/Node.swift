@@ -21,7 +21,7 @@ package enum Leaf: Hashable, Sendable {
     }
 
     /// `text` is a canonical scalar.
-    init(canonical text: UnsafeRawBufferPointer) {
+    package init(canonical text: UnsafeRawBufferPointer) {
         switch text.first {
         case UInt8(ascii: "t"): self = .bool(true)
         case UInt8(ascii: "f"): self = .bool(false)

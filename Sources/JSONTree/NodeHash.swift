@@ -1,4 +1,4 @@
-import HearthBytes
+package import HearthBytes
 
 /// The hash of a node that clients send along with listens and transactions (Protocol.md 8, "V1"): the Base64 text
 /// of a SHA-1 over a text of the node's own value, priority, and its children's keys and hashes. Nothing hashes to the
@@ -38,24 +38,24 @@ package enum NodeHash {
     }
 }
 
-struct NodeHasher {
+package struct NodeHasher {
     let text: UnsafeRawBufferPointer
     let variant: NodeHash.Variant
     /// Whether there was anything that a variant hashes otherwise.
     private var hasOddNumber = false
     private var hasOddOrder = false
 
-    init(text: UnsafeRawBufferPointer, variant: NodeHash.Variant) {
+    package init(text: UnsafeRawBufferPointer, variant: NodeHash.Variant) {
         self.text = text
         self.variant = variant
     }
 
     /// The variants that give another hash than the standard one, known after that was computed.
-    var wrongVariants: [NodeHash.Variant] {
+    package var wrongVariants: [NodeHash.Variant] {
         (hasOddNumber ? [.javaScriptNumbers] : []) + (hasOddOrder ? [.appleOrder] : [])
     }
 
-    mutating func hash(_ node: Range<Int>) -> [UInt8] {
+    package mutating func hash(_ node: Range<Int>) -> [UInt8] {
         let shape = CanonicalShape(text, node)
         if shape.kind == .nothing { return [] }
         var sha = SHA1()
@@ -74,7 +74,7 @@ struct NodeHasher {
         return sha.finishAsText()
     }
 
-    mutating func updatePriority(_ range: Range<Int>, _ sha: inout SHA1) {
+    package mutating func updatePriority(_ range: Range<Int>, _ sha: inout SHA1) {
         sha.update("priority:")
         updateScalar(range, &sha)
         sha.update(":")
@@ -133,7 +133,7 @@ struct NodeHasher {
 
 extension SHA1 {
     /// The digest in Base64, as hashes are written. The state is used up.
-    consuming func finishAsText() -> [UInt8] {
+    package consuming func finishAsText() -> [UInt8] {
         finish().withUnsafeBytes { Base64.standard.encode($0) }
     }
 }

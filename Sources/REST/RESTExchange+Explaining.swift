@@ -1,5 +1,5 @@
 import HearthDelivery
-package import HearthHTTPCodec
+package import HearthServerCodecs
 import HearthJSONTree
 import HearthJSONValues
 import HearthRealtimeDatabase

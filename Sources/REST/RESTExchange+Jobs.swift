@@ -1,7 +1,9 @@
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 package import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthWireProtocol
+import HearthServerProtocol
 import HearthDelivery
 
 /// What workers ask of queues (rest.md 8).

@@ -1,6 +1,7 @@
 package import HearthDelivery
 import HearthHTTPCodec
 import HearthJSONTree
+import HearthTreeText
 package import HearthRealtimeDatabase
 package import HearthHTTPResponses
 

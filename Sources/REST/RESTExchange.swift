@@ -1,8 +1,11 @@
 import HearthDelivery
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 package import HearthJSONTree
 package import HearthRealtimeDatabase
 package import HearthWireProtocol
+import HearthTreeText
+import HearthServerProtocol
 
 /// One request for data on its way (rest.md 1): what it asks of the database, and how the reply becomes a
 /// response.

@@ -1,5 +1,6 @@
 import HearthHTTPCodec
 import HearthJSONTree
+import HearthTreeQueries
 
 /// The parameters of a request's query, as far as they are known here (rest.md 2). Unknown ones, and those that
 /// only matter to credentials and rules, are passed over. Of several with one name the first counts.

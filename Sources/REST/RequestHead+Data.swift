@@ -1,4 +1,5 @@
-package import HearthHTTPCodec
+import HearthHTTPCodec
+package import HearthServerCodecs
 
 extension RequestHead {
     static let uploadSuffix = Array("/.upload".utf8)

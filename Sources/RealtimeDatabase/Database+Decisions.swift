@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthSecurityRules
 
 /// Asking the rules about a large write in steps, before its turn.

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 import HearthStorageErrors
 
 /// What queries select of the tree.

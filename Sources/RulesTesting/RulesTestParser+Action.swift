@@ -2,6 +2,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthWireProtocol
+import HearthTreeQueries
 
 /// What is done in a step.
 extension RulesTestParser {

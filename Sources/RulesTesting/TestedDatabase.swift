@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthStorageErrors

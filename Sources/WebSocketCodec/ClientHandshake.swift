@@ -32,7 +32,7 @@ package struct ClientHandshake: Sendable {
         else { throw .invalidTarget }
         self.offers = offers.map { offer in
             var offer = offer
-            offer.clientMaxWindowBits = offer.clientMaxWindowBits.map { max($0, Deflater.windowBitsMin) }
+            offer.clientMaxWindowBits = offer.clientMaxWindowBits.map { max($0, DeflateParameters.windowBitsMin) }
             return offer
         }
         precondition(nonce.count == 16, "a nonce has 16 bytes")

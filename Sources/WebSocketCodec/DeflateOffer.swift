@@ -21,7 +21,7 @@ package struct DeflateOffer: Equatable, Sendable {
 
     /// Nil if a parameter is unknown, comes twice, or has a value it may not have. Only in an offer may
     /// `client_max_window_bits` stand without a value.
-    init?(_ parameters: [ExtensionElement.Parameter], isAnswer: Bool) {
+    package init?(_ parameters: [ExtensionElement.Parameter], isAnswer: Bool) {
         var seen: Set<String> = []
         for parameter in parameters {
             guard seen.insert(parameter.name).inserted else { return nil }
@@ -46,7 +46,7 @@ package struct DeflateOffer: Equatable, Sendable {
     }
 
     /// As it stands in `Sec-WebSocket-Extensions`.
-    func text(isAnswer: Bool) -> String {
+    package func text(isAnswer: Bool) -> String {
         var text = Self.extensionName
         if serverNoContextTakeover { text += "; \(Name.serverNoContextTakeover)" }
         if clientNoContextTakeover { text += "; \(Name.clientNoContextTakeover)" }
@@ -56,5 +56,27 @@ package struct DeflateOffer: Equatable, Sendable {
             if isAnswer || clientMaxWindowBits < 15 { text += "=\(clientMaxWindowBits)" }
         }
         return text
+    }
+}
+
+extension DeflateOffer {
+    /// What a client's offer and the server's answer come to; nil if the answer is not one to this offer
+    /// (RFC 7692 section 7.1) or wants a window of 256 bytes, which zlib's raw deflate cannot do.
+    func agreed(answer: DeflateOffer) -> DeflateParameters? {
+        guard answer.serverNoContextTakeover || !serverNoContextTakeover else { return nil }
+        if let limit = serverMaxWindowBits {
+            guard let bits = answer.serverMaxWindowBits, bits <= limit else { return nil }
+        }
+        var clientBits = clientMaxWindowBits ?? 15
+        if let bits = answer.clientMaxWindowBits {
+            guard let limit = clientMaxWindowBits, DeflateParameters.windowBitsMin...limit ~= bits else { return nil }
+            clientBits = bits
+        }
+        return DeflateParameters(
+            server: .init(
+                noContextTakeover: answer.serverNoContextTakeover, windowBits: answer.serverMaxWindowBits ?? 15),
+            client: .init(
+                noContextTakeover: answer.clientNoContextTakeover || clientNoContextTakeover,
+                windowBits: max(clientBits, DeflateParameters.windowBitsMin)))
     }
 }

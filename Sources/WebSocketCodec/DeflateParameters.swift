@@ -1,5 +1,8 @@
 /// What both ends agreed on for permessage-deflate (RFC 7692 section 7.1).
 package struct DeflateParameters: Equatable, Sendable {
+    /// zlib's raw deflate has no window of 256 bytes.
+    package static let windowBitsMin = 9
+
     /// What one end's compressor promises, and the other's decompressor relies on.
     package struct Direction: Equatable, Sendable {
         /// Each message is compressed on its own, without reference to those before.

@@ -3,17 +3,17 @@
 ///     list      = element *( "," element )
 ///     element   = token *( ";" parameter )
 ///     parameter = token [ "=" ( token | quoted token ) ]
-struct ExtensionElement: Equatable {
-    struct Parameter: Equatable {
-        var name: String
-        var value: String?
+package struct ExtensionElement: Equatable {
+    package struct Parameter: Equatable {
+        package var name: String
+        package var value: String?
     }
 
-    var name: String
-    var parameters: [Parameter] = []
+    package var name: String
+    package var parameters: [Parameter] = []
 
     /// The elements of a field value; empty ones between commas are passed over. Nil if it breaks the grammar.
-    static func list(_ field: [UInt8]) -> [ExtensionElement]? {
+    package static func list(_ field: [UInt8]) -> [ExtensionElement]? {
         var scanner = FieldScanner(field)
         var elements: [ExtensionElement] = []
         while !scanner.isAtEnd {

@@ -1,5 +1,5 @@
 /// Walks over the tokens and separators of a header field value; optional white space goes with what precedes it.
-struct FieldScanner {
+package struct FieldScanner {
     private let bytes: [UInt8]
     private var index = 0
 
@@ -62,7 +62,7 @@ struct FieldScanner {
 
 extension FieldScanner {
     /// Whether `field` is a list with `token`, which is in lower case; the case of the list does not matter.
-    static func list(_ field: [UInt8]?, contains token: String) -> Bool {
+    package static func list(_ field: [UInt8]?, contains token: String) -> Bool {
         guard let field else { return false }
         return field.split(separator: UInt8(ascii: ",")).contains { element in
             var scanner = FieldScanner(Array(element))

@@ -10,7 +10,7 @@ final class Inflater {
     /// `windowBits` as agreed, 8 to 15.
     init(windowBits: Int) throws(ProtocolViolation) {
         // Peers whose zlib turns 8 into 9 exist, and a larger window reads every smaller one.
-        let windowBits = max(windowBits, Deflater.windowBitsMin)
+        let windowBits = max(windowBits, DeflateParameters.windowBitsMin)
         heapBytes = (7 << 10) + (1 << windowBits)
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())

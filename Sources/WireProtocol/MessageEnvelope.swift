@@ -1,4 +1,4 @@
-import HearthJSONTree
+package import HearthJSONTree
 
 /// The outside of every message, whoever sends it: `{"t":"d","d":{…}}` (Protocol.md 3.3).
 struct MessageEnvelope {
@@ -30,11 +30,11 @@ struct MessageEnvelope {
 }
 
 /// What a message is about: the connection, or data.
-enum MessageLayer {
+package enum MessageLayer {
     case control
     case data
 
-    init?(_ text: UnsafeRawBufferPointer) {
+    package init?(_ text: UnsafeRawBufferPointer) {
         if text.equals("\"d\"") {
             self = .data
         } else if text.equals("\"c\"") {
@@ -50,13 +50,16 @@ package struct MessageError: Error, Hashable, Sendable {
     /// For people; quotes nothing of the message.
     package var reason: String
 
-    init(reason: String) { self.reason = reason }
+    package init(reason: String) { self.reason = reason }
 
-    static let noLayer = MessageError(reason: "the layer \"t\" of a message is \"c\" or \"d\"")
-    static let noPayload = MessageError(reason: "a message needs an object \"d\"")
+    /// The text is not what it should be.
+    package init(malformed error: JSONError) { reason = "malformed message: \(error)" }
+
+    package static let noLayer = MessageError(reason: "the layer \"t\" of a message is \"c\" or \"d\"")
+    package static let noPayload = MessageError(reason: "a message needs an object \"d\"")
 
     /// Runs `body`; text that is not what it should be makes the message wrong.
     static func reading<Result>(_ body: () throws(JSONError) -> Result) throws(MessageError) -> Result {
-        do throws(JSONError) { return try body() } catch { throw MessageError(reason: "malformed message: \(error)") }
+        do throws(JSONError) { return try body() } catch { throw MessageError(malformed: error) }
     }
 }

@@ -1,16 +1,16 @@
-import HearthJSONTree
+package import HearthJSONTree
 
 /// What the messages of both sides are made of.
 extension [UInt8] {
-    mutating func append(literal: StaticString) { literal.withUTF8Buffer { append(contentsOf: $0) } }
+    @inlinable package mutating func append(literal: StaticString) { literal.withUTF8Buffer { append(contentsOf: $0) } }
 
     /// Appends the text of a place as a JSON string.
-    mutating func append(quoted target: WriteTarget) { JSONText.appendQuoted(target.text, to: &self) }
+    package mutating func append(quoted target: WriteTarget) { JSONText.appendQuoted(target.text, to: &self) }
 
-    mutating func append(quoted path: Path) { JSONText.appendQuoted(path.text, to: &self) }
+    package mutating func append(quoted path: Path) { JSONText.appendQuoted(path.text, to: &self) }
 
     /// Appends `"p":base,"d":{relative:value,…}`; the targets lie at or below `base`.
-    mutating func append(
+    package mutating func append(
         base: Path, _ assignments: some Sequence<(target: WriteTarget, value: CanonicalJSON)>
     ) {
         append(literal: #""p":"#)
@@ -28,25 +28,5 @@ extension [UInt8] {
         append(UInt8(ascii: "}"))
     }
 
-    /// Appends a number between two texts, in one piece: most answers are of this form.
-    mutating func append(_ before: StaticString, decimal number: Int64, _ after: StaticString) {
-        let (before, after) = (before.bytes, after.bytes)
-        withDecimal(number) { digits in
-            let digitsEnd = before.count + digits.count
-            withUnsafeTemporaryAllocation(byteCount: digitsEnd + after.count, alignment: 1) { piece in
-                piece.copyMemory(from: before)
-                UnsafeMutableRawBufferPointer(rebasing: piece[before.count..<digitsEnd]).copyMemory(from: digits)
-                UnsafeMutableRawBufferPointer(rebasing: piece[digitsEnd...]).copyMemory(from: after)
-                append(contentsOf: UnsafeRawBufferPointer(piece))
-            }
-        }
-    }
-
-    mutating func append(decimal value: Int64) { appendDecimal(value, to: &self) }
-}
-
-extension StaticString {
-    fileprivate var bytes: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
-    }
+    package mutating func append(decimal value: Int64) { appendDecimal(value, to: &self) }
 }

@@ -2,6 +2,7 @@ import HearthJSONTree
 import Synchronization
 import Testing
 import HearthWireProtocol
+import HearthServerProtocol
 @testable import HearthClientSession
 
 @Suite("Requests of a connection")

@@ -61,3 +61,5 @@ struct QueryStringTests {
         #expect(query.first("a").map(Array.init) == [0xFF, 0])
     }
 }
+
+private func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }

@@ -5,6 +5,7 @@ import Synchronization
 import HearthTestSupport
 import Testing
 import HearthWireProtocol
+import HearthServerProtocol
 import HearthClientSession
 import HearthConnection
 

@@ -1,6 +1,7 @@
 import HearthSystem
 import Testing
 import HearthWebSocketCodec
+import HearthServerCodecs
 
 @testable import HearthServer
 @testable import HearthRealtimeSessions

@@ -1,6 +1,7 @@
 import HearthDelivery
 import HearthTestSupport
 import HearthWireProtocol
+import HearthServerProtocol
 import Testing
 
 @Suite("A set or a get in the words of the SDKs")

@@ -6,10 +6,10 @@ import HearthEventLoop
 import HearthHTTPCodec
 import HearthJSONTree
 import HearthSystem
-import HearthTestSupport
 import Testing
 import HearthTreeStorage
 import HearthWireProtocol
+import HearthServerProtocol
 
 @testable import HearthServer
 @testable import HearthRealtimeDatabase

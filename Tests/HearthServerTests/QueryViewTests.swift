@@ -3,6 +3,7 @@ import HearthTestSupport
 import Testing
 import HearthTreeStorage
 import HearthWireProtocol
+import HearthTreeQueries
 
 @testable import HearthServer
 

@@ -1,6 +1,7 @@
 import HearthHTTPCodec
 import HearthJSONTree
 import HearthTestSupport
+import HearthTreeText
 import Testing
 
 @testable import HearthDelivery

@@ -1,6 +1,7 @@
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTestSupport
+import HearthTreeText
 import Testing
 
 @testable import HearthDelivery

@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthTestSupport
+import HearthTreeQueries
 import Testing
 
 @testable import HearthRealtimeDatabase

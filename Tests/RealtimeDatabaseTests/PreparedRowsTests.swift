@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthTestSupport
+import HearthTreeText
 import Testing
 
 @testable import HearthRealtimeDatabase

@@ -2,6 +2,7 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthStorageErrors
 import HearthTestSupport
+import HearthTreeText
 import Testing
 
 @testable import HearthRealtimeDatabase

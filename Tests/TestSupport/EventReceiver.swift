@@ -1,5 +1,6 @@
 import HearthEventLoop
 import HearthHTTPCodec
+import HearthServerCodecs
 import Synchronization
 import HearthSystem
 

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 extension CanonicalJSON {
     /// The value that a merge patch makes of this one, as the SDK of Firebase's functions does it (`applyChange`).

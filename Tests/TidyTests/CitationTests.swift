@@ -52,10 +52,10 @@ import Testing
 
     @Test("of actions in the index are those of the code")
     func actions() {
-        let parser = "Sources/WireProtocol/ClientMessage+Parse.swift"
+        let parser = "Sources/ServerProtocol/ClientMessage+Parse.swift"
         let requests = Self.names(#/action\.equals\("([a-z]+)"\)/#, in: parser)
             .union(Self.names(#/ascii: "([a-z])"/#, in: parser))
-        let pushes = Self.names(#/\{"a":"([a-z]+)"/#, in: "Sources/WireProtocol/ServerMessageWriter.swift")
+        let pushes = Self.names(#/\{"a":"([a-z]+)"/#, in: "Sources/ServerProtocol/ServerMessageWriter.swift")
         #expect(Self.indexed("Requests").subtracting(["admin"]) == requests)
         #expect(Self.indexed("Pushes") == pushes)
     }

@@ -24,7 +24,7 @@ import Testing
 
     /// Lines of code, in Swift and C, that a program gets with the client, but for the transport. The goal is 15,000:
     /// the server's halves of the codecs are to leave.
-    private static let linesMax = 18_150
+    private static let linesMax = 15_350
 
     @Test("have no more code than they had, in Swift and C")
     func size() {

@@ -1,6 +1,7 @@
 import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
+import HearthTreeQueries
 import Testing
 import HearthStorageErrors
 

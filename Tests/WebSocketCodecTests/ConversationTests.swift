@@ -1,6 +1,7 @@
 import HearthTestSupport
 import Testing
 import HearthWebSocketCodec
+import HearthServerCodecs
 
 /// Both roles against each other: what one writes at random, the other reads.
 @Suite("Conversations")
@@ -35,7 +36,9 @@ struct ConversationTests {
             var expected: [Received] = []
             // A client that must not use more than 256 bytes of window cannot compress with zlib.
             let outgoing = deflate?.outgoing(sender)
-            let deflater = outgoing.flatMap { $0.windowBits < Deflater.windowBitsMin ? nil : Deflater($0, level: 1) }
+            let deflater = outgoing.flatMap {
+                $0.windowBits < DeflateParameters.windowBitsMin ? nil : Deflater($0, level: 1)
+            }
             var stream: [UInt8] = []
             for _ in 0..<12 {
                 write(from: sender, deflater, to: &stream, expecting: &expected, using: &random)

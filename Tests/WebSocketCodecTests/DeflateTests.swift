@@ -1,6 +1,7 @@
 import HearthTestSupport
 import Testing
 import HearthWebSocketCodec
+import HearthServerCodecs
 
 extension Deflater {
     /// The compressed payload of a message.

@@ -47,11 +47,8 @@ package struct FoundPage: Sendable {
 
     private init() {}
 
-    /// The children as an object, without their order; null for an empty page.
-    package var object: CanonicalJSON {
-        CanonicalJSON.null.setting(
-            children.map { CanonicalJSON.Edit(path: Path.root.appending($0.key), value: $0.value) })
-    }
+    /// The children of one node, without their order; null for an empty page.
+    package var node: Node { Node(children: children.map { ($0.key, Node($0.value)) }) }
 
     private mutating func readItem(_ reader: inout JSONReader) throws(JSONError) {
         var key: Key?

@@ -6,12 +6,9 @@ extension QueryObject {
     /// may come in any order (Protocol.md 5).
     package func isNamed(by text: [UInt8]?) -> Bool {
         guard let text, let start = text.firstIndex(of: UInt8(ascii: "{")),
-            let end = text.lastIndex(of: UInt8(ascii: "}")), start < end
+            let end = text.lastIndex(of: UInt8(ascii: "}")), start < end,
+            let named = try? CanonicalJSON.parse(Array(text[start...end])).value
         else { return false }
-        let object = Array(text[start...end])
-        let named =
-            query.conditions == nil
-            ? try? QueryObject(parsing: object) : try? QueryObject(parsingConditions: object)
-        return named?.query == query
+        return named == (try? CanonicalJSON.parse(self.text).value)
     }
 }

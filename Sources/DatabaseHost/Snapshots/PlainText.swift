@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 
 /// Finds out which of the objects that are spread over rows are shown as arrays (Protocol.md 7.1), in the order in
 /// which they begin: the first of two passes to the plain form of a large value. Takes a byte for each such object,

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthRealtimeDatabase
 
 /// Is led through the rows of a node, which come in key order, as through a tree. Keys are encoded segments,

@@ -1,5 +1,6 @@
 import HearthDelivery
 import HearthJSONTree
+import HearthTreeText
 import HearthRealtimeDatabase
 import HearthTreeStorage
 import HearthStorageErrors

@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSystem
-import HearthWireProtocol
+import HearthServerProtocol
 
 /// Tells the watchers of a database what was committed, once it is durable. It exists only while there are watchers;
 /// without it, a turn costs one check. On the databases' thread.

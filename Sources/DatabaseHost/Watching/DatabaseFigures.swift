@@ -1,5 +1,6 @@
 package import HearthDatabaseScheduler
 import HearthJSONTree
+import HearthTreeQueries
 package import HearthJSONValues
 package import HearthRealtimeDatabase
 import HearthSecurityRules

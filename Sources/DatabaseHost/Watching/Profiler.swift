@@ -3,7 +3,7 @@ import HearthJSONValues
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSystem
-import HearthWireProtocol
+import HearthServerProtocol
 
 /// Sums up what is asked of a database for those who watch: equal requests since the last time become one line. While
 /// nobody watches, there is none, and a request costs one look for it. On the databases' thread.

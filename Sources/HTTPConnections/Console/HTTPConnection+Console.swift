@@ -1,4 +1,5 @@
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthJSONValues
 import HearthAccess
 import HearthHTTPResponses

@@ -291,7 +291,7 @@ final class DatabaseCore: @unchecked Sendable {
         if let known = tree.observedValue(at: place.path, query.query) { return completion(.success(known)) }
         if query.query.conditions != nil {
             return find(place, query, isAbandoned: isAbandoned) { page in
-                completion(page.map { Node($0.object) })
+                completion(page.map(\.node))
             }
         }
         let isWhole = query.query.selectsEverything

@@ -81,8 +81,8 @@
                 (Int(row.integer(0)), row.blob(1))
             }
             return (rows ?? []).compactMap { number, message in
-                let parsed = message.withUnsafeBytes { try? ClientMessage.parse($0) }
-                guard Self.numbers.contains(number), case .request(_, let request)? = parsed else {
+                guard Self.numbers.contains(number), let request = message.withUnsafeBytes(ClientRequest.init(write:))
+                else {
                     removeWrite(number)
                     return nil
                 }

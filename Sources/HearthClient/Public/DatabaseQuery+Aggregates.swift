@@ -121,11 +121,6 @@ extension DatabaseQuery {
             field = parsed
         }
         let aggregates = Aggregates(asked, of: field)
-        let text = ConditionQuery(try conditionQuery().conditions, aggregates: aggregates).text(limit: nil)
-        do throws(RequestError) {
-            return (place.path, try QueryObject(parsingConditions: text))
-        } catch {
-            throw .invalidQuery(error.message)
-        }
+        return (place.path, try object(of: ConditionQuery(try conditionQuery().conditions, aggregates: aggregates)))
     }
 }

@@ -90,12 +90,15 @@ extension DatabaseQuery {
         if limit?.side == .last {
             throw .invalidQuery("a query with conditions has its first children: let it descend")
         }
-        let text = try conditionQuery(fields: fields).text(limit: limit?.count, after: cursor.map { Array($0.utf8) })
-        do throws(RequestError) {
-            return try QueryObject(parsingConditions: text)
+        return try object(of: try conditionQuery(fields: fields))
+    }
+
+    /// A query as it is sent, with the limit and the cursor of this one.
+    func object(of query: ConditionQuery) throws(DatabaseError) -> QueryObject {
+        do throws(QueryError) {
+            return try QueryObject(query, limit: limit?.count, after: cursor.map { Array($0.utf8) })
         } catch {
-            if case .query(let error) = error { throw .invalidQuery(error.description) }
-            throw .invalidQuery(error.message)
+            throw .invalidQuery(error.description)
         }
     }
 }

@@ -43,12 +43,6 @@ extension DatabaseQuery {
         }
         let ordering = asked.orders.map(\.path).filter { order in !asked.fields.contains { $0.contains(order) } }
         let fields = asked.fields.filter { field in !ordering.contains { $0.contains(field) } } + ordering
-        let text = ConditionQuery(asked.conditions, orders: asked.orders, fields: fields)
-            .text(limit: limit?.count, after: cursor.map { Array($0.utf8) })
-        do throws(RequestError) {
-            return (place.path, try QueryObject(parsingConditions: text))
-        } catch {
-            throw .invalidQuery(error.message)
-        }
+        return (place.path, try object(of: ConditionQuery(asked.conditions, orders: asked.orders, fields: fields)))
     }
 }

@@ -1,5 +1,6 @@
 import HearthJSONTree
 package import HearthWireProtocol
+import HearthServerProtocol
 
 /// The options that make a query of a path, on the command line and in the shell.
 package enum QueryWords {

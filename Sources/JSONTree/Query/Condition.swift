@@ -66,7 +66,7 @@ package indirect enum Condition: Hashable, Sendable {
     private static func isLeaf(_ value: [UInt8]) -> Bool { value != IndexValue.nothing && value != IndexValue.object }
 
     /// The first bytes of encoded values of the same type: values of different types are in no range together.
-    static func tags(like value: [UInt8]) -> ClosedRange<UInt8> {
+    package static func tags(like value: [UInt8]) -> ClosedRange<UInt8> {
         // Both Booleans are of one.
         (0x02...0x03).contains(value[0]) ? 0x02...0x03 : value[0]...value[0]
     }

@@ -15,7 +15,7 @@ package struct ConditionQuery: Hashable, Sendable {
 
         /// An encoded value as a part of a place. As none is the beginning of another one, this reverses their order if
         /// it is to.
-        func turned(_ value: [UInt8]) -> [UInt8] { isDescending ? value.map { ~$0 } : value }
+        package func turned(_ value: [UInt8]) -> [UInt8] { isDescending ? value.map { ~$0 } : value }
     }
 
     /// All of them must hold.
@@ -78,21 +78,6 @@ package struct ConditionQuery: Hashable, Sendable {
         // Where the key begins: see IndexPlace.
         bytes.append(0)
         return bytes
-    }
-
-    /// The queries with one bound each that select at least the same children: whoever may ask one of them may ask
-    /// this. The limit is only that of a query for one value, all of whose children can be had page by page.
-    package func widerQueries(limit: QueryLimit?) -> [Query] {
-        conditions.compactMap { condition in
-            guard case .compare(let path, let comparison, let value) = condition, !path.isRoot else { return nil }
-            let bound = QueryBound(value)
-            return switch comparison {
-            case .equal: try? Query(index: .child(path), start: bound, end: bound, limit: limit)
-            case .greater, .notLess: try? Query(index: .child(path), start: bound)
-            case .less, .notGreater: try? Query(index: .child(path), end: bound)
-            case .notEqual: nil
-            }
-        }
     }
 }
 

@@ -30,7 +30,7 @@ package struct IndexPlace: Hashable, Comparable, ByteOrdered, Sendable {
 
     /// The first byte of the places of a ``ConditionQuery``, whose first part ends with a zero. With the next one begin
     /// those of children for which its conditions do not hold.
-    static let conditionTag: UInt8 = 0x07
+    package static let conditionTag: UInt8 = 0x07
 
     private static func segmentStart(_ place: UnsafeRawBufferPointer) -> Int {
         switch place.first {

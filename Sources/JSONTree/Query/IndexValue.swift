@@ -11,9 +11,9 @@
 ///     object   0x06
 package enum IndexValue {
     static let nothingTag: UInt8 = 0x01
-    static let numberTag: UInt8 = 0x04
+    package static let numberTag: UInt8 = 0x04
     static let stringTag: UInt8 = 0x05
-    static let numberByteCount = 9
+    package static let numberByteCount = 9
 
     package static let nothing: [UInt8] = [nothingTag]
     /// Every value that has children.
@@ -44,7 +44,7 @@ package enum IndexValue {
     }
 
     /// Where the encoding ends that begins at `start`.
-    static func end(in bytes: [UInt8], from start: Int) -> Int {
+    package static func end(in bytes: [UInt8], from start: Int) -> Int {
         switch bytes[start] {
         case numberTag: start + numberByteCount
         case stringTag: bytes[start...].firstIndex(of: 0).map { $0 + 1 } ?? bytes.count

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 import HearthSecurityRules
 
 /// The indexes of a database, each with the number that its entries carry.

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 import HearthStorageErrors
 
 /// The places in a query's interval that no index has alone, or too many for once: found by a walk that can stop

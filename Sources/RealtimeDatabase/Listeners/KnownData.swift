@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 /// What a client says it has of a value that it begins to listen to (Protocol.md 4.2), by hashes.
 package struct KnownData: Hashable, Sendable {

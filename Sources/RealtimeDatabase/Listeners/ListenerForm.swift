@@ -1,4 +1,5 @@
 package import HearthJSONTree
+package import HearthTreeQueries
 
 /// How the listener of a query is told of it.
 package enum ListenerForm: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 
 /// A query that somebody listens to: one window for everybody who asks the same, and a group for each form in which
 /// they do, tags included (Protocol.md 4.2). Programs that run the same code choose the same tags, so groups are few.

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 
 /// The fields that somebody wants of each child (Protocol.md 18.3).
 extension Query {

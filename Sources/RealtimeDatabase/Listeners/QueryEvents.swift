@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 
 /// The events that a commit means to those who listen to a query, from what it selected before and after.
 struct QueryEvents {

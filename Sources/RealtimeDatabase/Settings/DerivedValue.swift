@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthSecurityRules
 
 /// What a setting makes of a place in the commit of a write.

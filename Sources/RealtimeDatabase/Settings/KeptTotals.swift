@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 import HearthSecurityRules
 
 /// What a write does to the totals that are kept beside the data: those that it changes, and those that stand in what

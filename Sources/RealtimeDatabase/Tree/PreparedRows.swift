@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 package import HearthStorageErrors
 
 /// The rows of a large value, found in its text once and not copied: the text, and where in it every few kilobytes a

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 /// What one commit changed, as it was written. This is what the log keeps and what plain listeners get.
 package enum Change: Hashable, Sendable {

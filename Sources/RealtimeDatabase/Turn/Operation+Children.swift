@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 extension Operation {
     /// An update of very many children of one place as one text (``setChildren(_:_:)``); any other operation as it is.

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+package import HearthTreeText
 package import HearthSecurityRules
 package import HearthStorageErrors
 

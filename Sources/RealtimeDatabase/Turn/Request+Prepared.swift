@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 /// How the rows of large values are made beforehand.
 package struct RowPreparation: Sendable {

@@ -7,6 +7,7 @@ import HearthStorageErrors
 import HearthSystem
 import HearthWebSocketCodec
 import HearthWireProtocol
+import HearthServerProtocol
 
 /// What one event loop knows of realtime sessions, and the requests of its turn from connections of all kinds. Used on
 /// that loop only.

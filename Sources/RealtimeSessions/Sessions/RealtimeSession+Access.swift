@@ -4,7 +4,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthServerLog
 import HearthWebSocketCodec
-import HearthWireProtocol
+import HearthServerProtocol
 import HearthAccess
 
 /// Who the client is (Protocol.md 19). While that is being found out, none of its later requests is worked on.

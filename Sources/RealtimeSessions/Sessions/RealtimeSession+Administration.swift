@@ -6,6 +6,7 @@ import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSystem
 import HearthWireProtocol
+import HearthServerProtocol
 import HearthAccess
 import HearthDelivery
 

@@ -4,6 +4,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTreeStorage
 import HearthWireProtocol
+import HearthServerProtocol
 import HearthAccess
 
 /// Questions about the past over a realtime connection (additions.md 9).

@@ -3,7 +3,7 @@ import HearthEventLoop
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthServerLog
-import HearthWireProtocol
+import HearthServerProtocol
 import HearthStorageErrors
 
 extension RealtimeSession {

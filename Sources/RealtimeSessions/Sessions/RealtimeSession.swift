@@ -7,6 +7,7 @@ import HearthRealtimeDatabase
 import HearthSystem
 package import HearthWebSocketCodec
 import HearthWireProtocol
+import HearthServerProtocol
 import HearthStorageErrors
 import HearthAccess
 

@@ -4,6 +4,7 @@ import HearthEventLoop
 package import HearthHTTPCodec
 import HearthRealtimeDatabase
 import HearthWireProtocol
+import HearthServerProtocol
 
 /// The connection of a poll, which is answered once there is something to say.
 package protocol PollingConnection: AnyObject {

@@ -4,6 +4,7 @@ import HearthRealtimeDatabase
 import HearthServerLog
 package import HearthWebSocketCodec
 import HearthWireProtocol
+import HearthServerProtocol
 
 /// A WebSocket that carries a session, or stands by to take it over from long polling: takes frames apart and joins
 /// them to messages.

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeQueries
 
 extension RuleQuery {
     /// What a query of one interval asks for.

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 /// Decides operations by a program (docs/rules.md 2). One of them serves one thread; it keeps its memory, so a common
 /// decision allocates nothing.

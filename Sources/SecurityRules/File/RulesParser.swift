@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 
 /// Reads a rules file into places, rules and code (docs/rules.md 1).
 struct RulesParser: PlaceFileParser {

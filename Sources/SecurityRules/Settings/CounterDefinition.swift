@@ -1,4 +1,5 @@
 package import HearthJSONTree
+package import HearthTreeQueries
 
 /// A count or a sum that the server keeps beside the data (docs/using/additions.md 3).
 package struct CounterDefinition: Hashable, Sendable {

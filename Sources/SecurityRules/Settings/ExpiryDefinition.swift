@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeQueries
 
 /// When the children of collections expire (docs/using/additions.md 5).
 package struct ExpiryDefinition: Hashable, Sendable {

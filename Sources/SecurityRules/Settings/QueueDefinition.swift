@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeQueries
 
 /// A queue at each place of a pattern (docs/using/additions.md 8). Its jobs are the children of `jobs`. What the server
 /// knows of a job is the child of `state` with the same key, and jobs that were given up are children of `dead`.

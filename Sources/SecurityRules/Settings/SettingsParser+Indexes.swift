@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 
 /// Indexes of several values (docs/using/additions.md 7).
 extension SettingsParser {
@@ -18,8 +19,8 @@ extension SettingsParser {
             }
             orders.append(order)
         }
-        guard (1...ConditionParser.ordersMax).contains(orders.count) else {
-            throw Mistake("An index orders by 1 to \(ConditionParser.ordersMax) paths.", at: offset)
+        guard (1...ConditionQuery.ordersMax).contains(orders.count) else {
+            throw Mistake("An index orders by 1 to \(ConditionQuery.ordersMax) paths.", at: offset)
         }
         let index = IndexDefinition(pattern: pattern, index: .conditions(ConditionQuery([], orders: orders)))
         if indexes.contains(index) { throw Mistake("The index is named twice.", at: offset) }

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 
 /// Reads a settings file (docs/using/additions.md 1).
 struct SettingsParser: PlaceFileParser {

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 
 /// What a write sets of the children of one place: at least one of them gets a value.
 struct WrittenChildren {

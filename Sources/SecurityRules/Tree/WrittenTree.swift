@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 /// A tree as it is after a write: `newData` (docs/rules.md 3.1). Nothing is copied; what the write leaves alone is
 /// looked up in the tree before it.

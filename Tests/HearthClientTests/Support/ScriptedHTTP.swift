@@ -1,6 +1,7 @@
 import HearthClientTransport
 import HearthMemoryTransport
 import HearthHTTPCodec
+import HearthServerCodecs
 import Synchronization
 
 /// A server for HTTP whose answers come when the test gives them.

@@ -4,6 +4,7 @@ import HearthMemoryTransport
 import HearthHTTPCodec
 import Synchronization
 import HearthWebSocketCodec
+import HearthServerCodecs
 import HearthWireProtocol
 
 /// A server that says what the test wants: the WebSocket part is real, the rest a script.

@@ -3,6 +3,7 @@ import HearthJSONTree
 import HearthTestSupport
 import Testing
 import HearthWireProtocol
+import HearthServerProtocol
 
 /// A server as simple as can be, and one client of it whose messages travel one after the other: what observers are
 /// told must at every step be what a query selects of the server's value with the client's writes on top.

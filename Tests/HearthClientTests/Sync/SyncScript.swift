@@ -2,6 +2,7 @@
 import HearthJSONTree
 import Testing
 import HearthWireProtocol
+import HearthServerProtocol
 
 /// A test of the sync tree as text. A line without indentation is a step; the indented lines below it are all that
 /// comes of it, in order: events as `OBSERVER KIND …`, then listens.

@@ -1,4 +1,6 @@
 import HearthJSONTree
+import HearthTreeText
+import HearthTreeQueries
 import HearthSecurityRules
 
 @testable import HearthRealtimeDatabase

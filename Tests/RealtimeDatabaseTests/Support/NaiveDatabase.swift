@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTestSupport
 import HearthSecurityRules
 
 @testable import HearthRealtimeDatabase

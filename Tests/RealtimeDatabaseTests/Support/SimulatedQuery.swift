@@ -1,4 +1,6 @@
 import HearthJSONTree
+import HearthTreeQueries
+import HearthTestSupport
 
 @testable import HearthRealtimeDatabase
 

@@ -1,6 +1,7 @@
 import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
+import HearthTreeText
 
 @testable import HearthRealtimeDatabase
 

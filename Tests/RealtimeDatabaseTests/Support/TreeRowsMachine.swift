@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 @testable import HearthRealtimeDatabase
 import HearthStorageErrors
 

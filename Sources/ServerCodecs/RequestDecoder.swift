@@ -1,0 +1,73 @@
+package import HearthHTTPCodec
+
+/// Takes the requests of one connection apart (RFC 9112), in the role of the server.
+///
+/// Feed it what was read, and pull until it wants more:
+///
+///     while let event = decoder.next(&input) { … }
+///
+/// Each call drops what it used from the front of `input`, so what is left says how far the decoder is: after `.end` it
+/// starts with the next, pipelined request, and after the `.end` of a request that is answered with 101 it belongs to
+/// the next protocol: hand it over and drop the decoder. A caller that answers one request at a time stops pulling at
+/// `.end` and keeps what is left. A nil has used all of `input`.
+///
+/// Costs one pass over the head and two allocations for it; body bytes are handed out where they lie. Between two
+/// requests the decoder owns no heap memory.
+package struct RequestDecoder {
+    private var message: MessageDecoder
+
+    package init(limits: HTTPLimits = HTTPLimits()) { message = MessageDecoder(limits: limits) }
+
+    /// No request is under way: this decides which timeout holds.
+    package var isIdle: Bool { message.isBetweenMessages }
+
+    /// Bytes of heap memory that the decoder owns.
+    package var heapBytes: Int { message.begunHead.capacity }
+
+    package mutating func next(_ input: inout UnsafeRawBufferPointer) -> HTTPEvent<RequestHead>? {
+        if message.awaitsHead, let failure = begin(&input) { return .failure(failure) }
+        switch message.next(&input) {
+        case nil: return nil
+        case .body(let bytes): return .body(bytes)
+        case .end: return .end
+        case .failure(let failure): return .failure(failure)
+        case .head(let raw):
+            do throws(HTTPFailure) {
+                let head = try decode(raw)
+                let body = head.isChunked ? .chunked : BodyDecoder.length(head.contentLength ?? 0)
+                message.begin(body, keepAlive: head.keepAlive)
+                return .head(head)
+            } catch {
+                message.fail(error)
+                return .failure(error)
+            }
+        }
+    }
+
+    /// Skips empty lines: some clients send a CRLF too many after a body (RFC 9112 2.2). A client of another protocol
+    /// is told by its first byte, so that it need not wait for a timeout.
+    private mutating func begin(_ input: inout UnsafeRawBufferPointer) -> HTTPFailure? {
+        if message.begunHead.count == 1, message.begunHead[0] == carriageReturn, input.first == lineFeed {
+            message.dropBegunHead()
+            input.removeFirst(1)
+        }
+        guard message.begunHead.isEmpty else { return nil }
+        while input.count >= 2, input[0] == carriageReturn, input[1] == lineFeed { input.removeFirst(2) }
+        guard let first = input.first, !first.isTokenByte, first != carriageReturn else { return nil }
+        let failure: HTTPFailure = first == 0x16 ? .handshakeOfTLS : .malformedRequestLine
+        message.fail(failure)
+        return failure
+    }
+
+    private func decode(_ raw: MessageDecoder.RawHead) throws(HTTPFailure) -> RequestHead {
+        var framing = MessageFraming()
+        let (line, positions) = try raw.bytes.span.withUnsafeBytes { bytes throws(HTTPFailure) in
+            var parser = HeadParser(bytes)
+            let line = try parser.requestLine()
+            return (line, try parser.fields(count: raw.fieldCount, framing: &framing))
+        }
+        let head = try RequestHead(line, HeaderFields(bytes: raw.bytes, positions: positions), framing)
+        if let length = head.contentLength, length > message.limits.bodyBytesMax { throw .bodyTooLarge }
+        return head
+    }
+}

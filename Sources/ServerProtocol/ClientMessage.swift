@@ -1,0 +1,17 @@
+package import HearthWireProtocol
+
+/// A message from a client to the server (Protocol.md 3.3, 4).
+package enum ClientMessage: Hashable, Sendable {
+    case request(number: Int64, ClientRequest)
+    /// A request whose number could be read but whose body is wrong; it must be answered with the error.
+    case invalidRequest(number: Int64, RequestError)
+    /// Control `p`: answer with a pong.
+    case ping
+    /// Control `a`, on the WebSocket that takes over from long polling: what follows is meant for the session
+    /// (long-polling.md 4).
+    case switchAck
+    /// Control `n`, by long polling: nothing follows here.
+    case endOfTransmission
+    /// Control messages that are unknown.
+    case otherControl
+}

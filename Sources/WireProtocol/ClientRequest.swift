@@ -1,0 +1,74 @@
+package import HearthJSONTree
+
+/// The body of a request of a client, by its action (Protocol.md 4).
+package enum ClientRequest: Hashable, Sendable {
+    /// `p`: set; with `hash`, only if the current value has that hash.
+    case put(WireAssignment, hash: [UInt8]?)
+    /// `m`: update. Targets are absolute, and none lies inside another.
+    case merge(Path, [WireAssignment])
+    /// `g`: read once; `cg` if the query has conditions, an addition to the protocol.
+    case get(Path, query: QueryObject?)
+    /// `q`: listen; `cq` if the query has conditions, an addition to the protocol. `query` is nil for a default listen;
+    /// `hash` is nil when the client did not say, and so is `parts`, the compound hash (Protocol.md 4.2). With `since`,
+    /// an addition to the protocol, it wants to be told of positions, and what came after this one; empty if it has
+    /// none.
+    case listen(
+        Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, parts: CompoundHash.Parts? = nil, since: [UInt8]? = nil)
+    /// `n`: unlisten.
+    case unlisten(Path, query: QueryObject?, tag: Int64?)
+    /// `o`: set a place when the connection ends.
+    case onDisconnect(WireAssignment)
+    /// `om`: update places when the connection ends.
+    case onDisconnectMerge(Path, [WireAssignment])
+    /// `oc`: nothing of what is to be written then at a place and below it.
+    case cancelOnDisconnect(Path)
+    /// `ev`: listen to the events of a query; `cq` if it has conditions. An addition to the protocol, as is the next.
+    case events(Path, query: QueryObject?, tag: Int64, EventKinds)
+    /// `nev`: no more of them.
+    case noEvents(tag: Int64)
+    /// `jr`, `jx`, `jd`, `jf`, `jb`: what a worker asks of a queue. An addition to the protocol.
+    case job(Path, JobRequest)
+    /// `s`: statistics of the client, not kept.
+    case statistics
+    /// `auth` and `gauth`. An administrator may act as somebody: `acting` is the JSON text of what rules then see as
+    /// `auth`, `null` for nobody (`noauth`).
+    case authenticate(credential: [UInt8], acting: [UInt8]? = nil)
+    case unauthenticate
+    /// `appcheck` and its opposite.
+    case appCheck
+    /// `admin`: an addition to the protocol.
+    case admin(AdminRequest)
+    /// `h`: the past of a place, an addition to the protocol.
+    case history(HistoryRequest)
+    /// An action that this server does not know (yet).
+    case unknown(action: [UInt8])
+}
+
+/// Why a request cannot be carried out as it stands.
+package enum RequestError: Error, Hashable, Sendable {
+    case missing(String)
+    case path(PathError)
+    /// A key of an update is not a path; the offset is that of its opening quote.
+    case key(PathError, at: Int)
+    case value(JSONError)
+    /// Two paths of an update where one contains the other.
+    case overlappingPaths
+    case query(QueryError)
+
+    /// For people; the status on the wire is `invalid_argument`.
+    package var message: String {
+        switch self {
+        case .missing(let what): "the request has no valid \(what)"
+        case .path(let error), .key(let error, _): "invalid path: \(error)"
+        case .value(let error):
+            // What is left of the depth below a path tells nobody anything.
+            if case .tooDeep = error.kind {
+                "invalid data: \(PathError.tooDeep) at byte \(error.offset)"
+            } else {
+                "invalid data: \(error) at byte \(error.offset)"
+            }
+        case .overlappingPaths: "an update may not set a path and another one above it"
+        case .query(let error): "invalid query: \(error)"
+        }
+    }
+}
