@@ -6,7 +6,7 @@
 # make lint       check the formatting
 # make smoke      start the release binary, use it once, see what memory large bodies cost, and count allocations
 # make test-outside  build a package that depends on this one (Tests/Outside), and run it against the release binary
-# make docs       build the documentation of HearthClient, HearthAdmin, HearthTesting and HearthHTTP with DocC; warnings are errors
+# make docs       build the documentation of HearthClient, HearthAdmin, HearthTesting, HearthHTTP and HearthSealing with DocC; warnings are errors
 # make deb        build a Debian package with the Swift runtime in it: .build/packages
 # make dist       the same program as a tarball with checksums
 # make image      an image of the Debian package with buildah (see Containerfile)

@@ -197,6 +197,8 @@ let rooms: [Room] = [
     Room(
         name: "HearthHTTP", uses: ["System", "HTTPCodec", "EventLoop", "EventLoopTransport", "ClientSession"],
         testsUse: ["HearthClient", "HearthAdmin", "HearthTesting"]),
+    // Texts that servers cannot read.
+    Room(name: "HearthSealing", uses: ["Bytes", "COpenSSL"], testsUse: ["HearthClient"]),
     Room(
         name: "HearthShell",
         uses: [
@@ -270,7 +272,7 @@ let exampleTargets: [Target] =
                     "ExampleTerminal",
                     "TestSupport",
                     "HearthClient", "ServerLog", "HearthServer", "AccountEndpoints",
-                    "HearthAdmin", "HearthHTTP", "Identity",
+                    "HearthAdmin", "HearthHTTP", "HearthSealing", "Identity",
                     "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONValues", "JSONWebTokens",
                 ]),
             swiftSettings: settings),
@@ -301,11 +303,11 @@ let smallTargets: [Target] = smallExamples.map { name, uses in
         packageAccess: false, swiftSettings: settings)
 }
 
-/// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather.
+/// Accounts that are sealed before they are sent, and a program that feeds the weather.
 let weatherTargets: [Target] = [
     .executableTarget(
         name: module("AccountsWeather"),
-        dependencies: dependencies(["HearthClient", "ExampleKit", "ExampleTerminal", "COpenSSL"]),
+        dependencies: dependencies(["HearthClient", "HearthSealing", "ExampleKit", "ExampleTerminal"]),
         path: "Examples/AccountsWeather/Client", packageAccess: false, swiftSettings: settings),
     .executableTarget(
         name: module("WeatherFeeder"),
@@ -325,6 +327,7 @@ let package = Package(
         .library(name: "HearthClient", targets: ["HearthClient", module("ClientTransport")]),
         .library(name: "HearthAdmin", targets: ["HearthAdmin"]),
         .library(name: "HearthHTTP", targets: ["HearthHTTP"]),
+        .library(name: "HearthSealing", targets: ["HearthSealing"]),
         .library(name: "HearthTesting", targets: ["HearthTesting", module("MemoryTransport")]),
         .executable(name: "hearth", targets: ["hearth"]),
         .executable(name: "hearth-threads-service", targets: [module("ThreadsService")]),
