@@ -18,7 +18,7 @@
 # make sizing     measure memory and files for docs/operating/sizing.md
 # make scrape-cost  measure a scrape of /metrics with 1,024 databases
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
-# make test-console  test the console of the release binary in a headless Chromium
+# make test-console  test the console of the release binary, and the page of Examples/Web, in a headless Chromium
 # make fuzz       run every fuzz target for SECONDS (default 5) each
 # make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
 # make bench      measure the release binary (see BENCHMARKS.md)
