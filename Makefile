@@ -6,7 +6,7 @@
 # make lint       check the formatting
 # make smoke      start the release binary, use it once, see what memory large bodies cost, and count allocations
 # make test-outside  build a package that depends on this one (Tests/Outside), and run it against the release binary
-# make docs       build the documentation of HearthClient, HearthAdmin, HearthTesting and HearthHTTP with DocC; warnings are errors
+# make docs       build the documentation of HearthClient, HearthAdmin, HearthTesting, HearthHTTP and HearthSealing with DocC; warnings are errors
 # make deb        build a Debian package with the Swift runtime in it: .build/packages
 # make dist       the same program as a tarball with checksums
 # make image      an image of the Debian package with buildah (see Containerfile)
@@ -18,7 +18,7 @@
 # make sizing     measure memory and files for docs/operating/sizing.md
 # make scrape-cost  measure a scrape of /metrics with 1,024 databases
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
-# make test-console  test the console of the release binary in a headless Chromium
+# make test-console  test the console of the release binary, and the page of Examples/Web, in a headless Chromium
 # make fuzz       run every fuzz target for SECONDS (default 5) each
 # make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
 # make bench      measure the release binary (see BENCHMARKS.md)

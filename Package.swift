@@ -212,6 +212,8 @@ let rooms: [Room] = [
         name: "HearthHTTP",
         uses: ["System", "HTTPCodec", "ServerCodecs", "EventLoop", "EventLoopTransport", "ClientSession"],
         testsUse: ["HearthClient", "HearthAdmin", "HearthTesting"]),
+    // Texts that servers cannot read.
+    Room(name: "HearthSealing", uses: ["Bytes", "COpenSSL"], testsUse: ["HearthClient"]),
     Room(
         name: "HearthShell",
         uses: [
@@ -285,7 +287,7 @@ let exampleTargets: [Target] =
                     "ExampleTerminal",
                     "TestSupport",
                     "HearthClient", "ServerLog", "HearthServer", "AccountEndpoints",
-                    "HearthAdmin", "HearthHTTP", "Identity",
+                    "HearthAdmin", "HearthHTTP", "HearthSealing", "Identity",
                     "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONValues", "JSONWebTokens",
                 ]),
             swiftSettings: settings),
@@ -316,11 +318,11 @@ let smallTargets: [Target] = smallExamples.map { name, uses in
         packageAccess: false, swiftSettings: settings)
 }
 
-/// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather.
+/// Accounts that are sealed before they are sent, and a program that feeds the weather.
 let weatherTargets: [Target] = [
     .executableTarget(
         name: module("AccountsWeather"),
-        dependencies: dependencies(["HearthClient", "ExampleKit", "ExampleTerminal", "COpenSSL"]),
+        dependencies: dependencies(["HearthClient", "HearthSealing", "ExampleKit", "ExampleTerminal"]),
         path: "Examples/AccountsWeather/Client", packageAccess: false, swiftSettings: settings),
     .executableTarget(
         name: module("WeatherFeeder"),
@@ -340,6 +342,7 @@ let package = Package(
         .library(name: "HearthClient", targets: ["HearthClient", module("ClientTransport")]),
         .library(name: "HearthAdmin", targets: ["HearthAdmin"]),
         .library(name: "HearthHTTP", targets: ["HearthHTTP"]),
+        .library(name: "HearthSealing", targets: ["HearthSealing"]),
         .library(name: "HearthTesting", targets: ["HearthTesting", module("MemoryTransport")]),
         .executable(name: "hearth", targets: ["hearth"]),
         .executable(name: "hearth-threads-service", targets: [module("ThreadsService")]),

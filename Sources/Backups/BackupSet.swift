@@ -62,14 +62,18 @@ package struct BackupSet: Sendable {
         let path = "\(target)/\(name)"
         guard access(path, F_OK) != 0 else { throw BackupError(message: "\(path) is there already") }
         let partial = path + partialSuffix
-        remove(partial)
-        guard mkdir(partial, 0o700) == 0 else { throw BackupError("cannot make \(partial)") }
+        let partialCode = UnfinishedFiles.making(partial) {
+            remove(partial)
+            return mkdir(partial, 0o700) == 0 ? 0 : errno
+        }
         do throws(BackupError) {
+            guard partialCode == 0 else { throw BackupError("cannot make \(partial)", partialCode) }
             let manifest = try fill(
                 partial, from: folder, contents, databases: hasDatabases ? contents.databases : [], now: now)
             for file in manifest.files.map(\.name) + [BackupManifest.fileName] { try sync("\(partial)/\(file)") }
             try sync(partial)
-            guard rename(partial, path) == 0 else { throw BackupError("cannot rename \(partial)") }
+            let code = UnfinishedFiles.ending(partial) { rename(partial, path) == 0 ? 0 : errno }
+            guard code == 0 else { throw BackupError("cannot rename \(partial)", code) }
             try sync(target)
             guard hasDatabases else { return BackupSet(path, manifest) }
             let status = BackupStatus(
@@ -80,7 +84,7 @@ package struct BackupSet: Sendable {
             }
             return BackupSet(path, manifest)
         } catch {
-            remove(partial)
+            UnfinishedFiles.ending(partial) { remove(partial) }
             throw error
         }
     }

@@ -17,6 +17,8 @@ extension Command {
                 details: """
                     FILE is in Google's format for service accounts: give it to an admin SDK as its credential. Whoever has it
                     may do everything.
+
+                    JSON: {"file", "tokenUrl"}.
                     """,
                 options: [
                     .init(
@@ -27,12 +29,15 @@ extension Command {
                     .init(
                         name: "token-url", value: "URL",
                         help: "where programs get tokens: /token of the admin listener (default: the last server's)"),
-                ]
+                ] + Arguments.Option.output
             ) { arguments throws(UsageError) in
-                AdminTask.createKey(file: try arguments.positional("FILE")[0]).perform(arguments)
+                let file = try arguments.positional("FILE")[0]
+                return AdminTask.createKey(file: file, try ProgramOutput(arguments)).perform(arguments)
             },
-            Command(name: "keys", synopsis: "", summary: "List the keys.", options: Arguments.Option.output) {
-                arguments throws(UsageError) in
+            Command(
+                name: "keys", synopsis: "", summary: "List the keys.",
+                details: "JSON: {\"id\", \"email\"} for each key.", options: Arguments.Option.output
+            ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
                 return AdminTask.listKeys(try ProgramOutput(arguments)).perform(arguments)
             },
@@ -48,7 +53,7 @@ extension Command {
 
 /// What `hearth admin` is to do.
 private enum AdminTask {
-    case createKey(file: String)
+    case createKey(file: String, ProgramOutput)
     case listKeys(ProgramOutput)
     case removeKey(id: String)
 
@@ -71,16 +76,16 @@ private enum AdminTask {
         try check(folder, mayBeNew: arguments.flag("new-folder"))
         let accounts = try ServiceAccounts(folder: folder)
         switch self {
-        case .createKey(let file):
+        case .createKey(let file, let output):
             if access(file, F_OK) == 0 { throw Failure(description: "\(file) is there already") }
             let project = arguments["project"] ?? "hearth"
-            let server = AdminURL(in: folder) ?? .usual
+            let tokenURL = arguments["token-url"] ?? (AdminURL(in: folder) ?? .usual).text + "/token"
             let key = try accounts.makeKey(
                 email: arguments["email"] ?? "hearth@\(project)", project: project,
-                tokenURI: arguments["token-url"] ?? server.text + "/token",
-                now: WallClock.milliseconds / 1000)
+                tokenURI: tokenURL, now: WallClock.milliseconds / 1000)
             try PrivateFile.replace(file, with: key, keepsOwner: false)
-            StandardOutput.line("\(file): a key of \(arguments["token-url"] ?? server.text + "/token")")
+            output.show(
+                JSONObject(["file": .text(file), "tokenUrl": .text(tokenURL)]), ["\(file): a key of \(tokenURL)"])
         case .listKeys(let output):
             output.show(
                 accounts.keys.map { key in

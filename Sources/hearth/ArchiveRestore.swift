@@ -1,6 +1,7 @@
 import HearthEventLoop
 import Glibc
 import HearthHTTPCodec
+import HearthJSONValues
 import HearthServer
 import HearthShell
 import HearthServerLog
@@ -17,11 +18,13 @@ struct ArchiveRestore {
     private let archive: String
     private let database: String
     private let arguments: Arguments
+    private let output: ProgramOutput
     private let time: Int64?
 
     init(_ archive: String, _ arguments: Arguments) throws(UsageError) {
         self.archive = archive
         self.arguments = arguments
+        output = try ProgramOutput(arguments)
         database = arguments["database"] ?? "default"
         guard let text = arguments["at"] else {
             time = nil
@@ -45,8 +48,7 @@ struct ArchiveRestore {
             let folder = arguments["data"] ?? "./data"
             if arguments.flag("all") { return try restoreAll(in: folder) }
             let restored = try restore(in: folder)
-            for file in restored.keptFiles { StandardOutput.line("kept what was there as \(file)") }
-            StandardOutput.line("restored \(database) as of \(moment) in \(folder)")
+            output.show(json(of: restored, folder), restored.lines(folder, of: " as of \(moment)"))
             return .success
         } catch {
             return complain(error)
@@ -54,6 +56,12 @@ struct ArchiveRestore {
     }
 
     private var moment: String { time.map { "\(Timestamp(milliseconds: $0))" } ?? "the end of the archive" }
+
+    private func json(of restored: Backup.Restored, _ folder: String) -> JSONObject {
+        JSONObject([
+            "database": .text(restored.database), "data": .text(folder), "kept": restored.keptFiles.json,
+        ])
+    }
 
     private func complain(_ error: BackupError) -> ExitCode {
         StandardError.write("hearth restore: \(error.message)\n")
@@ -90,14 +98,18 @@ struct ArchiveRestore {
         if let accounts {
             _ = try BackupSet.restore(accounts.path, in: folder)
         }
+        var results = output.list
         for database in databases {
-            _ = try restore(database, in: folder)
-            StandardOutput.line("restored \(database) as of \(moment) in \(folder)")
+            let restored = try restore(database, in: folder)
+            results.append(json(of: restored, folder), restored.lines(folder, of: " as of \(moment)"))
         }
-        if let accounts {
+        let lines = accounts.map { accounts in
             let time = Timestamp(milliseconds: accounts.time)
-            StandardOutput.line("restored accounts, keys, rules and settings as of \(time) in \(folder)")
-        } else {
+            return ["restored accounts, keys, rules and settings as of \(time) in \(folder)"]
+        }
+        results.append(JSONObject(["accounts": accounts.map { .integer($0.time) } ?? .null]), lines ?? [])
+        results.end()
+        if accounts == nil {
             StandardError.write("hearth restore: the archive \(archive) has no accounts, keys, rules or settings\n")
         }
         return .success
@@ -106,24 +118,31 @@ struct ArchiveRestore {
     private func check() throws(BackupError) -> ExitCode {
         let databases = arguments["database"].map { [$0] } ?? ArchiveFolder.databases(in: archive)
         guard !databases.isEmpty else { throw BackupError(message: "there is no archive in \(archive)") }
+        var results = output.list
         for database in databases {
             for window in try ArchiveFolder.check(archive, database: database) {
-                let (begin, end) = (Timestamp(milliseconds: window.begin), Timestamp(milliseconds: window.end))
-                StandardOutput.line(
-                    "\(database): from \(begin) to \(end), sequence \(window.sequence), \(window.copies) copies and "
-                        + "\(window.segments) segments, \(ByteText(Int(window.byteCount)))")
+                results.append(window.json, [window.text])
             }
         }
-        guard arguments["database"] == nil else { return .success }
+        if arguments["database"] == nil { try checkAccounts(&results) }
+        results.end()
+        return .success
+    }
+
+    private func checkAccounts(_ results: inout ProgramOutput.List) throws(BackupError) {
         let copies = AccountsArchive.copies(in: archive)
         for copy in copies { _ = try BackupSet.check(copy.path) }
-        if let first = copies.first, let last = copies.last {
-            let (begin, end) = (Timestamp(milliseconds: first.time), Timestamp(milliseconds: last.time))
-            let size = ByteText(copies.reduce(0) { $0 + Int($1.byteCount) })
-            StandardOutput.line(
-                "accounts, keys, rules and settings: \(copies.count) copies from \(begin) to \(end), \(size)")
-        }
-        return .success
+        guard let first = copies.first, let last = copies.last else { return }
+        let byteCount = copies.reduce(0) { $0 + $1.byteCount }
+        let (begin, end) = (Timestamp(milliseconds: first.time), Timestamp(milliseconds: last.time))
+        let json = JSONObject([
+            "accounts": .integer(Int64(copies.count)), "begin": .integer(first.time), "end": .integer(last.time),
+            "bytes": .integer(byteCount),
+        ])
+        let size = ByteText(Int(byteCount))
+        results.append(
+            json,
+            ["accounts, keys, rules and settings: \(copies.count) copies from \(begin) to \(end), \(size)"])
     }
 
     // MARK: One path
@@ -137,6 +156,7 @@ struct ArchiveRestore {
         }
         let target = try ClientRun("restore", arguments, at: place)
         let path = target.address.url.path
+        if let refusal = refusal(target) { return refusal }
         var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/hearth-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             return complain(BackupError("cannot make a temporary folder"))
@@ -150,7 +170,7 @@ struct ArchiveRestore {
             _ = try restore(in: folder)
             let past = try PastServer(folder, database: database)
             defer { past.stop() }
-            let (url, moment) = (past.url, moment)
+            let (url, moment, output, database) = (past.url, moment, output, database)
             return target.onLoop { loop throws(ConnectionError) in
                 let value = Mutex<[UInt8]>([])
                 let source = HTTPCall(url.address(path, query: "format=export"))
@@ -171,13 +191,46 @@ struct ArchiveRestore {
                 call.body = value.withLock { $0 }
                 let answer = try await call.anyAnswer(on: loop, options: target.address.options)
                 guard answer.status == .noContent else { throw answer.refusal }
-                StandardOutput.line("restored \(path) as of \(moment), \(ByteText(call.body.count))")
+                let bytes = call.body.count
+                output.show(
+                    JSONObject([
+                        "database": .text(database), "path": .text("\(path)"), "bytes": .integer(Int64(bytes)),
+                    ]), ["restored \(path) as of \(moment), \(ByteText(bytes))"])
                 return .success
             }
         } catch {
             return complain(error)
         }
     }
+
+    /// How the command ends unless there is nothing to replace, or somebody agrees; then nil.
+    private func refusal(_ target: ClientRun) -> ExitCode? {
+        if arguments.flag("yes") { return nil }
+        let isEmpty = Mutex(false)
+        let code = target.onLoop { loop throws(ConnectionError) in
+            let value = Mutex<[UInt8]>([])
+            let call = try await target.request(query: "format=export", on: loop)
+            do throws(ConnectionError) {
+                try await Download.run(call, on: loop, options: target.address.options) { bytes in
+                    value.withLock { value in
+                        value += bytes
+                        // The beginning shows what is not null.
+                        return value.starts(with: Self.null.prefix(value.count)) && value.count <= Self.null.count
+                    }
+                }
+                isEmpty.withLock { $0 = value.withLock { $0 == Self.null } }
+            } catch .cancelled {}
+            return .success
+        }
+        if code != .success { return code }
+        if isEmpty.withLock({ $0 }) { return nil }
+        let url = target.address.url
+        let what = "replace what is in \(url.path) at \(url), which is not empty, by what it was at \(moment)"
+        return Confirmation.refusal(of: what, arguments, command: "restore")
+    }
+
+    /// As a download has it.
+    private static let null = Array("null".utf8)
 }
 
 /// A server on the restored files, for this process alone to read from.

@@ -1,4 +1,5 @@
 import Glibc
+import HearthJSONValues
 import HearthShell
 import HearthSystem
 import HearthTreeStorage
@@ -21,11 +22,15 @@ extension Command {
 
             Without either, the server of URL makes the copy, in 'backups' of its data folder, and its name is
             printed. So does 'backup' in 'hearth shell'.
+
+            JSON: {"file", "database", "sequence", "time", "rows", "laterWrites", "bytes"} with FILE, {"folder", "databases":
+            [NAME…], "accounts": BOOL, "time", "version", "bytes", "removed": [FOLDER…]} with --to, otherwise {"file",
+            "sequence", "rows", "bytes"}. Times are in milliseconds since 1970.
             """,
         options: backupOptions + serverOptions
     ) { arguments throws(UsageError) in
         if arguments["to"] == nil, arguments.positional.allSatisfy({ $0.contains("://") }) {
-            for option in backupOptions where option.name != "database" && arguments.isOnLine(option.name) {
+            for option in fileOptions where arguments.isOnLine(option.name) {
                 throw UsageError(message: "--\(option.name) needs FILE or --to DIR")
             }
             return try ShellCommand.backup.run(arguments)
@@ -36,13 +41,15 @@ extension Command {
         for option in serverOptions where arguments.isOnLine(option.name) {
             throw UsageError(message: "--\(option.name) is for a backup that the server makes, without FILE and --to")
         }
+        let output = try ProgramOutput(arguments)
         let kept = try arguments.integer("keep", 1...100_000)
         if let target = arguments["to"] {
             _ = try arguments.positional()
             for name in ["database", "overwrite"] where arguments[name] != nil {
                 throw UsageError(message: "--\(name) is for a backup of one database to a FILE, not for --to")
             }
-            return makeSet(of: arguments["data"] ?? "./data", in: target, keeping: kept)
+            try SignalledEnd.removesFiles()
+            return makeSet(of: arguments["data"] ?? "./data", in: target, keeping: kept, output)
         }
         if kept != nil { throw UsageError(message: "--keep is for --to") }
         let path = try arguments.positional("FILE")[0]
@@ -50,10 +57,11 @@ extension Command {
         if !arguments.flag("overwrite"), access(path, F_OK) == 0 {
             throw UsageError(message: "\(path) is there already: --overwrite replaces it", hasHelp: false)
         }
+        try SignalledEnd.removesFiles()
         do throws(BackupError) {
             let summary = try Backup.make(
                 of: arguments["database"] ?? "default", in: arguments["data"] ?? "./data", to: path)
-            StandardOutput.line("\(path): \(summary.text)")
+            output.show(summary.json(path), ["\(path): \(summary.text)"])
             return .success
         } catch {
             StandardError.write("hearth backup: \(error.message)\n")
@@ -61,25 +69,32 @@ extension Command {
         }
     }
 
-    private static let backupOptions: [Arguments.Option] = [
-        folder, .init(name: "database", value: "NAME", help: "the database (default: the server's, or 'default')"),
-        .init(name: "overwrite", value: nil, help: "replace FILE, if there is one"),
+    /// Those of a backup that the command itself makes.
+    private static let fileOptions: [Arguments.Option] = [
+        folder, .overwrite,
         .init(name: "to", value: "DIR", help: "copy everything into a new folder in DIR"),
         .init(name: "keep", value: "N", help: "with --to: then remove all but the last N of these folders"),
     ]
 
-    /// Those of a backup that a server makes.
+    private static let backupOptions =
+        fileOptions + [
+            .init(name: "database", value: "NAME", help: "the database (default: the server's, or 'default')")
+        ] + Arguments.Option.output
+
+    /// Those of a backup that a server makes alone.
     private static let serverOptions = options(of: .backup).filter { option in
-        !["database", "yes"].contains(option.name)
+        option.name != "yes" && !backupOptions.contains { $0.name == option.name }
     }
 
-    private static func makeSet(of folder: String, in target: String, keeping count: Int?) -> ExitCode {
+    private static func makeSet(
+        of folder: String, in target: String, keeping count: Int?, _ output: ProgramOutput
+    ) -> ExitCode {
         do throws(BackupError) {
             let set = try BackupSet.make(of: folder, in: target, now: WallClock.milliseconds)
-            StandardOutput.line("\(set.path): \(set.text)")
-            for path in count.map({ BackupSet.prune(target, keeping: $0) }) ?? [] {
-                StandardOutput.line("removed \(path)")
-            }
+            let removed = count.map { BackupSet.prune(target, keeping: $0) } ?? []
+            var json = set.json
+            json["removed"] = removed.json
+            output.show(json, ["\(set.path): \(set.text)"] + removed.map { "removed \($0)" })
             return .success
         } catch {
             StandardError.write("hearth backup: \(error.message)\n")
@@ -91,15 +106,43 @@ extension Command {
         if arguments["database"] != nil {
             throw UsageError(message: "\(path) holds everything: --database is for one of its files, NAME.backup")
         }
+        let output = try ProgramOutput(arguments)
         do throws(BackupError) {
             if arguments.flag("check") {
-                StandardOutput.line("\(path): \(try BackupSet.check(path).text)")
+                let set = try BackupSet.check(path)
+                output.show(set.json, ["\(path): \(set.text)"])
                 return .success
             }
             let folder = arguments["data"] ?? "./data"
             let set = try BackupSet.restore(path, in: folder)
-            StandardOutput.line("\(path): \(set.text)")
-            StandardOutput.line("restored everything in \(folder)")
+            var json = set.json
+            json["data"] = .text(folder)
+            output.show(json, ["\(path): \(set.text)", "restored everything in \(folder)"])
+            return .success
+        } catch {
+            StandardError.write("hearth restore: \(error.message)\n")
+            return .failure
+        }
+    }
+
+    private static func restoreFile(_ path: String, _ arguments: Arguments) throws(UsageError) -> ExitCode {
+        let output = try ProgramOutput(arguments)
+        do throws(BackupError) {
+            if arguments.flag("check") {
+                let summary = try Backup.check(path)
+                output.show(summary.json(path), ["\(path): \(summary.text)"])
+                return .success
+            }
+            let folder = arguments["data"] ?? "./data"
+            var json = JSONObject()
+            let restored = try Backup.restore(path, as: arguments["database"], in: folder) {
+                json = $0.json(path)
+                output.note("\(path): \($0.text)")
+            }
+            json["database"] = .text(restored.database)
+            json["data"] = .text(folder)
+            json["kept"] = restored.keptFiles.json
+            output.show(json, restored.lines(folder))
             return .success
         } catch {
             StandardError.write("hearth restore: \(error.message)\n")
@@ -122,7 +165,12 @@ extension Command {
             moment: --at 2026-11-22T03:15:00Z. With --all, every database is restored so, with the accounts,
             keys, rules and settings, into a data folder that is empty or not there yet. With --path and
             --url, only the value at that path is written, as a new commit, to the database of a server that
-            runs.
+            runs. The command asks before it replaces a value.
+
+            JSON: as 'hearth backup' prints of FILE or FOLDER, with "data", the data folder, and "kept", the files that were
+            there; {"database", "data", "kept"} for each database of an archive and {"accounts": TIME} or {"accounts": null};
+            {"database", "path", "bytes"} with --path. With --check: {"database", "begin", "end", "sequence", "copies",
+            "segments", "bytes"} for each time of an archive without gaps, and {"accounts": COPIES, "begin", "end", "bytes"}.
             """,
         options: [
             folder,
@@ -133,7 +181,8 @@ extension Command {
             .init(name: "all", value: nil, help: "with --archive: restore everything, into a new data folder"),
             .init(name: "path", value: "PATH", help: "with --archive: restore the value at PATH, into --url"),
             .init(name: "url", value: "URL", help: "with --path: the server to write to"),
-        ] + ServerAddress.accessOptions
+            .init(name: "yes", letter: "y", value: nil, help: "with --path: do not ask"),
+        ] + ServerAddress.accessOptions + Arguments.Option.output
     ) { arguments throws(UsageError) in
         if let archive = arguments["archive"] {
             _ = try arguments.positional()
@@ -146,42 +195,13 @@ extension Command {
             throw UsageError(message: "--\(name) is for a restore from an archive: add --archive DIR")
         }
         let path = try arguments.positional("FILE")[0]
-        if BackupSet.isSet(path) { return try restoreSet(path, arguments) }
-        do throws(BackupError) {
-            if arguments.flag("check") {
-                StandardOutput.line("\(path): \(try Backup.check(path).text)")
-                return .success
-            }
-            let folder = arguments["data"] ?? "./data"
-            let restored = try Backup.restore(path, as: arguments["database"], in: folder) {
-                StandardOutput.line("\(path): \($0.text)")
-            }
-            for file in restored.keptFiles { StandardOutput.line("kept what was there as \(file)") }
-            StandardOutput.line("restored \(restored.database) in \(folder)")
-            return .success
-        } catch {
-            StandardError.write("hearth restore: \(error.message)\n")
-            return .failure
-        }
+        return BackupSet.isSet(path) ? try restoreSet(path, arguments) : try restoreFile(path, arguments)
     }
 }
 
-extension BackupSet {
-    /// One line.
-    fileprivate var text: String {
-        let made = Timestamp(milliseconds: time)
-        let names = databases.isEmpty ? "no databases" : "databases \(databases.joined(separator: ", "))"
-        let accounts = files.contains("accounts.sqlite") ? "accounts" : "no accounts"
-        return
-            "\(names), \(accounts), made \(made) by hearth \(version), \(ByteText(Int(byteCount)))"
-    }
-}
-
-extension Backup.Summary {
-    /// One line.
-    fileprivate var text: String {
-        let made = Timestamp(milliseconds: time)
-        return
-            "\(database) up to sequence \(sequence), made \(made), \(rows) rows and \(laterWrites) later writes, \(ByteText(byteCount))"
+extension Backup.Restored {
+    /// - parameter moment: as in ` as of TIME`.
+    func lines(_ folder: String, of moment: String = "") -> [String] {
+        keptFiles.map { "kept what was there as \($0)" } + ["restored \(database)\(moment) in \(folder)"]
     }
 }

@@ -16,7 +16,6 @@ extension Command {
         options: [
             .init(name: "rounds", value: "N", help: "times that each comparison is repeated (default 3)"),
             .init(name: "seconds", value: "N", help: "length of each run (default 10)"),
-            .init(name: "json", value: nil, help: "print one JSON object per result"),
             .init(name: "url", value: "URL", help: "measure the server that runs at ws://HOST:PORT"),
             .init(name: "pid", value: "N", help: "its process, to see its CPU time and memory"),
             .init(name: "folder", value: "DIR", help: "where to make data folders (default /var/tmp)"),
@@ -39,7 +38,7 @@ extension Command {
             .init(name: "push-bytes", value: "N", help: "floor: payload of a change for listeners (default 0: none)"),
             .init(name: "push-tail", value: "N", help: "floor: bytes behind its number"),
             .init(name: "log", value: "FILE", help: "floor: SQLite file for commits"),
-        ]
+        ] + Arguments.Option.output
     ) { arguments throws(UsageError) in
         let name = try arguments.positional("BENCHMARK")[0]
         if name == "floor" {
@@ -71,7 +70,7 @@ extension BenchSettings {
         self.init()
         if let count = try arguments.integer("rounds", 1...1000) { rounds = count }
         if let count = try arguments.integer("seconds", 1...86400) { seconds = Double(count) }
-        printsJSON = arguments.flag("json")
+        printsJSON = try ProgramOutput(arguments).isJSON
         url = arguments["url"]
         process = try arguments.integer("pid", 1...Int(Int32.max)).map { Int32($0) }
         if let path = arguments["folder"] { folder = path }

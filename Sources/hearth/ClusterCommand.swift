@@ -17,6 +17,10 @@ extension Command {
                     database, which commits etcd still has, and how far each node's own files reach (as nodes say every 5
                     seconds). It ends with 1 if a member does not answer, no node runs, no database has begun, a database has
                     no owner, or a node has not said how far it is.
+
+                    JSON: {"members": [{"address", "version", "leads", "bytes", or "error"}…], "nodes": [{"name", "address",
+                    "peerAddress"}…], "databases": [{"name", "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}}…],
+                    "problems": [TEXT…]}.
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
@@ -29,13 +33,14 @@ extension Command {
                     The present one finishes the writes that it has begun, and hands the database over; writes that come
                     meanwhile wait, and none is refused. The other node must run and have a copy. Nothing changes if it lags
                     behind by more than it can make up for within 10 seconds.
-                    """, options: etcdOptions
+
+                    \(movesAsJSON)
+                    """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 let words = try arguments.positional("DATABASE", "NODE")
-                return move(OwnerMoves(try members(arguments), tls: try tls(arguments))) {
-                    moves throws(OwnerMoves.Failure) in
+                return try move(arguments) { moves, output throws(OwnerMoves.Failure) in
                     guard let move = try moves.move(of: words[0], to: words[1]) else {
-                        StandardOutput.line("the node '\(words[1])' takes the writes of '\(words[0])' already")
+                        output.note("the node '\(words[1])' takes the writes of '\(words[0])' already")
                         return []
                     }
                     return [move]
@@ -44,13 +49,16 @@ extension Command {
             Command(
                 name: "drain", synopsis: "NODE --cluster MEMBERS",
                 summary: "Move all databases whose writes a node takes to other nodes, so that it can be stopped.",
-                details: "Until then it may take over databases of a node that dies.", options: etcdOptions
+                details: """
+                    Until then it may take over databases of a node that dies.
+
+                    \(movesAsJSON)
+                    """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 let node = try arguments.positional("NODE")[0]
-                return move(OwnerMoves(try members(arguments), tls: try tls(arguments))) {
-                    moves throws(OwnerMoves.Failure) in
+                return try move(arguments) { moves, output throws(OwnerMoves.Failure) in
                     let all = try moves.moves(from: node)
-                    if all.isEmpty { StandardOutput.line("the node '\(node)' takes the writes of no database") }
+                    if all.isEmpty { output.note("the node '\(node)' takes the writes of no database") }
                     return all
                 }
             },
@@ -61,8 +69,11 @@ extension Command {
                     An authority that is there stays. NAME=HOST,HOST names a machine's certificate, and says by which names
                     and addresses others reach it. Nodes and members of etcd on a machine use the same one. Whoever has
                     ca-key.pem can make further ones: keep it elsewhere.
+
+                    JSON: {"file"} for each file that was written.
                     """,
                 options: [.init(name: "days", value: "N", help: "certificates are valid for N days (default 3650)")]
+                    + Arguments.Option.output
             ) { arguments throws(UsageError) in try makeCertificates(arguments) },
         ])
 
@@ -74,6 +85,8 @@ extension Command {
         .init(name: "cluster-cert", value: "FILE", help: "PEM, a certificate of that authority"),
         .init(name: "cluster-key", value: "FILE", help: "PEM, its private key"),
     ]
+
+    private static let movesAsJSON = "JSON: {\"database\", \"from\", \"to\", \"problem\" if it is not moved} for each."
 
     private static func members(_ arguments: Arguments) throws(UsageError) -> [EtcdMember] {
         guard let list = arguments["cluster"] else { throw UsageError(message: "needs --cluster MEMBERS") }
@@ -93,10 +106,12 @@ extension Command {
             throw UsageError(message: "needs a folder, and NAME=HOST,HOST for each machine")
         }
         let days = try arguments.integer("days", 1...36_500) ?? ClusterCertificates.daysDefault
+        var files = try ProgramOutput(arguments).list
         do throws(ClusterCertificates.Failure) {
             try ClusterCertificates(folder: folder, days: days).make(Array(words.dropFirst())) {
-                StandardOutput.line($0)
+                files.append(JSONObject(["file": .text($0)]), [$0])
             }
+            files.end()
             return .success
         } catch {
             StandardError.write("hearth cluster: \(error)\n")
@@ -116,25 +131,32 @@ extension Command {
             problems = ["etcd does not say what it has: \(error)"]
         }
         var json = overview.json
-        json["problems"] = .array(problems.map { .text($0) })
+        json["problems"] = problems.json
         output.show(json, overview.lines)
         for problem in problems { StandardError.write("hearth cluster: \(problem)\n") }
         return problems.isEmpty ? .success : .failure
     }
 
     private static func move(
-        _ moves: OwnerMoves, _ plan: (OwnerMoves) throws(OwnerMoves.Failure) -> [OwnerMoves.Move]
-    ) -> ExitCode {
+        _ arguments: Arguments,
+        _ plan: (OwnerMoves, ProgramOutput) throws(OwnerMoves.Failure) -> [OwnerMoves.Move]
+    ) throws(UsageError) -> ExitCode {
+        let moves = OwnerMoves(try members(arguments), tls: try tls(arguments))
+        let output = try ProgramOutput(arguments)
+        var results = output.list
         var code = ExitCode.success
         do throws(OwnerMoves.Failure) {
-            moves.make(try plan(moves)) { move, failure in
-                if let failure {
-                    StandardError.write("hearth cluster: '\(move.database)' is not moved: \(failure)\n")
-                    code = .failure
-                } else {
-                    StandardOutput.line("the node '\(move.to)' takes the writes of '\(move.database)' now")
-                }
+            moves.make(try plan(moves, output)) { move, failure in
+                results.append(
+                    JSONObject([
+                        "database": .text(move.database), "from": .text(move.from), "to": .text(move.to),
+                        "problem": failure.map { .text("\($0)") },
+                    ]), failure == nil ? ["the node '\(move.to)' takes the writes of '\(move.database)' now"] : [])
+                guard let failure else { return }
+                StandardError.write("hearth cluster: '\(move.database)' is not moved: \(failure)\n")
+                code = .failure
             }
+            results.end()
         } catch {
             StandardError.write("hearth cluster: \(error)\n")
             code = .failure

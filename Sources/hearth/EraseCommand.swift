@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthJSONValues
 import HearthShell
 import HearthStorageErrors
 import HearthTreeStorage
@@ -13,14 +14,18 @@ extension Command {
 
             Backups, the archive, exports and other nodes of a cluster are not touched. The command names the
             copies in the data folder. It can be run again after it was interrupted.
+
+            JSON: {"database", "path", "records", "changes", "valueStays": BOOL, "copies": [FILE…]}: from how many records of
+            the log and changes of the history something was erased, and where it may still be.
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "database", value: "NAME", help: "the database (default: default)"),
             .init(name: "yes", letter: "y", value: nil, help: "do not ask"),
-        ]
+        ] + Arguments.Option.output
     ) { arguments throws(UsageError) in
         let words = try arguments.positional("PATH")
+        let output = try ProgramOutput(arguments)
         let name = arguments["database"] ?? "default"
         let folder = arguments["data"] ?? "./data"
         let path: Path
@@ -32,34 +37,26 @@ extension Command {
             return .failure
         }
         let what = "erase the past of \(path) in the database \(name) of \(folder) for good"
-        if !arguments.flag("yes"), let refusal = ask(what) { return refusal }
+        if let refusal = Confirmation.refusal(of: what, arguments, command: "erase") { return refusal }
         do throws(StorageError) {
             let result = try Erasure(path, of: name, in: try DataFolder(path: folder, durability: .full))
-            StandardOutput.line(
-                "\(name): erased from \(result.records) records of the log and \(result.changes) changes of the history"
-            )
-            if result.isStillThere { StandardOutput.line("\(path) has a value, which stays") }
-            for copy in result.copies { StandardOutput.line("may still have it: \(copy)") }
-            StandardOutput.line("the archive, exports and backups elsewhere, and other nodes, are not touched")
+            let lines =
+                [
+                    "\(name): erased from \(result.records) records of the log and \(result.changes) changes of the history"
+                ] + (result.isStillThere ? ["\(path) has a value, which stays"] : [])
+                + result.copies.map { "may still have it: \($0)" } + [
+                    "the archive, exports and backups elsewhere, and other nodes, are not touched"
+                ]
+            let json = JSONObject([
+                "database": .text(name), "path": .text("\(path)"), "records": .integer(Int64(result.records)),
+                "changes": .integer(Int64(result.changes)), "valueStays": .bool(result.isStillThere),
+                "copies": result.copies.json,
+            ])
+            output.show(json, lines)
             return .success
         } catch {
             StandardError.write("hearth erase: \(error.message)\n")
             return .failure
         }
-    }
-
-    /// Asks at a terminal; nil for a yes.
-    private static func ask(_ what: String) -> ExitCode? {
-        guard ShellRun.hasTerminal else {
-            StandardError.write("hearth erase: \(what): -y says that you are sure\n")
-            return .failure
-        }
-        do throws(ShellError) {
-            if try TerminalPrompter().confirm("\(what). Go on? [y/N] ") { return nil }
-        } catch {
-            return .interrupted
-        }
-        StandardError.write("hearth erase: nothing was done\n")
-        return .failure
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import HearthJSONValues
 import HearthServer
 import HearthShell
 
@@ -13,14 +14,20 @@ extension Command {
             The rules let each user read and write /users/UID, and nobody anything else. The server listens on
             127.0.0.1:9000, and its data folder is DIR/data. The unit is one of the user: 'systemctl --user enable --now
             DIR/hearth.service'.
+
+            JSON: {"file"} for each file that was written.
             """,
-        options: []
+        options: Arguments.Option.output
     ) { arguments throws(UsageError) in
         guard arguments.positional.count <= 1 else {
             throw UsageError(message: "unexpected '\(arguments.positional[1])'")
         }
+        var files = try ProgramOutput(arguments).list
         do throws(NewFolder.Failure) {
-            try NewFolder(arguments.positional.first ?? ".").write()
+            try NewFolder(arguments.positional.first ?? ".").write {
+                files.append(JSONObject(["file": .text($0)]), [$0])
+            }
+            files.end()
             return .success
         } catch {
             StandardError.write("hearth init: \(error.message)\n")
@@ -50,7 +57,9 @@ private struct NewFolder {
     }
 
     /// Writes all files, or none if one of them exists.
-    func write() throws(Failure) {
+    ///
+    /// - parameter report: told of each file that is written.
+    func write(_ report: (String) -> Void) throws(Failure) {
         let files = [
             ("hearth.conf", configuration), ("rules.json", Self.rules), ("rules.test.json", Self.tests),
             ("hearth.service", unit),
@@ -60,13 +69,13 @@ private struct NewFolder {
         }
         for (name, text) in files {
             do throws(ShellError) {
-                let file = try OutputFile("\(path)/\(name)")
+                let file = try OutputFile("\(path)/\(name)", replaces: false)
                 _ = file.write(Array(text.utf8))
                 _ = try file.finish()
             } catch {
                 throw Failure(message: error.message ?? "")
             }
-            StandardOutput.line("\(path)/\(name)")
+            report("\(path)/\(name)")
         }
         StandardError.write("next: hearth serve --config \(path)/hearth.conf\n")
     }

@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthShell
 import HearthTreeStorage
 
@@ -11,6 +12,10 @@ extension Command {
 
             It prints the head of each chain. Whoever can write the file can also make a whole new chain:
             keep heads somewhere else, and give them with --head to find out.
+
+            JSON: {"database", "whole": BOOL, "records", "recordsBefore", "after", "head", "erased", "problems": [TEXT…]} for
+            each: how many records the chain has, how many come before it, the operation after which it begins, and from how
+            many records something was erased.
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
@@ -18,33 +23,32 @@ extension Command {
             .init(
                 name: "head", value: "HEAD[,HEAD…]",
                 help: "heads that were printed before, which the chain must have; with --database"),
-        ]
+        ] + Arguments.Option.output
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
-        let folder = arguments["data"] ?? "./data"
-        let contents = FolderContents(folder)
-        var names = contents.databases
-        guard contents.isFolder else {
-            StandardError.write("hearth verify: there is no data folder \(folder)\n")
-            return .failure
-        }
-        if let name = arguments["database"] {
-            guard names.contains(name) else {
-                StandardError.write("hearth verify: there is no database \(name) in \(folder)\n")
-                return .failure
-            }
-            names = [name]
-        }
+        var results = try ProgramOutput(arguments).list
         let noted = try heads(arguments)
+        guard let folder = CheckedFolder(arguments, command: "verify") else { return .failure }
         var isSound = true
-        for name in names {
-            let result = LogVerification(name, in: folder, noted: noted)
-            StandardOutput.line("\(name): \(result.problems.isEmpty ? summary(of: result) : "the chain is broken")")
-            if let line = erased(result) { StandardOutput.line("\(name): \(line)") }
+        for name in folder.databases {
+            let result = LogVerification(name, in: folder.path, noted: noted)
+            let state = result.problems.isEmpty ? summary(of: result) : "the chain is broken"
+            results.append(
+                json(of: name, result), ["\(name): \(state)"] + (erased(result).map { ["\(name): \($0)"] } ?? []))
             for problem in result.problems { StandardError.write("hearth verify: \(name): \(problem)\n") }
             isSound = isSound && result.problems.isEmpty
         }
+        results.end()
         return isSound ? .success : .failure
+    }
+
+    private static func json(of name: String, _ result: LogVerification) -> JSONObject {
+        JSONObject([
+            "database": .text(name), "whole": .bool(result.problems.isEmpty),
+            "records": .integer(Int64(result.records)), "recordsBefore": .integer(Int64(result.recordsBefore)),
+            "after": .integer(Int64(clamping: result.edge)), "head": result.head.map { .text($0.text) },
+            "erased": .integer(Int64(result.erasedCount)), "problems": result.problems.json,
+        ])
     }
 
     private static func heads(_ arguments: Arguments) throws(UsageError) -> [LogVerification.Head] {

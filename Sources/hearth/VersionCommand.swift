@@ -1,11 +1,15 @@
+import HearthJSONValues
 import HearthShell
 import HearthSystem
 
 extension Command {
-    static let version = Command(name: "version", synopsis: "", summary: "Print the version.", options: []) {
-        arguments throws(UsageError) in
+    static let version = Command(
+        name: "version", synopsis: "", summary: "Print the version.", details: "JSON: {\"version\"}.",
+        options: Arguments.Option.output
+    ) { arguments throws(UsageError) in
         _ = try arguments.positional()
-        StandardOutput.line("hearth \(Version.current)")
+        try ProgramOutput(arguments).show(
+            JSONObject(["version": .text(Version.current)]), ["hearth \(Version.current)"])
         return .success
     }
 }

@@ -121,6 +121,7 @@ class Page:
     def __init__(self, browser, session, context, width, height, media):
         self.browser, self.session, self.context = browser, session, context
         self.problems = []
+        self._answer = None
         browser.pages[session] = self
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
@@ -133,7 +134,23 @@ class Page:
         session = None if method.startswith("Browser.") else self.session
         return self.browser.send(method, parameters, session)
 
+    def intercept(self, pattern, answer):
+        """Answers requests for URLs of a pattern with `answer(url)`: the type and the bytes of a file."""
+        self._answer = answer
+        self.send("Fetch.enable", {"patterns": [{"urlPattern": pattern}]})
+
+    def _fulfil(self, parameters):
+        kind, content = self._answer(parameters["request"]["url"])
+        headers = {"Content-Type": kind, "Access-Control-Allow-Origin": "*"}
+        # Nobody waits for the answer: the events of a page are taken while somebody else waits.
+        self.browser.send("Fetch.fulfillRequest", {
+            "requestId": parameters["requestId"], "responseCode": 200, "body": base64.b64encode(content).decode(),
+            "responseHeaders": [{"name": name, "value": value} for name, value in headers.items()],
+        }, self.session, wait=False)
+
     def _event(self, method, parameters):
+        if method == "Fetch.requestPaused":
+            self._fulfil(parameters)
         if method == "Runtime.exceptionThrown":
             details = parameters["exceptionDetails"]
             self.problems.append(details.get("exception", {}).get("description") or details["text"])

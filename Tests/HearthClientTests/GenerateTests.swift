@@ -66,7 +66,7 @@ struct GenerateTests {
         #expect(manual.contains(".SS hearth cluster drain NODE --cluster MEMBERS\n"))
         let bash = try await completion("bash")
         #expect(bash.contains("    users) subcommands=\"list get create update disable enable delete revoke"))
-        #expect(bash.contains("        pull|show) options=\"--settings --output -o "))
+        #expect(bash.contains("        pull|show) options=\"--settings --overwrite --output -o "))
         #expect(try await completion("zsh").contains("          'create:Make a user, and print the id.'"))
         #expect(try await completion("fish").contains("-f -a 'pull show' -d 'Write the rules in force"))
         let script = "\(folder.path)/words.bash"

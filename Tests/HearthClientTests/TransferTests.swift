@@ -54,7 +54,7 @@ struct TransferTests {
                 if number == 1 {
                     #expect(try await HearthProcess.run("import", url, first) == success(), "seed \(seed)")
                 }
-                #expect(try await HearthProcess.run("export", url, text) == success(), "seed \(seed)")
+                #expect(try await HearthProcess.run("export", url, text, "--overwrite") == success(), "seed \(seed)")
                 #expect(contents(text) == "\(expected)\n", "seed \(seed)")
             }
         }
@@ -324,18 +324,31 @@ struct TransferTests {
             let start = MonotonicTime.current
             repeat {
                 outcome = try await HearthProcess.run(
-                    "restore", "--archive", archive, "--at", time, "--path", "/rooms", "--url", url)
+                    "restore", "--archive", archive, "--at", time, "--path", "/rooms", "--url", url, "--yes")
                 found = try await HearthProcess.run("export", "\(url)/rooms").output
             } while found != value + "\n" && MonotonicTime.current - start < .seconds(60)
             #expect(outcome.code == 0 && outcome.output.hasPrefix("restored /rooms as of \(time), "), "\(outcome)")
             #expect(found == value + "\n")
         }
+        let path = ["restore", "--archive", archive, "--at", times[0], "--path", "/rooms", "--url", url]
+        let refused = try await HearthProcess(path).outcome()
+        #expect(refused.code == 1 && refused.output.isEmpty, "\(refused)")
+        #expect(refused.errors.hasPrefix("hearth restore: replace what is in /rooms at \(url)"), "\(refused)")
+        #expect(refused.errors.hasSuffix(" by what it was at \(times[0]): -y says that you are sure\n"), "\(refused)")
+        #expect(try await HearthProcess.run("export", "\(url)/rooms").output.contains(".priority"))
+        // Nothing is lost where nothing is.
+        _ = try await set("null")
+        let asJSON = try await HearthProcess(path + ["-o", "json"]).outcome()
+        #expect(asJSON == success("{\"database\":\"default\",\"path\":\"/rooms\",\"bytes\":7}\n"))
         // The end of a server archives what was committed last.
         let last = try await set(#""the last""#)
         server.signal(SIGTERM)
         #expect(try await server.outcome().code == 0)
         let checked = try await HearthProcess.run("restore", "--archive", archive, "--check")
         #expect(checked.code == 0 && checked.output.hasPrefix("default: from 20"), "\(checked)")
+        let windows = try await HearthProcess.run("restore", "--archive", archive, "--check", "-o", "jsonl")
+        #expect(windows.output.hasPrefix(#"{"database":"default","begin":1"#), "\(windows)")
+        #expect(windows.output.contains("\n" + #"{"accounts":"#), "\(windows)")
         let copy = folder.path + "/copy"
         let restored = try await HearthProcess.run("restore", "--archive", archive, "--at", last, "--data", copy)
         #expect(restored == success("restored default as of \(last) in \(copy)\n"))

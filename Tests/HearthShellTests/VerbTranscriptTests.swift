@@ -16,8 +16,9 @@ import Testing
 ///     % text                  a line that only the program prints
 ///     ...                     any lines
 ///
-/// All other lines are what both print. DIR is a folder of the session's own, URL the server, ROOT this repository, and
-/// CLAIM the number of the last claim of a job.
+/// All other lines are what both print. DIR is a folder of the session's own, URL the server, ROOT this repository, CLAIM
+/// the number of the last claim of a job, SESSION the last session with a listener, and ETCD a member of a real etcd, for
+/// sessions about clusters. A process that work begins and whose number it writes to DIR/NAME.pid ends with the session.
 private struct Transcript {
     struct Step {
         enum Kind: Character {
@@ -60,13 +61,25 @@ private struct Transcript {
 private final class Stage {
     private let fixture: ShellFixture
     private let url: String
+    private let etcd: EtcdServers?
     private var claim = "0"
+    private var session = "0"
 
-    init() throws {
+    /// - parameter hasEtcd: for a session about clusters.
+    init(hasEtcd: Bool = false) throws {
+        etcd = hasEtcd ? try EtcdServers(count: 1) : nil
         fixture = try ShellFixture(asks: false) { $0.rulesFile = Stage.root + "/deploy/sample-rules.json" }
         try fixture.server.seed(from: Stage.root + "/deploy/sample.json")
         fixture.session.format = .raw
         url = "ws://\(fixture.server.address)"
+    }
+
+    deinit {
+        for file in TemporaryFolder.files(in: fixture.folder.path) where file.hasSuffix(".pid") {
+            if let process = pid_t(fixture.contents(of: file).filter(\.isNumber)), process > 1 {
+                kill(process, SIGKILL)
+            }
+        }
     }
 
     static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(
@@ -76,12 +89,14 @@ private final class Stage {
         let known = line.replacing("DIR", with: fixture.folder.path).replacing("HEARTH_URL", with: "HEARTH_\u{0}")
         return known.replacing("URL", with: url).replacing("HEARTH_\u{0}", with: "HEARTH_URL")
             .replacing("ROOT", with: Stage.root).replacing("ADDRESS", with: "\(fixture.server.address)")
-            .replacing("CLAIM", with: claim)
+            .replacing("CLAIM", with: claim).replacing("SESSION", with: session)
+            .replacing("ETCD", with: etcd.map { "etcd://127.0.0.1:\($0.ports[0])" } ?? "ETCD")
     }
 
     /// What differs from run to run becomes the same.
     private func comparable(_ text: String) -> [String] {
         if let found = text.firstMatch(of: /"claim": ?(\d+)/) { claim = String(found.1) }
+        if let found = text.matches(of: /"id":"([\d.]+)"[^\n]*"listens":[1-9]/).last { session = String(found.1) }
         let known = text.replacing(/"claim": ?\d+/, with: "\"claim\": CLAIM").replacing(
             fixture.folder.path, with: "DIR"
         ).replacing(url, with: "URL")
@@ -90,7 +105,8 @@ private final class Stage {
             String(line).replacing(/20\d\d-?\d\d-?\d\d[T ]\d\d:?\d\d:?\d\d(\.\d\d\dZ|Z)?/, with: "TIME")
                 .replacing(/-P[-_0-9A-Za-z]{18}\b/, with: "KEY").replacing(/"1[78]\d{8,11}"/, with: "\"TIME\"")
                 .replacing(/\b1[78]\d{11}\b/, with: "TIME").replacing(/\b\d+\.\d\d ms/, with: "N ms")
-                .replacing(/127\.0\.0\.1:\d+/, with: "ADDRESS")
+                .replacing(/127\.0\.0\.1:\d+/, with: "ADDRESS").replacing(/\b[0-9a-f]{64}\b/, with: "DIGEST")
+                .replacing(/"(bytes|rows|laterWrites)":\d+/) { "\"\($0.1)\":N" }
         }
     }
 
@@ -121,7 +137,8 @@ private final class Stage {
 struct VerbTranscriptTests {
     private static let folder = Stage.root + "/Tests/Transcripts"
 
-    private static let files = TemporaryFolder.files(in: folder).filter { $0.hasSuffix(".txt") }.sorted()
+    private static let allFiles = TemporaryFolder.files(in: folder).filter { $0.hasSuffix(".txt") }.sorted()
+    private static let files = allFiles.filter { $0 != "cluster.txt" }
 
     private static func transcript(_ file: String) throws -> Transcript {
         try Transcript(String(decoding: TemporaryFolder.contents(of: "\(folder)/\(file)"), as: UTF8.self))
@@ -143,8 +160,16 @@ struct VerbTranscriptTests {
     }
 
     @Test("as commands of the program", arguments: files)
-    func program(file: String) async throws {
-        let stage = try Stage()
+    func program(file: String) throws { try Self.playAsProgram(file, on: try Stage()) }
+
+    /// Its commands are of the program alone.
+    @Test(
+        "as commands of the program, about a cluster", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func cluster() throws {
+        try Self.playAsProgram("cluster.txt", on: try Stage(hasEtcd: true))
+    }
+
+    private static func playAsProgram(_ file: String, on stage: Stage) throws {
         for step in try Self.transcript(file).steps where step.kind != .shell {
             let isShared = step.isOfShell
             let (code, lines) = try stage.program(isShared ? "hearth \(step.line)" : step.line)
@@ -172,7 +197,7 @@ struct VerbTranscriptTests {
     @Test("there is one for every command and subcommand, in each front end that has it")
     func complete() throws {
         var played = Set<String>()
-        for file in Self.files {
+        for file in Self.allFiles {
             for step in try Self.transcript(file).steps {
                 let words = step.line.split(separator: " ").map { String($0) }
                 let names = words.firstIndex(of: "hearth").map { Array(words[($0 + 1)...]) } ?? words

@@ -31,13 +31,14 @@ extension ShellCommand {
     }
 
     static let export = ShellCommand(
-        name: "export", synopsis: "[PATH] [FILE]", summary: "Write a value as JSON, however large it is.",
+        name: "export", synopsis: "[PATH] [FILE] [OPTIONS]", summary: "Write a value as JSON, however large it is.",
         details: """
             Without FILE, or with -, the value goes to standard output. It is a snapshot: later writes do not appear in
             it. Priorities are shown as .priority, with .value beside those of leaves; 'import' reads it.
 
             FILE gets its name when it is whole; until then it is FILE.part. Exit code 69 says that the connection was lost,
-            and that what came so far is not all. A server gives up after a minute in which nothing is read.
+            and that what came so far is not all. A server gives up after a minute in which nothing is read. With FILE, -o json
+            prints {"file", "bytes"}.
 
             --at exports an earlier value of a place whose history is kept: up to 64 MiB.
             \(aboutMoments)
@@ -45,6 +46,7 @@ extension ShellCommand {
         options: [
             .init(name: "pretty", letter: "p", value: nil, help: "laid out in lines"),
             .init(name: "at", value: "MOMENT", help: "the value at that moment, of a place whose history is kept"),
+            .overwrite,
         ],
         runsAlone: true, urlIsPath: true
     ) { (session, arguments) throws(ShellError) in
@@ -53,7 +55,7 @@ extension ShellCommand {
         let moment = try arguments.word("at").map { (word) throws(ShellError) in try session.moment(word, arguments) }
         let name = arguments.words.count > 1 ? arguments.words[1].text : nil
         let file = name == "-" ? nil : name
-        let output = try OutputFile(file)
+        let output = try OutputFile(file, replaces: arguments.has("overwrite"))
         let progress = Progress("export", isWanted: output.isFile || !StandardOutput.isTerminal)
         do throws(ShellError) {
             let form = arguments.has("pretty") ? "&print=pretty" : ""
@@ -76,13 +78,19 @@ extension ShellCommand {
             throw error
         }
         progress.end()
-        let bytes = try output.finish()
-        guard let file, session.isJSON else { return }
-        try session.show(.object(JSONObject(["file": .text(file), "bytes": .integer(Int64(bytes))]))) { [] }
+        try session.report(output, try output.finish())
     }
 }
 
 extension ShellSession {
+    /// Says as JSON what was written to a file; there is nothing to say to people.
+    ///
+    /// - parameter bytes: how many there are.
+    func report(_ output: OutputFile, _ bytes: Int) throws(ShellError) {
+        guard isJSON, let path = output.path else { return }
+        try show(.object(JSONObject(["file": .text(path), "bytes": .integer(Int64(bytes))]))) { [] }
+    }
+
     /// Throws where commands come from standard input, and nothing else can.
     func expectInput() throws(ShellError) {
         if !readsInput { throw .usage("standard input has the commands here: - cannot be read from it") }

@@ -37,6 +37,10 @@ package struct CommandOption: Sendable {
 extension CommandOption {
     package static let yes = CommandOption(name: "yes", letter: "y", value: nil, help: "do not ask before much is lost")
 
+    /// Of commands that write a file.
+    package static let overwrite = CommandOption(
+        name: "overwrite", value: nil, help: "replace FILE, if there is one")
+
     /// Each name once: the first of two options counts.
     package static func joined(_ some: [CommandOption], _ others: [CommandOption]) -> [CommandOption] {
         some + others.filter { other in !some.contains { $0.name == other.name } }

@@ -10,14 +10,22 @@ package final class OutputFile: Sendable {
         var failure: String?
     }
 
-    private let path: String?
+    /// Nil for standard output.
+    let path: String?
     /// Open for as long as anybody could write.
     private let descriptor: Int32
     private let state = Mutex(State())
 
-    /// - parameter path: nil or `-` for standard output.
-    package init(_ path: String?) throws(ShellError) {
+    /// - parameters:
+    ///   - path: nil or `-` for standard output.
+    ///   - replaces: a file that is there already. Anything else under that name is never replaced.
+    package init(_ path: String?, replaces: Bool) throws(ShellError) {
         let path = path == "-" ? nil : path
+        var status = stat()
+        if let path, stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFREG else { throw .usage("\(path) is there already, and is no file") }
+            guard replaces else { throw .usage("\(path) is there already: --overwrite replaces it") }
+        }
         self.path = path
         descriptor =
             path.map { open(Self.partial($0), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? STDOUT_FILENO

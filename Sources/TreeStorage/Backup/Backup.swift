@@ -111,20 +111,21 @@ extension Backup {
             throw BackupError(message: "there is no database \(name) in \(folder)")
         }
         let output = PartialFile(path)
-        unlink(output.partialPath)
-        let file = open(output.partialPath, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw BackupError("cannot write \(output.partialPath)") }
-        close(file)
-        var summary: Summary
-        do throws(StorageError) {
-            summary = try write(name, files, to: output.partialPath, extent, clock)
+        try output.create()
+        do throws(BackupError) {
+            var summary: Summary
+            do throws(StorageError) {
+                summary = try write(name, files, to: output.partialPath, extent, clock)
+            } catch {
+                throw BackupError(error)
+            }
+            try output.commit()
+            summary.byteCount = size(of: path)
+            return summary
         } catch {
             output.discard()
-            throw BackupError(error)
+            throw error
         }
-        try output.commit()
-        summary.byteCount = size(of: path)
-        return summary
     }
 
     private static func write(

@@ -11,17 +11,34 @@ package struct PartialFile: Sendable {
 
     package init(_ path: String) { self.path = path }
 
+    /// Makes it anew, for its owner alone.
+    func create() throws(BackupError) {
+        let path = partialPath
+        let code = UnfinishedFiles.making(path) {
+            unlink(path)
+            let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            guard file >= 0 else { return errno }
+            close(file)
+            return 0
+        }
+        guard code == 0 else {
+            discard()
+            throw BackupError("cannot write \(path)", code)
+        }
+    }
+
     /// Gives the file its name; it must be closed.
     package func commit() throws(BackupError) { try commit(as: path) }
 
     /// Gives the file a name in the same folder, which depends on what it holds.
     func commit(as path: String) throws(BackupError) {
         try PartialFile.sync(partialPath)
-        guard rename(partialPath, path) == 0 else { throw BackupError("cannot rename \(partialPath)") }
+        let code = UnfinishedFiles.ending(partialPath) { rename(partialPath, path) == 0 ? 0 : errno }
+        guard code == 0 else { throw BackupError("cannot rename \(partialPath)", code) }
         try PartialFile.sync(PartialFile.folder(of: path))
     }
 
-    package func discard() { unlink(partialPath) }
+    package func discard() { _ = UnfinishedFiles.ending(partialPath) { unlink(partialPath) } }
 
     /// Waits until the disk has a file, or the names of the files in a folder.
     static func sync(_ path: String) throws(BackupError) {

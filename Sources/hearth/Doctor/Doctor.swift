@@ -1,6 +1,7 @@
 import HearthEventLoop
 import Glibc
 import HearthHTTPCodec
+import HearthJSONValues
 import HearthServer
 import HearthSystem
 import HearthTreeStorage
@@ -19,6 +20,12 @@ struct Doctor {
         var what: String
         /// What to do about it.
         var advice = ""
+
+        var json: JSONObject {
+            JSONObject([
+                "state": .text(state.rawValue), "finding": .text(what), "advice": advice.isEmpty ? nil : .text(advice),
+            ])
+        }
 
         var text: String {
             let mark = state.rawValue.padded(to: 8)

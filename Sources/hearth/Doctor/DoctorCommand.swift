@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthServer
 import HearthShell
 import HearthSystem
@@ -10,13 +11,16 @@ extension Command {
             the certificate, owners and modes of files, free space, how fast the disk syncs, limits, the age of
             the last backup, and the server, if one runs. --public-url looks through a proxy as clients do. Ends
             with 1 if something fails, and says after each finding what to do.
+
+            JSON: {"state": "ok", "warning" or "failure", "finding", "advice"} for each finding.
             """,
         options: serve.options.filter { $0.name != "check" } + [
             .init(name: "public-url", value: "URL", help: "what clients use, such as https://db.example.com"),
             .init(name: "ca", value: "FILE", help: "the authorities to trust over TLS, as PEM (default: the system's)"),
-        ]
+        ] + Arguments.Option.output
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
+        let output = try ProgramOutput(arguments)
         let configuration = try ServerConfiguration(arguments)
         var doctor = Doctor(configuration, authorities: arguments["ca"])
         doctor.examineConfiguration()
@@ -31,7 +35,7 @@ extension Command {
             }
             doctor.examinePublic(address)
         }
-        for finding in doctor.findings { StandardOutput.line(finding.text) }
+        output.show(doctor.findings.map { ($0.json, $0.text) })
         return doctor.hasFailed ? .failure : .success
     }
 }

@@ -1,31 +1,40 @@
 import HearthEventLoop
+import HearthJSONValues
 import HearthShell
 import HearthAccess
 
 extension Command {
     static let health = Command(
         name: "health", synopsis: "[OPTIONS]", summary: "Ask a server whether it is ready, for scripts and containers.",
-        details: "Prints what /readyz says. Ends with 1 if the server is not ready, and with 69 if it does not answer.",
+        details: """
+            Prints what /readyz says. Ends with 1 if the server is not ready, and with 69 if it does not answer.
+
+            JSON: {"url", "ready": BOOL, "text"}.
+            """,
         options: [
             .init(name: "url", value: "URL", help: "the server (default: the one that runs on --data)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "ca", value: "FILE", help: "the authorities to trust over TLS, as PEM (default: the system's)"),
-        ]
+        ] + Arguments.Option.output
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
+        let output = try ProgramOutput(arguments)
         let url = arguments["url"] ?? (AdminURL(in: arguments["data"] ?? "./data") ?? .usual).text
         guard let address = DoctorProbe.Address(url) else {
             throw UsageError(message: "--url must be like http://127.0.0.1:9000, not '\(url)'")
+        }
+        func show(_ text: String, isReady: Bool) {
+            output.show(JSONObject(["url": .text(url), "ready": .bool(isReady), "text": .text(text)]), [text])
         }
         do throws(WaitingConnection.Failure) {
             if arguments["url"] == nil, address.isSecure, address.isLoopback {
                 // Its certificate names the public host.
                 _ = try WaitingConnection(host: address.host, port: address.port, timeout: .seconds(5))
-                StandardOutput.line("takes connections")
+                show("takes connections", isReady: true)
                 return .success
             }
             let answer = try DoctorProbe(address, authorities: arguments["ca"]).get("/readyz")
-            StandardOutput.line(answer.text.trimmed)
+            show(answer.text.trimmed, isReady: answer.status == 200)
             return answer.status == 200 ? .success : .failure
         } catch {
             StandardError.write("hearth health: \(url): \(error)\n")

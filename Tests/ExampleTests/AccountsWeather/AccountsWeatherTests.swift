@@ -2,6 +2,7 @@ import HearthExampleKit
 import HearthExampleTerminal
 import Glibc
 import HearthClient
+import HearthSealing
 import HearthTestSupport
 import Testing
 
@@ -93,51 +94,6 @@ struct AccountsWeatherTests {
         }
     }
 
-    @Test("that were sealed elsewhere, or for another place, do not open")
-    func places() async throws {
-        let keys = try await MasterKeys.derived(userName: "ann", password: password, server: server.url)
-        let other = try await MasterKeys.derived(userName: "bob", password: password, server: server.url)
-        let sealed = try keys.sealing.seal("text", for: "a")
-        #expect(keys.sealing.open(sealed, for: "a") == "text")
-        #expect(keys.sealing.open(sealed, for: "b") == nil)
-        #expect(other.sealing.open(sealed, for: "a") == nil)
-        #expect(try keys.sealing.seal("text", for: "a") != sealed)
-        #expect(keys.sealing.open(try keys.sealing.seal("", for: ""), for: "") == "")
-        let bytes = try #require(Base64Text.decode(sealed))
-        for index in bytes.indices {
-            var changed = bytes
-            changed[index] ^= 1
-            #expect(keys.sealing.open(Base64Text.encode(changed), for: "a") == nil, "\(index)")
-        }
-        for text in ["", "=", "====", "abc", "ab!d", "YQ=="] { #expect(keys.sealing.open(text, for: "a") == nil) }
-        for count in 0...5 {
-            let bytes = [UInt8](repeating: 0, count: count)
-            #expect(Base64Text.decode(Base64Text.encode(bytes)) == bytes)
-        }
-    }
-
-    @Test("give each server a password of its own, whatever its URL is written like")
-    func servers() async throws {
-        let urls = [
-            "http://db.example.com:9000", "https://db.example.com:9001", "https://db.example.com",
-            "https://db.example.org",
-        ]
-        var passwords: Set<String> = []
-        for url in urls {
-            let keys = try await MasterKeys.derived(userName: "ann", password: password, server: url)
-            passwords.insert(keys.serverPassword)
-            // What is sealed opens wherever it is.
-            #expect(keys.sealing.open(try keys.sealing.seal("text", for: "a"), for: "a") == "text")
-        }
-        #expect(passwords.count == urls.count)
-        for (url, authority) in [
-            ("http://DB.example.com:9000", "db.example.com:9000"),
-            ("ws://db.example.com:9000/?ns=x", "db.example.com:9000"),
-            ("https://db.example.com/", "db.example.com:443"), ("https://[::1]", "[::1]:443"),
-            ("http://[::1]:9000", "[::1]:9000"),
-        ] { #expect(MasterKeys.authority(of: url) == authority, "\(url)") }
-    }
-
     @Test("that do not open are counted")
     func sealed() async throws {
         let (login, vault) = try await created("desk")
@@ -215,8 +171,10 @@ struct AccountsWeatherTests {
     /// Deletes the login at the server, as another device does.
     private func deleteLogin(on server: ExampleServer) async throws {
         let auth = try Auth(url: server.url)
-        let keys = try await MasterKeys.derived(userName: "ann", password: password, server: server.url)
-        let user = try await auth.signIn(withEmail: "ann@accounts.example", password: keys.serverPassword).user
+        let keys = try await Login.keys(of: "ann", password)
+        let user = try await auth.signIn(
+            withEmail: "ann@accounts.example", password: keys.password(forServer: server.url)
+        ).user
         try await user.delete()
     }
 

@@ -1,6 +1,7 @@
 import HearthExampleKit
 import HearthExampleTerminal
 import HearthClient
+import HearthSealing
 import Observation
 
 /// Who may open what is kept on this device.
@@ -57,10 +58,11 @@ final class Login {
             "password": password.count < 8 ? "A password has at least 8 characters." : nil,
             "confirmation": confirmation ?? password != password ? "This is not the same password." : nil,
         ])
-        let keys = try await MasterKeys.derived(userName: user, password: password, server: server)
+        let keys = try await Self.keys(of: user, password)
         let known: User
         do throws(AuthError) {
-            known = try await auth.createUser(withEmail: Self.address(user), password: keys.serverPassword).user
+            known = try await auth.createUser(withEmail: Self.address(user), password: keys.password(forServer: server))
+                .user
         } catch {
             guard error.code == .emailAlreadyInUse else { throw error }
             throw FieldProblems(["user": "This name is taken. Sign in, or choose another one."])
@@ -74,13 +76,14 @@ final class Login {
     /// - throws: `FieldProblems` for `user` and `password`; `AuthError`.
     func signIn(_ user: String, password: String) async throws {
         let user = try checkedName(user)
-        let keys = try await MasterKeys.derived(userName: user, password: password, server: server)
+        let keys = try await Self.keys(of: user, password)
         let isRight = userName == user ? try opensStore(keys, user) : nil
         if isRight == false { throw Self.wrongPassword }
         if isRight == true, let known = auth.currentUser { return try open(known, keys) }
         let known: User
         do throws(AuthError) {
-            known = try await auth.signIn(withEmail: Self.address(user), password: keys.serverPassword).user
+            known = try await auth.signIn(withEmail: Self.address(user), password: keys.password(forServer: server))
+                .user
         } catch {
             throw Self.refusal(error, isPasswordRight: isRight == true)
         }
@@ -103,11 +106,12 @@ final class Login {
         guard let vault, let userName, let user = auth.currentUser else {
             throw Problem(sessionEnd ?? "Nobody is signed in.")
         }
-        let keys = try await MasterKeys.derived(userName: userName, password: password, server: server)
+        let keys = try await Self.keys(of: userName, password)
         if try opensStore(keys, userName) == false { throw Self.wrongPassword }
         do throws(AuthError) {
             let address = Self.address(userName)
-            let credential = EmailAuthProvider.credential(withEmail: address, password: keys.serverPassword)
+            let credential = EmailAuthProvider.credential(
+                withEmail: address, password: keys.password(forServer: server))
             _ = try await user.reauthenticate(with: credential)
         } catch {
             throw Self.refusal(error, isPasswordRight: true)
@@ -128,7 +132,11 @@ final class Login {
         userName = nil
     }
 
-    private func open(_ user: User, _ keys: MasterKeys) throws {
+    static func keys(of user: String, _ password: String) async throws -> PasswordKeys {
+        try await .derived(from: password, salt: "hearth-accounts/\(user)")
+    }
+
+    private func open(_ user: User, _ keys: PasswordKeys) throws {
         var options = DatabaseOptions()
         // Without the user's token there is no connection: writes in nobody's name would be refused, and lost.
         options.tokenProvider = { try await user.getIDToken(forcingRefresh: $0) }
@@ -139,7 +147,7 @@ final class Login {
     }
 
     /// Whether these keys are those of the login that is kept here; nil if none is.
-    private func opensStore(_ keys: MasterKeys, _ user: String) throws -> Bool? {
+    private func opensStore(_ keys: PasswordKeys, _ user: String) throws -> Bool? {
         try store.read().map { keys.sealing.open(String(decoding: $0, as: UTF8.self), for: user) == Self.proof }
     }
 
@@ -156,7 +164,7 @@ final class Login {
         }
     }
 
-    private func remember(_ user: String, _ keys: MasterKeys) throws {
+    private func remember(_ user: String, _ keys: PasswordKeys) throws {
         try store.replace(with: Array(try keys.sealing.seal(Self.proof, for: user).utf8))
         try settings.replace(with: Array((["userName": .string(user)] as DatabaseValue).description.utf8))
         userName = user

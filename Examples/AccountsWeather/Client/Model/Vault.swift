@@ -1,6 +1,7 @@
 import HearthExampleKit
 import HearthExampleTerminal
 import HearthClient
+import HearthSealing
 import Observation
 import Synchronization
 

@@ -68,15 +68,19 @@ extension ShellCommand {
     private static let pullRules = ShellCommand(
         name: "pull", alias: "show", synopsis: "[FILE] [--settings FILE]",
         summary: "Write the rules in force, as they were published, to a file or to standard output.",
-        options: [.init(name: "settings", value: "FILE", help: "write the settings instead; - is standard output")]
+        details: "JSON: the text as a string, or with FILE {\"file\", \"bytes\"}.",
+        options: [
+            .init(name: "settings", value: "FILE", help: "write the settings instead; - is standard output"),
+            .overwrite,
+        ]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let sync = RulesSync(session)
         guard let settings = arguments["settings"] else {
-            return try await sync.pull(.rules, arguments.words.first?.text)
+            return try await sync.pull(.rules, arguments.words.first?.text, replaces: arguments.has("overwrite"))
         }
         guard arguments.words.isEmpty else { throw arguments.misused("FILE is for the rules, --settings FILE alone") }
-        try await sync.pull(.settings, settings)
+        try await sync.pull(.settings, settings, replaces: arguments.has("overwrite"))
     }
 
     private static let pushRules = ShellCommand(

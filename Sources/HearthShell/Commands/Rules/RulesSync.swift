@@ -37,8 +37,10 @@ struct RulesSync {
 
     /// Writes those in force.
     ///
-    /// - parameter file: nil or `-` for standard output.
-    func pull(_ kind: Kind, _ file: String?) async throws(ShellError) {
+    /// - parameters:
+    ///   - file: nil or `-` for standard output.
+    ///   - replaces: a file that is there already.
+    func pull(_ kind: Kind, _ file: String?, replaces: Bool) async throws(ShellError) {
         guard let file, file != "-" else {
             let text = try await text(kind)
             return try session.show(.text(text)) {
@@ -46,10 +48,10 @@ struct RulesSync {
                 return lines.last == "" ? lines.dropLast() : lines
             }
         }
-        let output = try OutputFile(file)
+        let output = try OutputFile(file, replaces: replaces)
         do throws(ShellError) {
             guard output.write(Array(try await text(kind).utf8)) else { throw .failed(output.failure ?? "") }
-            _ = try output.finish()
+            try session.report(output, try output.finish())
         } catch {
             output.discard()
             throw error

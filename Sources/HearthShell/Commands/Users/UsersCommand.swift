@@ -156,11 +156,13 @@ extension ShellCommand {
         details: """
             With --passwords also the hashes of passwords; the options that tell 'firebase auth:import' how they were made
             are printed then. One file may hold passwords of several kinds for 'users import'; for others, --hash-algo NAME
-            writes the users of one kind. Without FILE the JSON goes to standard output.
+            writes the users of one kind. Without FILE the JSON goes to standard output; with it, -o json prints {"file",
+            "bytes"}.
             """,
         options: [
             .init(name: "passwords", value: nil, help: "with the hashes of passwords, which are secrets"),
             .init(name: "hash-algo", value: "NAME", help: "only users whose passwords are hashed so"),
+            .overwrite,
         ]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)

@@ -14,7 +14,7 @@ struct UsersExport {
         hasPasswords = arguments.has("passwords")
         algorithm = arguments["hash-algo"]?.uppercased()
         if algorithm != nil, !hasPasswords { throw arguments.misused("--hash-algo needs --passwords") }
-        output = try OutputFile(arguments.words.first?.text)
+        output = try OutputFile(arguments.words.first?.text, replaces: arguments.has("overwrite"))
     }
 
     func run(_ arguments: ShellArguments) async throws(ShellError) {
@@ -28,7 +28,7 @@ struct UsersExport {
             if !output.isFile, StandardOutput.isAbandoned { throw .stopped }
             throw output.failure.map { .failed($0) } ?? error
         }
-        _ = try output.finish()
+        try session.report(output, try output.finish())
     }
 
     /// Answers how many passwords are hashed in which way.
