@@ -2,7 +2,7 @@
 ///
 /// The tests mark a byte by its top bit. They subtract across bytes, so a borrow can falsify bytes above a true mark;
 /// the lowest mark is exact, and only that one may be used.
-package enum ByteLanes {
+@usableFromInline package enum ByteLanes {
     @inlinable
     package static var count: Int { 8 }
 

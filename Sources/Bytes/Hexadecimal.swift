@@ -1,5 +1,5 @@
 /// Hexadecimal digits: written in lower case, read in any.
-package enum Hexadecimal {
+@usableFromInline package enum Hexadecimal {
     /// The digit of a number below 16.
     @inlinable
     package static func digit(_ value: UInt8) -> UInt8 {

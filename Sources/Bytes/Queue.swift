@@ -1,5 +1,5 @@
 /// First in, first out, and back to the front.
-package struct Queue<Element> {
+@usableFromInline package struct Queue<Element> {
     @usableFromInline var elements: [Element?] = []
     @usableFromInline var start = 0
 

@@ -1,5 +1,5 @@
 /// Why a text is not a value that can be stored, and where.
-package struct JSONError: Error, Hashable, Sendable {
+@usableFromInline package struct JSONError: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// The text ends inside a value.
         case unexpectedEnd
@@ -60,7 +60,7 @@ package struct JSONError: Error, Hashable, Sendable {
 
 extension JSONError: CustomStringConvertible {
     /// The message, without the position. Quotes at most one character of the text.
-    package var description: String {
+    @usableFromInline package var description: String {
         switch kind {
         case .unexpectedEnd: "the JSON text ends too early"
         case .unexpectedByte(let byte) where byte > 0x20 && byte < 0x7F:

@@ -3,8 +3,8 @@
 ///
 /// The bytes must outlive the reader. Skipped values are checked for their structure only, to any depth: skipping uses
 /// no stack. Messages are short and every one is read, so the steps between values are inlined into their callers.
-package struct JSONReader {
-    package let bytes: UnsafeRawBufferPointer
+@usableFromInline package struct JSONReader {
+    @usableFromInline package let bytes: UnsafeRawBufferPointer
     @usableFromInline package var offset = 0
 
     @inlinable
@@ -45,7 +45,7 @@ package struct JSONReader {
             let byte = try peek()
             offset += 1
             if byte == UInt8(ascii: "}") { return }
-            guard byte == UInt8(ascii: ",") else { throw JSONError(.unexpectedByte(byte), at: offset - 1) }
+            guard byte == UInt8(ascii: ",") else { throw Self.unexpected(byte, at: offset - 1) }
         }
     }
 
@@ -162,9 +162,12 @@ package struct JSONReader {
     @inlinable @inline(__always)
     package mutating func expect(_ byte: UInt8) throws(JSONError) {
         let found = try peek()
-        guard found == byte else { throw JSONError(.unexpectedByte(found), at: offset) }
+        guard found == byte else { throw Self.unexpected(found, at: offset) }
         offset += 1
     }
+
+    @usableFromInline @inline(never)
+    static func unexpected(_ byte: UInt8, at offset: Int) -> JSONError { JSONError(.unexpectedByte(byte), at: offset) }
 
     private mutating func skipWhiteSpace() {
         while offset < bytes.count, Self.isWhiteSpace(bytes[offset]) { offset += 1 }
@@ -180,9 +183,9 @@ package struct JSONReader {
 }
 
 /// A string as it stands in a JSON text, between its quotes. As short-lived as that text.
-package struct JSONStringText {
-    package let raw: UnsafeRawBufferPointer
-    package let hasEscapes: Bool
+@usableFromInline package struct JSONStringText {
+    @usableFromInline package let raw: UnsafeRawBufferPointer
+    @usableFromInline package let hasEscapes: Bool
 
     @inlinable
     package init(raw: UnsafeRawBufferPointer, hasEscapes: Bool) {

@@ -189,6 +189,7 @@ extension SortedChunks: Sendable where Element: Sendable {}
 extension RandomAccessCollection where Index == Int {
     /// Where the elements begin that satisfy the predicate, when those that do not all stand before those that do.
     /// O(log n).
+    @inlinable
     package func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
         var lower = startIndex
         var upper = endIndex

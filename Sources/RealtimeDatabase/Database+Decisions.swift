@@ -17,7 +17,9 @@ extension Database {
         let last = decision.flatMap { $0.isAbout(request) ? $0 : nil }
         if let last, last.isCurrent || last.restarts == Self.restartsMax { return false }
         decision = nil
-        guard let judge, !request.principal.isAdministrator, let write = request.operation.write else { return false }
+        guard let judge, !isOpen, !request.principal.isAdministrator, let write = request.operation.write else {
+            return false
+        }
         decision = SteppedDecision(
             on: request, write, by: judge.program, in: rows, now: now, restarts: last.map { $0.restarts + 1 } ?? 0)
         return true

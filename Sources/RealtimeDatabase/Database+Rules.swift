@@ -114,7 +114,7 @@ extension Database {
 
     /// Whether the rules allow an operation now. Server values in it are resolved. That it is not allowed is not noted.
     func isAllowed(_ operation: RuleOperation, by principal: Principal, now: Int64) throws(Failure) -> Bool {
-        guard let judge, !principal.isAdministrator else { return true }
+        guard let judge, !isOpen, !principal.isAdministrator else { return true }
         let context = RuleContext(auth: principal.auth, now: now)
         return try Self.reading { () throws(RuleTreeError) in
             try judge.decide(operation, context, in: rows).isAllowed

@@ -12,7 +12,7 @@ extension Database {
         let stored = try resolve(value, at: target, now: turn.record.time)
         let assignment = Assignment(target: target, value: stored)
         let write = RuleOperation.write([assignment])
-        let mayWrite = judge == nil ? true : try mayWrite(write, in: turn)
+        let mayWrite = isOpen ? true : try mayWrite(write, in: turn)
         if let expecting {
             // Whether it holds is nothing for those who may neither do this nor read here.
             if !mayWrite, try !isAllowed(.read(target.path), in: turn) { throw denial(of: write, in: turn) }

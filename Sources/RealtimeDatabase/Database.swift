@@ -54,6 +54,8 @@ package final class Database {
     var listeners: ListenerRegistry
     /// Decides what is allowed; nil when everything is.
     var judge: RulesJudge?
+    /// Nothing need be decided: everybody may do everything, and nobody wants to know what the rules come to.
+    var isOpen: Bool { judge.map { $0.program.allowsEverything && $0.coverage == nil } ?? true }
     /// What the rules say of the large write that comes next.
     var decision: SteppedDecision?
     var explainsDenials = false

@@ -1,6 +1,6 @@
 /// Sums up words and bytes. A change of one word always changes the sum; other changes go unnoticed once in 2^64.
-@frozen package struct ChecksumMixer {
-    package var sum: UInt64
+@usableFromInline package struct ChecksumMixer {
+    @usableFromInline package var sum: UInt64
 
     @inlinable package init() { sum = 0 }
 

@@ -72,6 +72,20 @@ class SettingsFile(AdditionsCase):
         self.page.click("dialog button.danger")
         self.page.wait_text("These settings are in force")
 
+    def test_settings_are_removed(self):
+        self.write(self.settings.replace('".unique": "name"', '".unique": "email"'))
+        self.page.click(".tools button.danger", "Remove…")
+        self.dialog("Remove the settings of default?")
+        self.page.click("dialog button:not(.danger)", "Cancel")
+        self.assertEqual(self.in_force(), self.settings)
+        self.page.click(".tools button.danger", "Remove…")
+        self.page.click("dialog button.danger", "Remove")
+        self.notice("The settings of default are removed")
+        self.assertEqual(json.loads(self.in_force()), {"settings": {}})
+        self.page.wait_text("These settings are in force")
+        self.assertEqual(self.page.evaluate("document.querySelector('.editor textarea').value"), self.in_force())
+        self.page.wait("document.querySelector(\"table[aria-label='Totals'] tbody tr\") === null")
+
     def test_conflicts_are_named_until_they_are_resolved(self):
         self.page.wait_text("✗ conflicts", "[aria-label='Unique values'] table")
         self.page.wait_text("u1 and u3", "[aria-label='Conflicts'] table")

@@ -29,6 +29,22 @@ import Testing
         }
     }
 
+    /// Members of a `package` type are inlined and specialised in other modules only if the type is usable from there.
+    @Test("types with inlinable members are usable from inline")
+    func inlinable() {
+        let files = SourceTree.swiftFiles(in: "Sources").filter { $0.lines.contains { $0.has("@inlinable") } }
+        #expect(!files.isEmpty)
+        for file in files {
+            var isUsable = true
+            for (place, line) in file.numbered {
+                if let first = line.first, first.isLetter || first == "@" {
+                    isUsable = !line.contains(#/^(@frozen )?package (final )?(struct|enum|class|actor) /#)
+                }
+                #expect(isUsable || !line.has("@inlinable"), "\(place): its type is not @usableFromInline")
+            }
+        }
+    }
+
     @Test("nothing forces: no try!, no as!")
     func forced() {
         for file in SourceTree.swiftFiles(in: "Sources", "Examples") {

@@ -1,6 +1,6 @@
 // The settings of the database beside its rules: editing, publishing and testing them, the values that should be unique
 // and are not, and the totals that the server keeps.
-import { foreign, h, report } from './dom.js';
+import { foreign, guarded, h, report } from './dom.js';
 import { plain } from './json.js';
 import { pathText, readPath, visible } from './keys.js';
 import { Poll } from './poll.js';
@@ -22,6 +22,7 @@ export class AdditionsPage {
     this.app = app;
     this.file = new PublishedFile(app, 'settings');
     this.file.onpublish = () => this.load().catch(report);
+    this.file.status.before(h('button.danger', { type: 'button', onclick: guarded(() => this.file.remove()) }, 'Remove…'));
     this.tests = makeRulesTests(app, { settings: () => this.file.text, example });
     const text = (name, label) => ({ name, label, sort: (row) => row[name], cell: (row) => foreign(visible(row[name]), { className: 'mono' }) });
     const state = { name: 'state', label: 'State', sort: (row) => row.state, cell: (row) => (row.state === 'conflicts' ? h('span.gap', {}, '✗ conflicts') : row.state === 'building' || row.state === 'counting' ? `… ${row.state}` : `✓ ${row.state}`) };

@@ -91,6 +91,27 @@ export class PublishedFile {
 
   async discard() {
     if (!await confirmed('Discard your changes?', `The text goes back to the ${this.name} in force.`, 'Discard')) return;
+    await this.reset();
+  }
+
+  /** Takes away what the database has of its own: what the server's file says holds again. */
+  async remove() {
+    const removed = await ask({
+      title: `Remove the ${this.name} of ${this.app.database}?`, confirm: 'Remove', danger: true,
+      body: [h('p', {}, `Those of the server's file hold again, if it has one. What these ${this.name} alone ask for goes, such as indexes and kept history; your changes here go too.`)],
+      read: async () => {
+        await this.fetch(this.address, { method: 'DELETE' });
+        return true;
+      },
+    });
+    if (!removed) return;
+    await this.reset();
+    announce(`The ${this.name} of ${this.app.database} are removed.`);
+    this.onpublish?.();
+  }
+
+  /** The text in force, and no draft. */
+  async reset() {
     this.inForce = await this.fetch(this.address);
     this.editor.text = this.inForce;
     try { sessionStorage.removeItem(this.draftName); } catch { /* none was kept */ }
