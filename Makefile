@@ -35,7 +35,7 @@ MINUTES ?= 30
 ASAN_SECONDS ?= 1500
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
-.PHONY: test-proxies docs simulate
+.PHONY: test-proxies docs accept-api simulate
 .PHONY: sizing rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
@@ -73,6 +73,9 @@ test-outside: build
 
 docs: packages
 	scripts/docs $(SWIFT)
+
+accept-api: packages
+	scripts/docs $(SWIFT) --accept-api
 
 deb: .build/static/hearth
 	scripts/make-deb .build/static/hearth .build/packages

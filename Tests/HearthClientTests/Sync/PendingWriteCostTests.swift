@@ -1,6 +1,7 @@
 import HearthJSONTree
 import Testing
 import Glibc
+import HearthServerProtocol
 import HearthWireProtocol
 
 @testable import HearthClient
