@@ -46,7 +46,7 @@ let rooms: [Room] = [
     Room(name: "EventLoop", uses: ["System", "CLinux", "COpenSSL"]),
     // How clients reach a server: the seam, a network in memory for tests, and the event loop.
     Room(name: "ClientTransport", testsUse: nil),
-    Room(name: "MemoryTransport", uses: ["Bytes", "ClientTransport"]),
+    Room(name: "MemoryTransport", uses: ["ClientTransport"]),
     Room(name: "EventLoopTransport", uses: ["System", "EventLoop", "ClientTransport"]),
     // Requests and answers over a transport, with no more of the system than that.
     Room(
@@ -66,9 +66,11 @@ let rooms: [Room] = [
     // Cases for rules and settings, run on a database in memory.
     Room(
         name: "RulesTesting",
-        uses: ["JSONTree", "TreeQueries", "WireProtocol", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
+        uses: [
+            "JSONTree", "TreeText", "TreeQueries", "WireProtocol", "SecurityRules", "StorageErrors", "RealtimeDatabase",
+        ]),
     Room(
-        name: "DatabaseScheduler", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
+        name: "DatabaseScheduler", uses: ["JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
     Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),
     Room(
         name: "TreeStorage",
@@ -98,7 +100,7 @@ let rooms: [Room] = [
         name: "Triggers",
         uses: [
             "Bytes", "System", "HTTPCodec", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "StorageErrors", "RealtimeDatabase", "TreeStorage", "ServerLog",
+            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ServerLog",
         ]),
     Room(
         name: "DatabaseHost",
@@ -148,7 +150,7 @@ let rooms: [Room] = [
     Room(
         name: "Administration",
         uses: [
-            "Bytes", "System", "JSONTree", "HTTPCodec", "ServerCodecs", "WireProtocol", "JSONValues", "SecurityRules",
+            "Bytes", "System", "JSONTree", "HTTPCodec", "ServerCodecs", "ServerProtocol", "JSONValues", "SecurityRules",
             "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity",
             "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints",
             "ClusterSharing", "Backups", "RealtimeSessions",
@@ -177,8 +179,8 @@ let rooms: [Room] = [
     Room(
         name: "Connection",
         uses: [
-            "Platform", "JSONTree", "JSONPieces", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
-            "ClientTransport", "ClientSession",
+            "Platform", "JSONTree", "JSONPieces", "HTTPCodec", "ServerCodecs", "WireProtocol", "ServerProtocol",
+            "JSONValues", "JSONWebTokens", "ClientTransport", "ClientSession",
         ], testsUse: nil),
     Room(
         name: "HearthClient",

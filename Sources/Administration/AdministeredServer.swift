@@ -10,7 +10,7 @@ package import HearthSecurityRules
 package import HearthServerLog
 package import HearthSystem
 package import HearthTreeStorage
-package import HearthWireProtocol
+package import HearthServerProtocol
 import Synchronization
 
 /// The server as administrators see and change it, over HTTP or over a realtime connection.

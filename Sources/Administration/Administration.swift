@@ -8,7 +8,7 @@ import HearthStorageErrors
 import Synchronization
 import HearthSystem
 import HearthTriggers
-import HearthWireProtocol
+import HearthServerProtocol
 import HearthRealtimeSessions
 
 /// Answers what administrators ask about the server and one of its databases. Work that has to wait

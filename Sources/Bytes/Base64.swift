@@ -54,19 +54,6 @@ package enum Base64: Sendable {
         return bits == 0 ? out : nil
     }
 
-    /// Reads either alphabet, padded or not, for what others have written: SDKs mix them.
-    package static func decodeAny(_ text: [UInt8]) -> [UInt8]? {
-        let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        return Base64.url.decode(
-            text.dropLast(padding).map { byte in
-                switch byte {
-                case UInt8(ascii: "+"): UInt8(ascii: "-")
-                case UInt8(ascii: "/"): UInt8(ascii: "_")
-                default: byte
-                }
-            })
-    }
-
     /// The character of the lowest six bits.
     package func character(_ digit: UInt8) -> UInt8 {
         let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

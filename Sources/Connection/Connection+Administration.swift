@@ -1,4 +1,5 @@
-package import HearthWireProtocol
+package import HearthServerProtocol
+import HearthWireProtocol
 package import HearthClientSession
 
 /// For administrators, on a connection to where the server answers them (administration.md 2).
@@ -14,7 +15,7 @@ extension Connection {
 
     /// The server's answer, as JSON text.
     package func administer(_ request: AdminRequest) async throws(ConnectionError) -> [UInt8] {
-        try await send(.admin(request)).data
+        try await send(.admin(body: request.body)).data
     }
 
     /// What is asked of the database from now on, as JSON texts: about five a second at most. What is not read in time
@@ -22,13 +23,13 @@ extension Connection {
     package func profile() async throws(ConnectionError) -> AsyncStream<[UInt8]> {
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(100))
         follow(continuation)
-        _ = try await send(.admin(.profile(true)))
+        _ = try await send(.admin(body: AdminRequest.profile(true).body))
         return stream
     }
 
     /// Ends it.
     package func endProfile() async throws(ConnectionError) {
         follow(nil)
-        _ = try await send(.admin(.profile(false)))
+        _ = try await send(.admin(body: AdminRequest.profile(false).body))
     }
 }

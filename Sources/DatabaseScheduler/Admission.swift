@@ -1,4 +1,3 @@
-import HearthBytes
 import HearthJSONTree
 package import HearthRealtimeDatabase
 

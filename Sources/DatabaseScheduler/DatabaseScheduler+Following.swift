@@ -1,4 +1,3 @@
-import HearthBytes
 import HearthRealtimeDatabase
 import HearthStorageErrors
 

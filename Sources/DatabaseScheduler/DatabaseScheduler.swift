@@ -1,4 +1,3 @@
-import HearthBytes
 package import HearthRealtimeDatabase
 import HearthStorageErrors
 

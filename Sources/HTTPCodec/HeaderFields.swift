@@ -54,21 +54,6 @@ package struct HeaderFields: RandomAccessCollection, Sendable {
             return list
         }
     }
-
-    /// Whether the comma-separated lists of all fields called `name` hold `token` (RFC 9110 5.6.1), as `Connection` and
-    /// `Upgrade` do. Both are written in lower case and compared in any.
-    package func contains(token: StaticString, in name: StaticString) -> Bool {
-        bytes.withUnsafeBytes { buffer in
-            positions.contains { field in
-                guard buffer.equals(name, in: field.name) else { return false }
-                var list = TokenList(buffer, in: field.value)
-                while let element = list.next() {
-                    if buffer.equals(token, in: element) { return true }
-                }
-                return false
-            }
-        }
-    }
 }
 
 /// The elements of a comma-separated list, without white space around them; empty ones are skipped (RFC 9110 5.6.1.2).

@@ -1,5 +1,6 @@
 import HearthClientSession
 import HearthHTTPCodec
+import HearthConnection
 import HearthClient
 import HearthJSONValues
 

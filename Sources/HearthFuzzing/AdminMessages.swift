@@ -15,7 +15,7 @@ public func fuzzAdminMessages(_ bytes: UnsafeRawBufferPointer) {
             let parsed = try? message.withUnsafeBytes({ bytes throws(MessageError) in try ClientMessage.parse(bytes) })
         else { continue }
         switch parsed {
-        case .request(number, .admin(let request)):
+        case .administration(number, let request):
             // The writer takes only UTF-8. The reader accepts other bytes, and each such request is answered too.
             if String(validating: line, as: UTF8.self) != nil { rewrite(request) }
             // Backups would fill the disk.
@@ -38,9 +38,9 @@ public func fuzzAdminMessages(_ bytes: UnsafeRawBufferPointer) {
 
 private func rewrite(_ request: AdminRequest) {
     var message: [UInt8] = []
-    ClientMessageWriter.append(.admin(request), number: 1, to: &message)
+    ClientMessageWriter.append(.admin(body: request.body), number: 1, to: &message)
     let copy = try? message.withUnsafeBytes { bytes throws(MessageError) in try ClientMessage.parse(bytes) }
-    guard case .request(1, .admin(request))? = copy else {
+    guard case .administration(1, request)? = copy else {
         preconditionFailure("a request that was written is another")
     }
 }

@@ -34,7 +34,7 @@ private func record(_ head: RequestHead, _ transcript: inout Transcript) {
     transcript.add(head.query.first("auth") ?? [])
     let flags = [
         head.minorVersion == 1, head.keepAlive, head.isChunked, head.expectsContinue, head.isWebSocketUpgrade,
-        head.headers.contains(token: "upgrade", in: "connection"),
+        head.headers.combined("connection") != nil,
     ]
     transcript.add("\(flags) \(head.contentLength ?? -1)")
     transcript.add(head.headers)

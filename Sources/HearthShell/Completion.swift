@@ -1,6 +1,6 @@
 import HearthJSONTree
 import HearthJSONValues
-import HearthWireProtocol
+import HearthServerProtocol
 
 /// What a line could go on with: commands, their subcommands, paths as the server knows them.
 struct Completer {

@@ -3,7 +3,6 @@ package import HearthEventLoop
 import HearthEventLoopTransport
 import HearthJSONTree
 import HearthJSONValues
-import HearthWireProtocol
 import HearthServerProtocol
 import HearthSystem
 package import HearthClientSession

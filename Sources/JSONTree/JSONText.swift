@@ -6,10 +6,6 @@ import HearthBytes
 /// there are some), and an unpaired surrogate, which text in UTF-8 cannot hold, as `\udxxx` in lower case.
 package enum JSONText {
     /// Appends `utf8` as a JSON string with its quotes. Unpaired surrogates (ED A0…BF xx) become escapes.
-    package static func appendQuoted(_ utf8: RawSpan, to out: inout [UInt8]) {
-        utf8.withUnsafeBytes { appendQuoted($0, to: &out) }
-    }
-
     package static func appendQuoted(_ utf8: [UInt8], to out: inout [UInt8]) {
         utf8.withUnsafeBytes { appendQuoted($0, to: &out) }
     }

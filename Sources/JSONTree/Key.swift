@@ -72,7 +72,7 @@ package struct Key: Hashable, Comparable, Sendable {
 
 extension Key {
     /// Checks the rules of Protocol.md 9 on decoded bytes.
-    static func check(_ utf8: UnsafeRawBufferPointer) throws(KeyError) {
+    package static func check(_ utf8: UnsafeRawBufferPointer) throws(KeyError) {
         if utf8.isEmpty { throw .empty }
         if utf8.count > maximumByteCount { throw .tooLong(byteCount: utf8.count) }
         var offset = 0

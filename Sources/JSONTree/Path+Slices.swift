@@ -1,30 +1,7 @@
 extension Path {
-    /// The path of a key that stands in this program's text. Traps if it is not a key.
-    package init(child name: StaticString) {
-        var encoded: [UInt8] = []
-        // Safe because: the text of a static string is there for ever.
-        let bytes = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        let isKey = Self.appendSegment(ofKey: bytes, to: &encoded)
-        precondition(isKey, "a path is made from what is no key")
-        self.init(encoded: encoded)
-    }
-
     /// Where the segment that begins at `start` ends. O(segment).
     package func segmentEnd(from start: Int) -> Int {
         encoded.withUnsafeBytes { Path.segmentEnd(in: $0, from: start) }
-    }
-
-    /// Bytes of the last segment; 0 at the root.
-    package var lastSegmentCount: Int {
-        encoded.withUnsafeBytes { bytes in
-            var start = 0
-            var last = 0
-            while start < bytes.count {
-                last = start
-                start = Path.segmentEnd(in: bytes, from: start)
-            }
-            return start - last
-        }
     }
 
     /// The path of the first segments, which take `bytes` bytes.
@@ -39,38 +16,6 @@ extension Path {
 
     /// The exclusive upper bound of all encoded paths at or below `encoded`.
     package static func subtreeEnd(of encoded: [UInt8]) -> [UInt8] { encoded + [Segment.upperBound] }
-}
-
-extension Path {
-    /// Appends the segment of a key to an encoded path, without making a `Key` of it. False, and nothing is appended,
-    /// if the bytes are no key.
-    package static func appendSegment(ofKey utf8: UnsafeRawBufferPointer, to encoded: inout [UInt8]) -> Bool {
-        guard (try? Key.check(utf8)) != nil else { return false }
-        Segment.append(key: utf8, to: &encoded)
-        return true
-    }
-
-    /// Where the UTF-8 bytes of a segment's key stand inside it, or nil if the segment spells them otherwise: see
-    /// ``appendKey(ofSegment:to:)``.
-    package static func plainKey(ofSegment segment: UnsafeRawBufferPointer) -> Range<Int>? {
-        guard segment.count > 2, segment[0] == Segment.textTag else { return nil }
-        let key = 1..<segment.count - 1
-        return segment.part(key).contains(where: { $0 >= 0xEE }) ? nil : key
-    }
-
-    /// Appends the UTF-8 bytes of the key that a segment encodes.
-    package static func appendKey(ofSegment segment: UnsafeRawBufferPointer, to utf8: inout [UInt8]) {
-        Segment.appendKey(of: segment, to: &utf8)
-    }
-}
-
-extension Key {
-    /// Appends the key that a segment encodes, as a JSON string with its quotes.
-    package static func appendJSON(encoded segment: UnsafeRawBufferPointer, to out: inout [UInt8]) {
-        var utf8: [UInt8] = []
-        Segment.appendKey(of: segment, to: &utf8)
-        JSONText.appendQuoted(utf8, to: &out)
-    }
 }
 
 extension WriteTarget {

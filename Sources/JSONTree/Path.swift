@@ -69,11 +69,6 @@ package struct Path: Hashable, Comparable, Sendable {
         return Path(encoded: encoded + relative.encoded)
     }
 
-    package func isChild(of parent: Path) -> Bool {
-        encoded.count > parent.encoded.count && parent.contains(self)
-            && segmentEnd(from: parent.encoded.count) == encoded.count
-    }
-
     /// Whether `other` is this place or below it.
     package func contains(_ other: Path) -> Bool {
         guard encoded.count <= other.encoded.count else { return false }

@@ -10,8 +10,8 @@ package enum ScanDirection: Sendable {
 
 /// Elements in the order of their bytes, as a list of sorted chunks of bounded size.
 ///
-/// Finding, adding and removing cost O(log n) comparisons and the shift of one chunk, `rank` one step per chunk as
-/// well. A walk sees the elements as they were when it began.
+/// Finding, adding and removing cost O(log n) comparisons and the shift of one chunk. A walk sees the elements as they
+/// were when it began.
 package struct SortedChunks<Element: ByteOrdered> {
     /// Not empty, each sorted, in order.
     private var chunks: [[Element]] = []
@@ -50,12 +50,6 @@ package struct SortedChunks<Element: ByteOrdered> {
         let position = position(of: bytes)
         if position.offset > 0 { return chunks[position.chunk][position.offset - 1] }
         return position.chunk > 0 ? chunks[position.chunk - 1].last : nil
-    }
-
-    /// How many elements come before these bytes, which need not be those of one.
-    package func rank(of bytes: [UInt8]) -> Int {
-        let position = position(of: bytes)
-        return chunks[..<position.chunk].reduce(position.offset) { $0 + $1.count }
     }
 
     /// The elements with `lower <= bytes < upper`, in either direction.

@@ -1,4 +1,3 @@
-import HearthBytes
 public import HearthClientTransport
 import Synchronization
 
@@ -28,7 +27,7 @@ public final class MemoryNetwork: ClientTransport {
     }
 
     private struct State {
-        var events = Queue<MemoryEvent>()
+        var events: [MemoryEvent] = []
         /// A task runs the events.
         var isRunning = false
         var time = Duration.zero
@@ -176,7 +175,7 @@ public final class MemoryNetwork: ClientTransport {
 
     private func next() -> MemoryEvent? {
         let (event, waiting) = state.withLock { state -> (MemoryEvent?, [CheckedContinuation<Void, Never>]) in
-            if let event = state.events.takeFirst() { return (event, []) }
+            if !state.events.isEmpty { return (state.events.removeFirst(), []) }
             if let target = state.timers.lazy.filter(\.isSkipped).map(\.deadline).min(),
                 let timer = state.takeTimer(due: target)
             {

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 import HearthSecurityRules
 import HearthStorageErrors
 

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthSecurityRules
 import HearthStorageErrors
 

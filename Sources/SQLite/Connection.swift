@@ -13,23 +13,8 @@ package final class Connection {
     package enum Mode {
         case readWrite
         case readOnly
-        /// As `readWrite`; other files can be attached by their URIs (``uri(readOnly:)``).
+        /// As `readWrite`; other files can be attached by their URIs.
         case joining
-    }
-
-    /// The URI that attaches a file to be read.
-    package static func uri(readOnly path: String) -> String {
-        var uri = "file:"
-        for byte in path.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
-                UInt8(ascii: "_"):
-                uri.unicodeScalars.append(Unicode.Scalar(byte))
-            default: uri += (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
-            }
-        }
-        return uri + "?mode=ro"
     }
 
     let handle: OpaquePointer

@@ -14,7 +14,7 @@ extension ClientMessage {
         do throws(RequestError) {
             guard let action = parts.action, action.first == UInt8(ascii: "\"") else { throw .missing("action \"a\"") }
             let name = UnsafeRawBufferPointer(rebasing: action.dropFirst().dropLast())
-            if name.equals("admin") { return .request(number: number, .admin(try .parse(message: bytes))) }
+            if name.equals("admin") { return .administration(number: number, try .parse(message: bytes)) }
             try parts.body.shared.check()
             return .request(number: number, try request(name, parts.body, of: bytes))
         } catch {

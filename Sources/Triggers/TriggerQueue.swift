@@ -1,5 +1,5 @@
-import HearthBytes
 package import HearthJSONTree
+import HearthDatabaseScheduler
 package import HearthRealtimeDatabase
 
 /// The events of one trigger that are in memory: which is sent when. In order at each place, with one of a place under

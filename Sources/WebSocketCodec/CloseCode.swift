@@ -16,7 +16,6 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package static let policyViolation = CloseCode(rawValue: 1008)
     package static let messageTooBig = CloseCode(rawValue: 1009)
     package static let internalError = CloseCode(rawValue: 1011)
-    package static let serviceRestart = CloseCode(rawValue: 1012)
     package static let tryAgainLater = CloseCode(rawValue: 1013)
 
     /// Whether a close frame may hold this code: a registered one that is not reserved for local use, or one of the

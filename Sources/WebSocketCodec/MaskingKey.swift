@@ -6,10 +6,6 @@ package struct MaskingKey: Equatable, Sendable {
     /// From 32 random bits; a client takes new ones for each frame.
     package init(_ bits: UInt32) { word = bits }
 
-    init(byte0: UInt8, byte1: UInt8, byte2: UInt8, byte3: UInt8) {
-        word = UInt32(byte0) | UInt32(byte1) << 8 | UInt32(byte2) << 16 | UInt32(byte3) << 24
-    }
-
     /// Masks or unmasks `bytes` in place; the first of them meets the first byte of the key.
     func apply(to bytes: UnsafeMutableRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }

@@ -86,9 +86,10 @@ package enum ClientMessageWriter {
             }
         case .unauthenticate: out.append(literal: #""unauth","b":{"#)
         case .appCheck: out.append(literal: #""appcheck","b":{"#)
-        case .admin(let request):
-            out.append(literal: #""admin","b":{"#)
-            request.appendBody(to: &out)
+        case .admin(let body):
+            out.append(literal: #""admin","b":"#)
+            // Its last brace comes with those of the message.
+            out.append(contentsOf: body.dropLast())
         case .history(let request):
             out.append(literal: #""h","b":{"#)
             request.appendBody(to: &out)

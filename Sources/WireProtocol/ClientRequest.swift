@@ -36,8 +36,8 @@ package enum ClientRequest: Hashable, Sendable {
     case unauthenticate
     /// `appcheck` and its opposite.
     case appCheck
-    /// `admin`: an addition to the protocol.
-    case admin(AdminRequest)
+    /// `admin`, an addition to the protocol: what an administrator asks, as the text of the body.
+    case admin(body: [UInt8])
     /// `h`: the past of a place, an addition to the protocol.
     case history(HistoryRequest)
     /// An action that this server does not know (yet).

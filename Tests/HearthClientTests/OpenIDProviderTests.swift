@@ -6,6 +6,7 @@ import HearthJSONWebTokens
 import HearthTestSupport
 import Testing
 import HearthClientSession
+import HearthConnection
 
 @Suite(
     "Sign-in with a real OpenID provider", .timeLimit(.minutes(15)),

@@ -3,6 +3,7 @@ import HearthHTTPCodec
 import HearthTestSupport
 import Testing
 import HearthClientSession
+import HearthConnection
 
 @Suite("The program's server", .timeLimit(.minutes(15)))
 struct ServeCommandTests {

@@ -6,6 +6,7 @@ import HearthJSONWebTokens
 import HearthTestSupport
 import Testing
 import HearthClientSession
+import HearthConnection
 
 @Suite("The command for users", .timeLimit(.minutes(15)))
 struct UsersCommandTests {

@@ -38,13 +38,6 @@ struct HeaderFieldsTests {
         #expect(headers.first("a~b") == nil)
     }
 
-    @Test("hold tokens in comma-separated lists over all fields of a name (RFC 9110 5.6.1)")
-    func tokens() {
-        for token in ["a", "b", "c"] as [StaticString] { #expect(headers.contains(token: token, in: "vary")) }
-        for token in ["", "d", "a b", "ab"] as [StaticString] { #expect(!headers.contains(token: token, in: "vary")) }
-        #expect(!headers.contains(token: "a", in: "empty"))
-    }
-
     @Test("iterate in the order received, values trimmed")
     func order() {
         #expect(

@@ -25,9 +25,9 @@ struct AdminMessageTests {
         ]
         for request in requests {
             var message: [UInt8] = []
-            ClientMessageWriter.append(.admin(request), number: 3, to: &message)
+            ClientMessageWriter.append(.admin(body: request.body), number: 3, to: &message)
             #expect(
-                try message.withBytes { try ClientMessage.parse($0) } == .request(number: 3, .admin(request)),
+                try message.withBytes { try ClientMessage.parse($0) } == .administration(number: 3, request),
                 "\(request)")
         }
     }

@@ -22,11 +22,11 @@ import Testing
         }
     }
 
-    /// Lines of code, in Swift and C, that a program gets with the client, but for the transport. The goal is 15,000:
-    /// the server's halves of the codecs are to leave.
-    private static let linesMax = 15_350
+    /// Lines of code, in Swift and C, that a program gets with the client, but for the transport. What only servers or
+    /// tools use has rooms of its own: `ServerCodecs`, `ServerProtocol`, `TreeText`, `TreeQueries`, `Connection`.
+    private static let linesMax = 15_000
 
-    @Test("have no more code than they had, in Swift and C")
+    @Test("have at most 15,000 lines of code, in Swift and C")
     func size() {
         let sizes = Self.modules.map { module in
             (module, SourceTree.codeFiles(in: "Sources/\(module)").reduce(0) { $0 + $1.codeLines })

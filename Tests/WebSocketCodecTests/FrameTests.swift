@@ -1,6 +1,7 @@
 import HearthTestSupport
 import Testing
 import HearthWebSocketCodec
+import HearthServerCodecs
 
 @Suite("Frames")
 struct FrameTests {

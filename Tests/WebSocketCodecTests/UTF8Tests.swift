@@ -1,6 +1,7 @@
 import HearthTestSupport
 import Testing
 import HearthWebSocketCodec
+import HearthServerCodecs
 
 @Suite("Text is UTF-8")
 struct UTF8Tests {

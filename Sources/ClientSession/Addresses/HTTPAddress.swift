@@ -7,12 +7,7 @@ package struct HTTPAddress: Hashable, Sendable {
     /// Host and port, for the request's `Host`.
     package let authority: String
     /// Path and query, percent-encoded.
-    package private(set) var target: String
-
-    /// Adds a parameter to the query.
-    package mutating func append(parameter name: String, value: [UInt8]) {
-        target += (target.contains("?") ? "&" : "?") + name + "=" + DatabaseURL.encoded(value)
-    }
+    package var target: String
 }
 
 extension HTTPAddress {

@@ -32,18 +32,6 @@ package struct HTTPCall: Sendable {
         return request
     }
 
-    /// Makes the request, and answers the body of a 200, of up to 64 MiB.
-    ///
-    /// - parameter loop: a running loop.
-    /// - throws: `refused` with `HTTP` and the status for other answers, with the message that they carry.
-    package func answer(
-        on loop: any ClientLoop, options: ConnectionOptions = ConnectionOptions()
-    ) async throws(ConnectionError) -> [UInt8] {
-        let answer = try await anyAnswer(on: loop, options: options)
-        guard answer.status == .ok else { throw answer.refusal }
-        return answer.body
-    }
-
     /// Makes the request, and answers whatever comes, of up to 64 MiB.
     ///
     /// - parameter patience: how long the server may be silent.
@@ -61,21 +49,12 @@ package struct HTTPAnswer: Sendable {
     package var status: HTTPStatus
     package var body: [UInt8] = []
     /// Why the rules have denied the request, from a server in development mode.
-    private let denialReason: String?
+    package let denialReason: String?
 
     package init(_ head: ResponseHead) {
         status = head.status
         denialReason = head.headers.first("x-hearth-denial").map { String(decoding: $0, as: UTF8.self) }
     }
-
-    /// The reason in the body, or that of the status.
-    package var message: String {
-        let text = ErrorBody.message(in: body) ?? "\(status.reason)"
-        return denialReason.map { "\(text): \($0)" } ?? text
-    }
-
-    /// For an answer that is not what was asked for.
-    package var refusal: ConnectionError { .refused(status: "HTTP \(status.code)", text: message) }
 }
 
 private struct AnswerReader: ResponseReader {

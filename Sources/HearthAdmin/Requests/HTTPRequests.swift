@@ -4,6 +4,7 @@ import HearthHTTPCodec
 import HearthJSONValues
 import HearthSystem
 import HearthClientSession
+import HearthConnection
 
 /// HTTP requests to one server, one connection for each.
 final class HTTPRequests: Sendable {

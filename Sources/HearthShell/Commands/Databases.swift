@@ -2,7 +2,7 @@ import HearthClientSession
 import HearthClient
 import HearthJSONTree
 import HearthJSONValues
-import HearthWireProtocol
+import HearthServerProtocol
 
 /// Commands about the databases of a server.
 extension ShellCommand {

@@ -1,6 +1,6 @@
 import HearthJSONTree
 import HearthJSONValues
-import HearthWireProtocol
+import HearthServerProtocol
 
 /// The figures of a server.
 extension ShellCommand {

@@ -1,6 +1,6 @@
 import HearthJSONTree
 import HearthJSONValues
-import HearthWireProtocol
+import HearthServerProtocol
 
 extension ShellCommand {
     static let logs = ShellCommand(

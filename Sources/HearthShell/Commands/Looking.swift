@@ -3,6 +3,7 @@ import HearthJSONTree
 import HearthJSONValues
 import HearthWireProtocol
 import HearthClientSession
+import HearthServerProtocol
 
 /// Commands that look at data. None of them reads a whole subtree to show its top.
 extension ShellCommand {

@@ -1,5 +1,5 @@
 import HearthJSONValues
-import HearthWireProtocol
+import HearthServerProtocol
 
 /// Commands about those who are connected.
 extension ShellCommand {

@@ -2,8 +2,8 @@ import HearthConnection
 import HearthJSONTree
 import HearthJSONValues
 import Synchronization
-import HearthWireProtocol
 import HearthClientSession
+import HearthServerProtocol
 
 extension ShellCommand {
     static let top = ShellCommand(

@@ -2,7 +2,7 @@ import HearthBytes
 import HearthJSONTree
 import HearthJSONValues
 import HearthJSONWebTokens
-import HearthWireProtocol
+import HearthServerProtocol
 
 /// Events of triggers.
 extension ShellCommand {

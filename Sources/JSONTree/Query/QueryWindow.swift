@@ -11,7 +11,7 @@ package struct QueryWindow: Sendable {
     /// The members' places, nil if they are not kept.
     private var places: SortedChunks<IndexPlace>?
 
-    /// A window without members. `keepsOrder` is for those who ask for events, predecessors or ranks.
+    /// A window without members. `keepsOrder` is for those who ask for events or predecessors.
     package init(_ query: Query, keepsOrder: Bool = false) {
         self.query = query
         places = keepsOrder || query.limit != nil ? SortedChunks() : nil
@@ -47,9 +47,6 @@ package struct QueryWindow: Sendable {
         var walk = (places ?? SortedChunks()).walk(from: lower, below: upper, direction)
         return walk.next()
     }
-
-    /// How many members come before a place; nil if they are not kept.
-    package func rank(of place: IndexPlace) -> Int? { places?.rank(of: place.bytes) }
 }
 
 // MARK: Changes

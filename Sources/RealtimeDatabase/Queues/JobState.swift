@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthTreeQueries
 
 /// What the server keeps of a job beside it: `{"at":…,"attempts":…,"claim":…,"error":…,"until":…,"worker":…}`.

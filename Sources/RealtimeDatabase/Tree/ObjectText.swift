@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 
 /// The text of an object, made of children in key order.
 struct ObjectText {

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 /// Joins rows, given in key order, to the canonical text of the node they belong to.
 ///

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthStorageErrors
 
 /// Large values come into the tree as they are, in front of the store, which takes their rows over bit by bit.

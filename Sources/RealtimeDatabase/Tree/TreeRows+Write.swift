@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 package import HearthStorageErrors
 
 extension TreeRows {

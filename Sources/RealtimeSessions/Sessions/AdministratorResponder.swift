@@ -1,5 +1,5 @@
 package import HearthRealtimeDatabase
-package import HearthWireProtocol
+package import HearthServerProtocol
 
 /// What comes of an administrator's request: JSON text, or why not.
 package typealias AdminAnswer = Result<[UInt8], AdminRefusal>

@@ -5,7 +5,6 @@ import HearthJSONTree
 import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSystem
-import HearthWireProtocol
 import HearthServerProtocol
 import HearthAccess
 import HearthDelivery

@@ -123,7 +123,7 @@ package final class RealtimeSession: GroupMember {
         case .request(let number, .authenticate(let token, let acting)):
             authenticate(number, Credential(token: .user(token), acting: acting))
         case .request(let number, .unauthenticate): unauthenticate(number)
-        case .request(let number, .admin(let request)): administer(number, request)
+        case .administration(let number, let request): administer(number, request)
         case .request(let number, .history(let request)): askHistory(number, request)
         case .request(let number, let request):
             let countMax = context.services.configuration.listenersMax

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 
 /// Runs compiled expressions at a place of the tree. Its buffers are kept, so a common rule runs without allocating.
 final class Evaluator {

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 
 /// A parser of a file in the form of the rules: nested objects whose keys are the keys of children, or wildcards
 /// (docs/rules.md 1).

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 
 /// The argument of `child()`: keys between slashes. One slash may stand in front; any other part that is no key, the
 /// empty one included, makes a path that names nothing (docs/rules.md 3.2).

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 import HearthTreeQueries
 
 /// A queue at each place of a pattern (docs/using/additions.md 8). Its jobs are the children of `jobs`. What the server

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthWireProtocol
 
 /// What an administrator asks of a server (administration.md 2): the body of the action `admin`.
 package enum AdminRequest: Hashable, Sendable {
@@ -67,8 +68,8 @@ package struct AdminPage: Hashable, Sendable {
 }
 
 extension AdminRequest {
-    /// Appends the members of the body, without its braces.
-    func appendBody(to out: inout [UInt8]) {
+    /// The text of the body.
+    package var body: [UInt8] {
         var body = AdminBody()
         switch self {
         case .sessions(let limit): body.add("sessions", limit: limit)
@@ -113,7 +114,7 @@ extension AdminRequest {
             body.add("u", target)
             if !text.isEmpty { body.add("d", text) }
         }
-        out += body.text
+        return Array("{".utf8) + body.text + Array("}".utf8)
     }
 }
 

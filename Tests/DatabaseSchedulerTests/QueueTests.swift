@@ -1,4 +1,4 @@
-import HearthBytes
+import HearthDatabaseScheduler
 import HearthTestSupport
 import Testing
 
