@@ -179,10 +179,9 @@ struct ConvergenceTests {
                 for (view, follower) in zip(views, all) {
                     var (seen, expected) = (view.current, try await view.expected(connection))
                     // Writers may still be at it, and what was written may still be on its way.
-                    let end = ContinuousClock.now + .seconds(600)
-                    while seen != expected, ContinuousClock.now < end {
-                        await Task.yield()
+                    try? await eventually("what the server has", within: .seconds(600)) {
                         (seen, expected) = (view.current, try await view.expected(connection))
+                        return seen == expected
                     }
                     #expect(seen == expected, "seed \(seed): \(view.name) \(view.query ?? "")")
                     follower.close()

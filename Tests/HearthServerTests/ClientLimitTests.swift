@@ -32,7 +32,7 @@ import HearthTreeStorage
         #expect(try server.connectREST(from: 2).ask("GET", "/x.json").status == 200)
         // One ends, and its place is free when the server has noticed.
         open.removeLast()
-        while try !isAdmitted() {}
+        try blockUntil("the place of the connection that has ended", isAdmitted)
         #expect(try open[0].ask("GET", "/x.json").status == 200)
     }
 
@@ -84,7 +84,7 @@ import HearthTreeStorage
         #expect(try ask("/.ws", upgrade + bob) == 429)
         // An end makes room.
         clients[3].hangUp()
-        while try ask("/.ws", upgrade + ann) == 429 {}
+        try blockUntil("the room of the WebSocket that has ended") { try ask("/.ws", upgrade + ann) != 429 }
     }
 
     @Test("clients are told apart by IPv4 address or IPv6 network, and forgotten when they are gone")

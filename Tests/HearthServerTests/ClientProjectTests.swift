@@ -141,16 +141,16 @@ struct ClientProjectTests {
         let client = try client()
         // Databases are heard of after the hello.
         try connect(client, "ns=alpha-default-rtdb&p=1:1:web:a")
-        while try project(signUp(client, app: "1:1:web:a")) != "alpha" {}
+        try blockUntil("the project alpha") { try project(signUp(client, app: "1:1:web:a")) == "alpha" }
         try connect(client, "ns=beta-default-rtdb&p=1:2:web:b")
-        while try project(signUp(client, app: "1:2:web:b")) != "beta" {}
+        try blockUntil("the project beta") { try project(signUp(client, app: "1:2:web:b")) == "beta" }
         for (app, project) in [("1:1:web:a", "alpha"), ("1:2:web:b", "beta")] {
             let up = try signUp(client, ann.replacing(#""localId":"ann","#, with: ""), app: app)
             #expect(try self.project(up) == project)
         }
         // A database by the name of a known project tells it, too.
         try connect(client, "ns=alpha")
-        while try project(client.post("signUp", "{}")) != "alpha" {}
+        try blockUntil("the project alpha") { try project(client.post("signUp", "{}")) == "alpha" }
         let list = try client.ask("GET", "/v1/projects/-/accounts:batchGet", nil, RESTClient.owner)
         #expect(list.members["users"]?.array?.isEmpty == false)
     }

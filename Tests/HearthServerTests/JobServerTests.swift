@@ -106,9 +106,9 @@ struct JobServerTests {
         let worker = try server.connectREST()
         let claim = Array(#"{"do":"claim","wait":60000}"#.utf8)
         try worker.send(RESTClient.request("POST", "/mail/.jobs.json", credential, body: claim))
-        while try Self.figures(of: server).last != "workers_waiting 1" {}
+        try blockUntil("a worker that waits") { try Self.figures(of: server).last == "workers_waiting 1" }
         worker.hangUp()
-        while try Self.figures(of: server).last != "workers_waiting 0" {}
+        try blockUntil("the worker's end") { try Self.figures(of: server).last == "workers_waiting 0" }
         #expect(try other.ask("PUT", "/mail/jobs/a.json", [], "1").status == 200)
         let job = try other.ask("POST", "/mail/.jobs.json", [], #"{"do":"claim"}"#).text
         #expect(job.contains(#""attempts":1"#), "\(job)")

@@ -104,7 +104,7 @@ import HearthTreeStorage
         #expect(try peer.receive() != .end)
         #expect(try other.ask("GET", "/n.json?ns=example").text == "null")
         peer.hangUp()
-        while try other.ask("GET", "/n.json?ns=example").text == "null" {}
+        try blockUntil("the write") { try other.ask("GET", "/n.json?ns=example").text != "null" }
         #expect(try other.ask("GET", "/n.json?ns=example").text == #""written""#)
     }
 

@@ -116,7 +116,7 @@ import Testing
         let reader = try server.connectREST()
         #expect(try reader.ask("GET", "/left.json?ns=example").text == "null")
         goOn.signal()
-        while try reader.ask("GET", "/left.json?ns=example").text == "null" {}
+        try blockUntil("the write") { try reader.ask("GET", "/left.json?ns=example").text != "null" }
         #expect(try reader.ask("GET", "/large/k1000007.json?ns=example").text == "1000007")
     }
 

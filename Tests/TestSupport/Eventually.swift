@@ -21,3 +21,16 @@ package func eventually(
         pause = min(pause * 2, .milliseconds(50))
     }
 }
+
+/// The same, for a test that has a thread of its own.
+package func blockUntil(
+    _ what: String, within limit: Duration = .seconds(300), _ condition: () throws -> Bool
+) throws {
+    let deadline = MonotonicTime.current + limit
+    var pause = Duration.milliseconds(1)
+    while try !condition() {
+        guard MonotonicTime.current < deadline else { throw WaitedInVain(description: "waited \(limit) for \(what)") }
+        _ = Semaphore().wait(atMost: pause)
+        pause = min(pause * 2, .milliseconds(50))
+    }
+}

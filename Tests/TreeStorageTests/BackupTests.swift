@@ -90,7 +90,8 @@ struct BackupTests {
         let owed = try tree.makeReader().owedWrites()
         #expect(owed.values.map { $0.assignments.map(\.target.path) } == [["a"]])
         try Connection(path: file, mode: .readWrite).execute("UPDATE owed SET writes = x'020000'")
-        #expect(throws: BackupError.self) { try Backup.check(file) }
+        let error = #expect(throws: BackupError.self) { try Backup.check(file) }
+        #expect(error?.message.contains("an on-disconnect write") == true)
     }
 
     @Test("keeps what was there, which can still be opened")
@@ -157,7 +158,8 @@ struct BackupTests {
         // Cut short.
         for count in [0, 100, bytes.count / 2, bytes.count - 1] {
             TemporaryFolder.write(Array(bytes[..<count]), to: file)
-            #expect(throws: BackupError.self) { try restore() }
+            let error = #expect(throws: BackupError.self) { try restore() }
+            #expect(error?.message.hasPrefix("\(file): ") == true)
         }
         #expect(refused > 5)
     }
@@ -194,7 +196,8 @@ struct BackupTests {
         if sql.contains("max(first)") {
             #expect(try Backup.check(file).sequence > 0)
         } else {
-            #expect(throws: BackupError.self) { try Backup.check(file) }
+            let error = #expect(throws: BackupError.self) { try Backup.check(file) }
+            #expect(error?.message.hasPrefix("\(file): ") == true)
         }
     }
 

@@ -53,9 +53,9 @@ struct NotebookShelfTests {
         // Not even on purpose.
         let person = try #require(try server.person("Ann"))
         let foreign = NotebookShelf(account.database, of: person)
-        await #expect(throws: DatabaseError.self) { try await foreign.live.load() }
-        await #expect(throws: DatabaseError.self) { try await foreign.add("Mine") }
-        await #expect(throws: DatabaseError.self) { try await foreign.live.follow() }
+        await expectDenial { try await foreign.live.load() }
+        await expectDenial { try await foreign.add("Mine") }
+        await expectDenial { try await foreign.live.follow() }
         #expect(foreign.live.problem?.contains("permission denied") == true)
     }
 

@@ -57,17 +57,17 @@ struct FriendsTests {
         let bob = try Account(url: server.url)
         try await bob.signInForDemo(.google, name: "Bob", email: "bob@example.com")
         let others = Activities(bob.database, of: ann.person) { Students.morning }
-        await #expect(throws: DatabaseError.self) { try await others.live.load() }
-        await #expect(throws: DatabaseError.self) { try await others.live.follow() }
+        await expectDenial { try await others.live.load() }
+        await expectDenial { try await others.live.follow() }
         #expect(others.live.problem?.contains("permission denied") == true)
-        await #expect(throws: DatabaseError.self) {
+        await expectDenial {
             try await bob.database.reference(withPath: "emails").getData()
         }
         // The newest before a time of one's choice would be all, one after the other.
         let newest = bob.database.reference(withPath: "activities").child(ann.person.id)
             .queryOrdered(byChild: "start").queryLimited(toLast: 1)
         _ = try await newest.getData()
-        await #expect(throws: DatabaseError.self) { try await newest.queryEnding(atValue: .int(5)).getData() }
+        await expectDenial { try await newest.queryEnding(atValue: .int(5)).getData() }
     }
 
     @Test("are not found by an address that nobody has verified")

@@ -79,7 +79,8 @@ struct ThreadsClientTests {
         try file.replace(with: kept.bytes)
         let session = try session("Ann")
         #expect(session.member != nil)
-        await #expect(throws: ServiceError.self) { try await ThreadList(session).load() }
+        let error = await #expect(throws: ServiceError.self) { try await ThreadList(session).load() }
+        #expect(error?.status == 401)
         #expect(session.member == nil)
         #expect(try self.session("Ann").member == nil)
     }
@@ -94,7 +95,8 @@ struct ThreadsClientTests {
         // A server has other words for what it does not know.
         let other = await #expect(throws: ServiceError.self) { try await attempt(house.server.url) }
         #expect(other?.status == 404)
-        await #expect(throws: Problem.self) { try await attempt("nonsense") }
+        let nonsense = await #expect(throws: Problem.self) { try await attempt("nonsense") }
+        #expect(nonsense?.description.hasPrefix("The service cannot be reached: ") == true)
     }
 
     @Test("shows the threads of all, the newest first, and deletes one's own; all is asked for again after a change")

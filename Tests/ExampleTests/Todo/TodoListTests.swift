@@ -103,8 +103,8 @@ struct TodoListTests {
         let bob = TodoList(account.database, of: try account.needPerson())
         try await bob.live.load()
         #expect(bob.entries == [])
-        await #expect(throws: DatabaseError.self) { try await list.live.load() }
-        await #expect(throws: DatabaseError.self) { try await list.live.follow() }
+        await expectDenial { try await list.live.load() }
+        await expectDenial { try await list.live.follow() }
         #expect(list.live.problem?.contains("permission denied") == true)
     }
 

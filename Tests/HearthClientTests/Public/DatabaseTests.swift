@@ -108,13 +108,20 @@ struct DatabaseTests {
     func mistakes() async throws {
         let database = try server.client()
         let place = database.reference(withPath: "a")
-        await #expect(throws: DatabaseError.self) { try await database.reference(withPath: "a.b").setValue(1) }
-        await #expect(throws: DatabaseError.self) { try await place.child("[").getData() }
+        let invalidKey = "a key contains one of . $ # [ ] / or a control character"
+        await #expect(throws: DatabaseError.invalidPath("'a.b' is no path: \(invalidKey)")) {
+            try await database.reference(withPath: "a.b").setValue(1)
+        }
+        await #expect(throws: DatabaseError.invalidPath("'[' is no path: \(invalidKey)")) {
+            try await place.child("[").getData()
+        }
         await #expect(throws: DatabaseError.invalidValue("a number is not finite")) {
             try await place.setValue(DatabaseValue.double(.nan))
         }
-        await #expect(throws: DatabaseError.self) { try await place.setValue(["a/b": 1]) }
-        await #expect(throws: DatabaseError.self) { try await place.updateChildValues(["a": 1, "a/b": 2]) }
+        await #expect(throws: DatabaseError.invalidValue(invalidKey)) { try await place.setValue(["a/b": 1]) }
+        await #expect(throws: DatabaseError.invalidValue("an update may not set a path and another one above it")) {
+            try await place.updateChildValues(["a": 1, "a/b": 2])
+        }
         await #expect(throws: DatabaseError.invalidPath("what is below .info cannot be written")) {
             try await database.reference(withPath: ".info/connected").setValue(false)
         }
@@ -123,10 +130,12 @@ struct DatabaseTests {
         await #expect(throws: DatabaseError.invalidQuery("the limit is less than 1")) {
             try await place.queryLimited(toFirst: 0).getData()
         }
-        await #expect(throws: DatabaseError.self) {
+        await #expect(throws: DatabaseError.invalidQuery("a bound in the order of the keys is no string")) {
             for try await _ in place.queryOrderedByKey().queryStarting(atValue: 1).values() {}
         }
-        #expect(throws: DatabaseError.self) { try Database(url: "ftp://x") }
+        #expect(throws: DatabaseError.invalidURL("a database URL begins with ws://, wss://, http:// or https://")) {
+            try Database(url: "ftp://x")
+        }
     }
 
     @Test("what is more than a server takes at once is not sent: it would end the connection again and again")

@@ -154,7 +154,7 @@ struct JobTests {
         let work = Task { [worker = try server.client()] in
             try await busy.doOne(worker.reference(withPath: "mail").jobs(lease: .seconds(1)))
         }
-        await busy.waitUntilItAsks()
+        try await busy.waitUntilItAsks()
         let (isBlocked, blocking) = AsyncStream.makeStream(of: Void.self)
         let block = Task { await busy.block(blocking, until: goOn) }
         for await _ in isBlocked {}
@@ -315,7 +315,7 @@ private actor BusyActor {
     }
 
     /// Returns when `doOne` has asked for a job.
-    func waitUntilItAsks() async { while !hasBegun { await Task.yield() } }
+    func waitUntilItAsks() async throws { try await eventually("the question for a job") { hasBegun } }
 
     func block(_ begun: AsyncStream<Void>.Continuation, until end: HearthSystem.Semaphore) {
         begun.finish()
