@@ -208,8 +208,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     }
 
     func dropUnread() {
-        unread = []
-        unreadStart = 0
+        (unread, unreadStart) = ([], 0)
         unreadClaim = nil
     }
 
