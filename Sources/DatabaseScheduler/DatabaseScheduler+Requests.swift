@@ -394,8 +394,15 @@ extension DatabaseScheduler {
         life == .serving && mayRun && database.hasExpired(at: now) && database.refusal == nil
     }
 
-    /// Removes some of the children that have expired; those that are left come with the next step.
-    mutating func expire() { if mayExpire { runTurn([]) } }
+    /// Removes some of the children that have expired, a commit at a time, until that has taken as long as it may; the
+    /// others come with the next step.
+    mutating func expire() {
+        let end = nanoseconds() + limits.stepNanosecondsMax
+        while mayExpire {
+            runTurn([])
+            if nanoseconds() >= end { return }
+        }
+    }
 
     private var mayHandOut: Bool { life == .serving && mayRun && database.hasReadyClaims(at: now) }
 

@@ -6,8 +6,9 @@ import HearthStorageErrors
 /// Children that expire (docs/using/additions.md 5). The entries of an expiry say when; an entry may be out of date,
 /// because its child has gone with what was above it, or was replaced: the child itself decides.
 extension Database {
-    /// Children that one commit removes because they have expired.
-    static let expiredMax = 200
+    /// Children that one commit removes because they have expired. Requests wait for one such commit at most, which
+    /// takes less than a millisecond.
+    static let expiredMax = 32
 
     /// Perhaps there are children to be removed.
     package func hasExpired(at now: Int64) -> Bool { ownedElsewhere == nil && now >= indexes.nextExpiry }

@@ -41,6 +41,41 @@ extension Database {
         return indexes.settings.rateLimits.contains { $0.measure == .bytesRead && $0.pattern.concerns(path) }
     }
 
+    // MARK: What listeners are told
+
+    /// Whether the settings limit bytes that are read anywhere: then it has to be known who is told of a change.
+    var countsToldBytes: Bool { indexes.settings.rateLimits.contains { $0.measure == .bytesRead } }
+
+    /// Counts the bytes of a change for those who are told of it. They are told whatever they have used, as what they
+    /// have would not be true any more otherwise. One look-up for each, where bytes that are read are limited.
+    func countTold(_ change: Change, to address: GroupAddress, in turn: borrowing Turn) {
+        guard let members = listeners.members?[address.group] else { return }
+        countTold(change.byteCountRead, at: change.base, members, now: turn.record.time)
+    }
+
+    func countTold(_ push: QueryPush, to address: GroupAddress, in turn: borrowing Turn) {
+        guard let members = listeners.members?[address.group] else { return }
+        switch push.content {
+        case .change(let change): countTold(change.byteCountRead, at: change.base, members, now: turn.record.time)
+        case .events(let events):
+            let bytes = events.reduce(0) { $0 + $1.byteCountRead }
+            countTold(bytes, at: push.path, members, now: turn.record.time)
+        }
+    }
+
+    private func countTold(_ bytes: Int, at path: Path, _ members: Set<ConnectionID>, now: Int64) {
+        let isConcern = indexes.settings.rateLimits.contains { $0.measure == .bytesRead && $0.pattern.concerns(path) }
+        if bytes == 0 || !isConcern { return }
+        // In one order, as the table may have to forget some.
+        for connection in members.sorted(by: { $0.raw < $1.raw }) {
+            guard let session = listeners.sessions[connection], !session.principal.isAdministrator else { continue }
+            let charges = charges(.bytesRead, at: path, cost: bytes, by: session.principal, session.client)
+            rates.add(charges, now: now)
+        }
+    }
+
+    // MARK: Writes
+
     /// Counts what is written. Throws if it comes too soon.
     func countWrites(_ assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
         if indexes.settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
@@ -155,6 +190,25 @@ extension Database {
 extension CanonicalJSON {
     /// What it counts as when it is read. Nothing has no bytes.
     package var byteCountRead: Int { isNull ? 0 : bytes.count }
+}
+
+extension Change {
+    /// What it counts as for those who are told of it.
+    var byteCountRead: Int {
+        switch self {
+        case .set(let assignment): assignment.value.byteCountRead
+        case .merge(_, let assignments): assignments.reduce(0) { $0 + $1.value.byteCountRead }
+        case .setChildren(of: _, let children): children.byteCountRead
+        }
+    }
+}
+
+extension QueryEvent {
+    fileprivate var byteCountRead: Int {
+        switch self {
+        case .child(_, key: _, let value, previous: _), .value(let value): value.byteCountRead
+        }
+    }
 }
 
 extension KnownData.Missing {

@@ -16,6 +16,7 @@ extension Database {
         decision?.end()
         explainsDenials = explains
         setIndexes(program?.indexes ?? [], program?.settings ?? DatabaseSettings())
+        listeners.keepMembers(countsToldBytes)
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         for connection in listeners.connections { judgeListeners(of: connection, in: &turn) }
         if turn.outputs.isEmpty { return }

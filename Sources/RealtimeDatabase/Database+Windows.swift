@@ -181,6 +181,7 @@ extension Database {
             for content in contents {
                 let push = QueryPush(form: group.form, path: live.path, content: content)
                 turn.outputs.append(.pushQuery(push, to: address))
+                countTold(push, to: address, in: turn)
             }
         }
     }

@@ -308,9 +308,11 @@ extension Database {
             if !delivery.positioned.isEmpty {
                 turn.outputs.append(.push(delivery.change, at: position, to: delivery.positioned))
             }
+            for address in delivery.plain + delivery.positioned { countTold(delivery.change, to: address, in: turn) }
         }
         for (push, group) in listeners.trie.streamPushes(of: change, at: position) {
             turn.outputs.append(.pushQuery(push, to: group))
+            countTold(push, to: group, in: turn)
         }
     }
 

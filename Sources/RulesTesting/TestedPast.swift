@@ -29,8 +29,11 @@ struct TestedPast {
     }
 
     mutating func add(_ operations: [LogRecord.Operation], at time: Int64) {
-        if moments.isEmpty || definitions.isEmpty { return }
-        moments.append(Moment(time: time, changes: operations.flatMap(\.assignments)))
+        let changes = operations.flatMap(\.assignments)
+        let isKept = definitions.contains { definition in
+            changes.contains { KeptPlaces(definition.pattern).part(of: $0) != nil }
+        }
+        if isKept, !moments.isEmpty { moments.append(Moment(time: time, changes: changes)) }
     }
 
     /// What was at a place after the last change that was made by a time. Above places whose history is kept it has
@@ -41,7 +44,7 @@ struct TestedPast {
         var value = CanonicalJSON.null
         for definition in concerned {
             let kept = KeptPlaces(definition.pattern)
-            let tree = try tree(of: kept, keep: definition.keep, time, now: now)
+            let tree = try tree(of: kept, edge: definition.edge(now: now), time)
             if kept.contains(path) { return tree.value(at: path) }
             // The places lie side by side.
             for place in kept.places(in: tree, at: .root) where path.contains(place) {
@@ -51,18 +54,12 @@ struct TestedPast {
         return value.value(at: path)
     }
 
-    private func tree(
-        of kept: KeptPlaces, keep: Int64?, _ time: Int64, now: Int64
-    ) throws(Refusal) -> CanonicalJSON {
+    private func tree(of kept: KeptPlaces, edge: Int64?, _ time: Int64) throws(Refusal) -> CanonicalJSON {
+        let first = edge.flatMap { edge in moments.last { $0.time < edge } } ?? moments[0]
+        if time < first.time { throw .tooOld(first.time) }
         let rows = TreeRows(store: EmptyRowStore())
-        let changed = moments.map { moment in
-            Moment(time: moment.time, changes: moment.changes.compactMap(kept.part))
-        }.enumerated().filter { $0.offset == 0 || !$0.element.changes.isEmpty }.map(\.element)
-        // The last state before the rest is what the rest begins with.
-        let edge = keep.flatMap { keep in changed.last { $0.time < now - keep } } ?? changed[0]
-        if time < edge.time { throw .tooOld(edge.time) }
         do throws(StorageError) {
-            for change in changed.prefix(while: { $0.time <= time }).flatMap(\.changes) {
+            for change in moments.prefix(while: { $0.time <= time }).flatMap(\.changes).compactMap(kept.part) {
                 if change.target.isPriority {
                     _ = try rows.setPriority(change.value, at: change.target.path)
                 } else {

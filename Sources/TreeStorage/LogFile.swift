@@ -174,6 +174,17 @@ package final class LogFile: @unchecked Sendable {
     static let byteCount =
         "length(body) + coalesce((SELECT bytes FROM large WHERE large.first = log.first), 0)"
 
+    /// The number with which the row begins that holds the operation after `sequence`, or the first row after it.
+    /// One look-up, however long the log is.
+    static func firstRow(after sequence: UInt64, in log: Connection) throws(StorageError) -> Int64? {
+        let select = try log.prepare(
+            """
+            SELECT first FROM log WHERE first >= \(firstAfter) AND first + count > ?1 + 1 ORDER BY first LIMIT 1
+            """)
+        select.bind(1, Int64(sequence))
+        return try select.firstInteger()
+    }
+
     /// The row that holds the operation after `?1`, or the one before it.
     static let firstAfter = "coalesce((SELECT max(first) FROM log WHERE first <= ?1 + 1), 0)"
 

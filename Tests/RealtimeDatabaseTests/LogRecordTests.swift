@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthSecurityRules
 import HearthTestSupport
 import Testing
 
@@ -52,6 +53,22 @@ struct LogRecordTests {
         #expect(operations.map(\.sequence) == Array(record.firstSequence...record.lastSequence), "seed \(seed)")
     }
 
+    @Test("gives the changes that concern places alone, and skips the others", arguments: 0..<40 as Range<UInt64>)
+    func concerned(seed: UInt64) throws {
+        var (record, _) = try Self.example(seed: seed)
+        record.append(OutboxChange())
+        let places = try record.operations().flatMap(\.assignments).map(\.target.path)
+        var random = SeededRandom(seed: seed)
+        let place = places.randomElement(using: &random) ?? .root
+        let pattern = IndexPattern(segments: place.segments.map { Array(place.encoded[$0]) })
+        let expected = try record.operations().filter { operation in
+            guard case .change(let change) = operation.content else { return false }
+            return pattern.concerns(change.base)
+        }
+        #expect(try record.changes(concerning: ConcernedPatterns([pattern])) == expected, "seed \(seed)")
+        #expect(try record.changes(concerning: ConcernedPatterns([])).isEmpty, "seed \(seed)")
+    }
+
     @Test("is damaged when it is cut anywhere", arguments: 0..<10 as Range<UInt64>)
     func truncation(seed: UInt64) throws {
         let (record, _) = try Self.example(seed: seed)
@@ -75,6 +92,7 @@ struct LogRecordTests {
             guard other != record else { continue }
             #expect(other.checksum != record.checksum, "seed \(seed) step \(step)")
             _ = try? other.operations()
+            _ = try? other.changes(concerning: ConcernedPatterns([]))
         }
     }
 

@@ -191,6 +191,40 @@ struct RateTests {
         #expect(bench.commit().last?.contains("More than 100 bytes at once are never allowed") == true)
     }
 
+    @Test("count what listeners are told of changes, which they are told whatever they have used")
+    func toldBytes() throws {
+        let listeners: [Operation] = [
+            .listen("a", known: nil), .listen("", known: nil), .listen("a/x/text", known: nil),
+            .listenQuery("a", Query(index: .key), .tagged(1)),
+        ]
+        let text: CanonicalJSON = #""0123456789012345678901234567890123456789""#
+        for listener in listeners {
+            // Each byte takes 600 ms.
+            var bench = try Self.bench(#""a":{".limit":{"of":"bytesRead","by":"uid","rate":"100/m"}}"#)
+            bench.process(listener, as: Self.ann)
+            bench.process(.listen("b", known: nil), as: Self.bob)
+            _ = bench.commit()
+            for _ in 0..<2 {
+                bench.process(.set("a/x/text", "null"), .set("a/x/text", text), as: .administrator)
+                let told = bench.commit().filter { $0.contains("0123456789") }
+                #expect(told.count == 1, "\(listener): \(told)")
+            }
+            bench.process(.get("a/x"), as: Self.bob)
+            #expect(!bench.commit().contains { $0.contains("rateExceeded") }, "\(listener)")
+            bench.process(.get("a/x"), as: Self.ann)
+            #expect(bench.commit().last?.contains("Too many bytes at") == true, "\(listener)")
+            // However much it was, after two bursts all is well. What is told elsewhere is not counted.
+            for step in 0..<20 {
+                bench.process(
+                    .set("a/x/text", step.isMultiple(of: 2) ? "1" : text), .set("b", text), as: .administrator)
+            }
+            bench.process(.get("a/x"), as: Self.ann, at: 121_000)
+            #expect(bench.commit().last?.contains("rateExceeded") == false, "\(listener)")
+            bench.process(.unlisten("a"), .unlisten(""), .unlisten("a/x/text"), as: Self.ann)
+            bench.database.checkInvariants(isThorough: true)
+        }
+    }
+
     @Test("have large values that are counted be assembled, and refuse what is more than may be read at once")
     func largeBytesRead() throws {
         var bench = try Self.bench(#""a":{".limit":{"of":"bytesRead","by":"uid","rate":"3000000/s"}}"#)

@@ -1,8 +1,8 @@
 import HearthJSONTree
-import HearthSecurityRules
+package import HearthSecurityRules
 
 /// The places that settings and indexes are about, to find out quickly that a write is about none of them.
-struct ConcernedPatterns {
+package struct ConcernedPatterns {
     private final class Node {
         /// By ascending segment.
         var literals: [(segment: [UInt8], node: Node)] = []
@@ -17,14 +17,15 @@ struct ConcernedPatterns {
 
         func literal(_ segment: UnsafeRawBufferPointer) -> Node? {
             let place = place(of: segment)
-            guard place < literals.count, literals[place].segment.elementsEqual(segment) else { return nil }
+            guard place < literals.count, literals[place].segment.withUnsafeBytes({ $0.equalsBytewise(segment) })
+            else { return nil }
             return literals[place].node
         }
     }
 
     private let root = Node()
 
-    init(_ patterns: some Sequence<IndexPattern>) {
+    package init(_ patterns: some Sequence<IndexPattern>) {
         for pattern in patterns {
             var node = root
             for segment in pattern.segments {
@@ -47,7 +48,10 @@ struct ConcernedPatterns {
     }
 
     /// Whether a path is that of a place of some pattern, or lies below or above one. Takes no memory.
-    func concern(_ path: Path) -> Bool { path.encoded.withUnsafeBytes { Self.concerns(root, $0, from: 0) } }
+    func concern(_ path: Path) -> Bool { path.encoded.withUnsafeBytes { concern($0) } }
+
+    /// The same for an encoded path.
+    func concern(_ path: UnsafeRawBufferPointer) -> Bool { Self.concerns(root, path, from: 0) }
 
     private static func concerns(_ node: Node, _ path: UnsafeRawBufferPointer, from start: Int) -> Bool {
         if node.isPlace { return true }

@@ -10,6 +10,8 @@ struct ListenerRegistry {
     private(set) var sessions: [ConnectionID: SessionListens] = [:]
     private(set) var dependencies = ReadDependencies()
     var scans = QueryScans()
+    /// The members of each group, while they are wanted (``keepMembers(_:)``).
+    private(set) var members: [GroupID: Set<ConnectionID>]?
 
     /// `database` keeps the group numbers of several databases apart.
     init(database: UInt32) { trie = ListenerTrie(database: database) }
@@ -28,7 +30,7 @@ struct ListenerRegistry {
         _ outputs: inout [Output]
     ) {
         let connection = request.connection
-        let steps = sessions[connection, default: SessionListens(request.principal, audience)]
+        let steps = sessions[connection, default: SessionListens(request.principal, client: request.client, audience)]
             .add(path, request: request.number, isStreamed: isStreamed)
         move(steps, connection, &outputs)
     }
@@ -50,7 +52,7 @@ struct ListenerRegistry {
         guard connection.kind == .realtime, sessions[connection]?.audience != .positions else { return }
         let memberships = sessions[connection]?.memberships ?? []
         move(.init(leave: memberships), connection, &outputs)
-        sessions[connection, default: SessionListens(request.principal)].audience = .positions
+        sessions[connection, default: SessionListens(request.principal, client: request.client)].audience = .positions
         move(.init(join: memberships), connection, &outputs)
     }
 
@@ -60,11 +62,14 @@ struct ListenerRegistry {
         guard let audience = sessions[connection]?.audience else { return }
         for path in steps.leave {
             if let group = trie.leave(path, audience, loop: connection.loop) {
+                members?.remove(connection, from: group)
                 outputs.append(.leave(group, connection))
             }
         }
         for path in steps.join {
-            outputs.append(.join(trie.join(path, audience, loop: connection.loop), connection))
+            let group = trie.join(path, audience, loop: connection.loop)
+            members?[group, default: []].insert(connection)
+            outputs.append(.join(group, connection))
         }
     }
 
@@ -82,7 +87,8 @@ struct ListenerRegistry {
         }
         if live.isEmpty { trie.add(live) }
         let group = live.join(form, loop: connection.loop) { trie.makeGroup() }
-        sessions[connection, default: SessionListens(request.principal)].add(listener)
+        members?[group, default: []].insert(connection)
+        sessions[connection, default: SessionListens(request.principal, client: request.client)].add(listener)
         outputs.append(.join(group, connection))
     }
 
@@ -97,7 +103,10 @@ struct ListenerRegistry {
         forget(connection)
         let group = listener.live.leave(listener.form, loop: connection.loop)
         dropIfUnused(listener.live)
-        if let group { outputs.append(.leave(group, connection)) }
+        if let group {
+            members?.remove(connection, from: group)
+            outputs.append(.leave(group, connection))
+        }
     }
 
     /// Makes a query one that commits keep up to date, although nobody listens to it yet.
@@ -109,6 +118,24 @@ struct ListenerRegistry {
         live.scan = nil
         scans.remove(live)
         trie.remove(live)
+    }
+
+    // MARK: Members
+
+    /// Whether the members of groups are to be known from now on. O(listeners) if they were not.
+    mutating func keepMembers(_ isWanted: Bool) {
+        if isWanted == (members != nil) { return }
+        members = isWanted ? knownMembers : nil
+    }
+
+    private var knownMembers: [GroupID: Set<ConnectionID>] {
+        var known: [GroupID: Set<ConnectionID>] = [:]
+        for (connection, session) in sessions {
+            let plain = session.memberships.compactMap { trie.group(of: $0, session.audience) }
+            let queries = session.queries.values.compactMap { $0.live.group(of: $0.form) }
+            for group in plain + queries { known[group, default: []].insert(connection) }
+        }
+        return known
     }
 
     // MARK: Rules
@@ -133,9 +160,13 @@ struct ListenerRegistry {
     /// A connection has ended.
     mutating func removeAll(of connection: ConnectionID) {
         guard let session = sessions.removeValue(forKey: connection) else { return }
-        for path in session.memberships { _ = trie.leave(path, session.audience, loop: connection.loop) }
+        for path in session.memberships {
+            let group = trie.leave(path, session.audience, loop: connection.loop)
+            if let group { members?.remove(connection, from: group) }
+        }
         for query in session.queries.values.sorted(by: { $0.live.serial < $1.live.serial }) {
-            _ = query.live.leave(query.form, loop: connection.loop)
+            let group = query.live.leave(query.form, loop: connection.loop)
+            if let group { members?.remove(connection, from: group) }
             dropIfUnused(query.live)
         }
         if dependencies.isEmpty { return }
@@ -162,6 +193,14 @@ struct ListenerRegistry {
                     "\(connection.raw) listens to a query that commits do not reach")
             }
         }
+        precondition(members == nil || members == knownMembers, "the members of groups are others")
         precondition(queries == 0 || trie.queriesCount > 0, "queries are listened to, and there are none")
+    }
+}
+
+extension [GroupID: Set<ConnectionID>] {
+    fileprivate mutating func remove(_ connection: ConnectionID, from group: GroupID) {
+        self[group]?.remove(connection)
+        if self[group]?.isEmpty == true { self[group] = nil }
     }
 }

@@ -108,6 +108,9 @@ struct ListenerTrie {
         return group
     }
 
+    /// The group of a path for an audience; nil if nobody listens there so.
+    func group(of path: Path, _ audience: Audience) -> GroupID? { place(at: path)?[audience].group }
+
     mutating func makeGroup() -> GroupID {
         groupsMade += 1
         return GroupID(raw: firstGroup | groupsMade)

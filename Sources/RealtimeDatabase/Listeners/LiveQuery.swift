@@ -45,6 +45,8 @@ final class LiveQuery {
         }
     }
 
+    func group(of form: ListenerForm) -> GroupID? { groups.first { $0.form == form }?.group }
+
     func join(_ form: ListenerForm, loop: Int, makeGroup: () -> GroupID) -> GroupID {
         let index = groups.firstIndex { $0.form == form } ?? groups.count
         if index == groups.count { groups.append(FormGroup(form: form, group: makeGroup())) }

@@ -31,12 +31,17 @@ struct SessionListens {
     private(set) var ended = EndedListens()
     /// Whom the rules judge.
     var principal: Principal
+    /// Who shares rates with it.
+    let client: UInt64
 
     /// Which groups the plain listeners are members of.
     var audience: ListenerTrie.Audience
 
-    init(_ principal: Principal = .nobody, _ audience: ListenerTrie.Audience = .changes) {
+    init(
+        _ principal: Principal = .nobody, client: UInt64 = 0, _ audience: ListenerTrie.Audience = .changes
+    ) {
         self.principal = principal
+        self.client = client
         self.audience = audience
     }
 

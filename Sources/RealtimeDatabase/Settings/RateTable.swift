@@ -50,9 +50,13 @@ struct RateTable {
         return found
     }
 
+    /// Also of what could not be refused: then a client may have to wait longer than for a burst, but at most twice as
+    /// long.
     mutating func add(_ charges: [Charge], now: Int64) {
         for charge in charges {
-            arrivals[charge.key] = arrival(after: charge, now: now)
+            var arrival = arrival(after: charge, now: now)
+            arrival.time = min(arrival.time, Int128(now) * Int128(charge.limit.count) + Self.latest(of: charge.limit))
+            arrivals[charge.key] = arrival
             if arrivals.count > entriesMax { shrink(now: now) }
         }
     }
@@ -62,10 +66,16 @@ struct RateTable {
         let present = Int128(now) * Int128(limit.count)
         var time = present
         if let known = arrivals[charge.key]?.time {
-            // It cannot lie later than a burst ahead, unless the clock was set back.
-            time = max(present, min(known, present + Int128(limit.burst) * Int128(limit.period)))
+            // It cannot lie later than that, unless the clock was set back.
+            time = max(present, min(known, present + Self.latest(of: limit)))
         }
         return Arrival(time: time + Int128(charge.cost) * Int128(limit.period), perMillisecond: limit.count)
+    }
+
+    /// How far ahead an arrival can be: a burst, or two where listeners are told things that nobody can
+    /// refuse.
+    private static func latest(of limit: RateLimit) -> Int128 {
+        Int128(limit.burst) * Int128(limit.period) * (limit.measure == .bytesRead ? 2 : 1)
     }
 
     /// Forgets clients that have their whole burst again, which changes nothing. If more than half of the table is

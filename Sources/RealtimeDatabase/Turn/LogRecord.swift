@@ -225,6 +225,24 @@ package struct LogRecord: Sendable {
         return operations
     }
 
+    /// Those operations alone that change something at, above or below a place of the patterns. The others cost little:
+    /// nothing of them is decoded.
+    package func changes(concerning patterns: ConcernedPatterns) throws(StorageError) -> [Operation] {
+        var reader = Reader(bytes: wholeBody, time: time)
+        var operations: [Operation] = []
+        var seen = 0
+        while !reader.isAtEnd {
+            if try !reader.skipUnlessChange(concerning: patterns),
+                let next = try reader.operation(sequence: firstSequence + UInt64(seen))
+            {
+                operations.append(next)
+            }
+            seen += 1
+        }
+        guard seen == count else { throw .damaged("log row \(firstSequence) is cut short") }
+        return operations
+    }
+
     private struct Reader {
         let bytes: [UInt8]
         let time: Int64
@@ -258,6 +276,54 @@ package struct LogRecord: Sendable {
             }
             return Operation(sequence: sequence, time: time, uid: uid, content: content)
         }
+
+        var isAtEnd: Bool { offset == bytes.count }
+
+        /// Moves past an operation and answers true, or stays before it and answers false if it changes something that
+        /// concerns places.
+        mutating func skipUnlessChange(concerning patterns: ConcernedPatterns) throws(StorageError) -> Bool {
+            let start = offset
+            let kind = try byte()
+            try skipSlice()
+            switch kind {
+            case 0: _ = try byte()
+            case 1, 4: break
+            case 2:
+                _ = try word()
+                try skipAssignments()
+                return true
+            case 3:
+                _ = try word()
+                try skipSlice()
+                return true
+            case 8:
+                for _ in 0..<(try varint()) { try skipSlice() }
+                for _ in 0..<(try varint()) {
+                    try skipSlice()
+                    try skipSlice()
+                }
+                return true
+            default: throw .damaged("log row has an operation of unknown kind \(kind)")
+            }
+            // The place that is set, or below which all lies that is.
+            let path = try sliceRange()
+            if bytes.withUnsafeBytes({ patterns.concern($0.part(path)) }) {
+                offset = start
+                return false
+            }
+            if kind == 1 { try skipAssignments() } else { try skipSlice() }
+            return true
+        }
+
+        private mutating func skipAssignments() throws(StorageError) {
+            for _ in 0..<(try varint()) {
+                _ = try byte()
+                try skipSlice()
+                try skipSlice()
+            }
+        }
+
+        private mutating func skipSlice() throws(StorageError) { _ = try sliceRange() }
 
         private mutating func outboxChange() throws(StorageError) -> OutboxChange {
             var change = OutboxChange()
@@ -295,11 +361,13 @@ package struct LogRecord: Sendable {
             return bytes[offset]
         }
 
-        private mutating func slice() throws(StorageError) -> [UInt8] {
+        private mutating func slice() throws(StorageError) -> [UInt8] { Array(bytes[try sliceRange()]) }
+
+        private mutating func sliceRange() throws(StorageError) -> Range<Int> {
             let count = try varint()
             guard count <= bytes.count - offset else { throw .damaged("log row ends within an operation") }
             defer { offset += count }
-            return Array(bytes[offset..<offset + count])
+            return offset..<offset + count
         }
 
         private mutating func varint() throws(StorageError) -> Int {

@@ -53,12 +53,15 @@ extension HistoryFile {
         of kept: KeptPlaces, _ tree: TreeReader, _ log: Connection, through end: UInt64
     ) throws(StorageError) -> TreeRows {
         let applied = try tree.sequence()
-        let next = try log.integer("SELECT min(first) FROM log WHERE first + count > \(applied) + 1")
-        if let next, next > Int64(applied) + 1 { throw .busy("the log was pruned meanwhile: it is tried again") }
+        if let next = try LogFile.firstRow(after: applied, in: log), next > Int64(applied) + 1 {
+            throw .busy("the log was pruned meanwhile: it is tried again")
+        }
         let rows = TreeRows(store: tree)
         if end == applied { return rows }
+        let patterns = ConcernedPatterns([kept.pattern])
         try LogFile.forEachRecord(in: log, after: applied) { (record) throws(StorageError) in
-            for operation in try record.operations() where operation.sequence > applied && operation.sequence <= end {
+            for operation in try record.changes(concerning: patterns)
+            where operation.sequence > applied && operation.sequence <= end {
                 for change in changes(by: operation, of: kept) { try change.make(in: rows, at: change.path) }
             }
         }

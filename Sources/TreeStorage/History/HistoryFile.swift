@@ -124,8 +124,8 @@ package final class HistoryFile: @unchecked Sendable {
         try follow(definitions)
         var hasMore = false
         for definition in definitions {
-            guard let keep = definition.keep else { continue }
-            if try fold(definition.pattern, before: now - keep) { hasMore = true }
+            guard let edge = definition.edge(now: now) else { continue }
+            if try fold(definition.pattern, before: edge) { hasMore = true }
         }
         return hasMore
     }
@@ -146,8 +146,7 @@ package final class HistoryFile: @unchecked Sendable {
     /// restored backup, or has been pruned meanwhile.
     private func continues(in log: Connection) throws(StorageError) -> Bool {
         if places.isEmpty { return true }
-        let next = try log.integer("SELECT min(first) FROM log WHERE first + count > \(sequence) + 1")
-        if let next, next > Int64(sequence) + 1 { return false }
+        if let next = try LogFile.firstRow(after: sequence, in: log), next > Int64(sequence) + 1 { return false }
         guard let first = try connection.integer("SELECT value FROM meta WHERE name = 'first'") else {
             return sequence == 0
         }
@@ -179,12 +178,13 @@ package final class HistoryFile: @unchecked Sendable {
     /// Takes up what operations after a number mean for places, in transactions of some size.
     func read(_ log: Connection, after start: UInt64, for places: [Place]) throws(StorageError) {
         guard let last = try ArchiveSegment.end(of: log)?.last, last != start else { return }
+        let patterns = ConcernedPatterns(places.map(\.kept.pattern))
         var bytes = 0
         try connection.execute("BEGIN IMMEDIATE")
         do throws(StorageError) {
             if last > start {
                 try LogFile.forEachRecord(in: log, after: start) { (record) throws(StorageError) in
-                    try take(record, after: start, through: .max, for: places)
+                    try take(record, concerning: patterns, after: start, through: .max, for: places)
                     bytes += record.byteCount
                     guard bytes > Self.bytesPerTransaction else { return }
                     bytes = 0
@@ -207,15 +207,18 @@ package final class HistoryFile: @unchecked Sendable {
         _ log: Connection, after start: UInt64, through end: UInt64, for places: [Place]
     ) throws(StorageError) {
         if end <= start { return }
+        let patterns = ConcernedPatterns(places.map(\.kept.pattern))
         try LogFile.forEachRecord(in: log, after: start) { (record) throws(StorageError) in
-            try take(record, after: start, through: end, for: places)
+            try take(record, concerning: patterns, after: start, through: end, for: places)
         }
     }
 
     private func take(
-        _ record: LogRecord, after start: UInt64, through end: UInt64, for places: [Place]
+        _ record: LogRecord, concerning patterns: ConcernedPatterns, after start: UInt64, through end: UInt64,
+        for places: [Place]
     ) throws(StorageError) {
-        for operation in try record.operations() where operation.sequence > start && operation.sequence <= end {
+        for operation in try record.changes(concerning: patterns)
+        where operation.sequence > start && operation.sequence <= end {
             try take(operation, at: record.time, for: places)
         }
     }
