@@ -1,5 +1,6 @@
 import HearthBytes
 package import HearthJSONTree
+import HearthTreeQueries
 import HearthTreeText
 import HearthSecurityRules
 import HearthStorageErrors
