@@ -193,7 +193,7 @@ let rooms: [Room] = [
             "SQLite": .when(traits: ["Persistence"]),
         ],
         testsUse: [
-            "System", "WebSocketCodec", "ServerCodecs", "ServerProtocol", "JSONWebTokens", "EventLoop",
+            "ServerSupport", "System", "WebSocketCodec", "ServerCodecs", "ServerProtocol", "JSONWebTokens", "EventLoop",
             "MemoryTransport", "Connection", "RealtimeDatabase", "TreeStorage", "ServerLog", "RealtimeSessions",
             "HearthServer", "AccountEndpoints", "Identity",
         ]),
@@ -295,6 +295,13 @@ let exampleTargets: [Target] =
             swiftSettings: settings),
     ]
 
+/// What tests of servers and programs may use, beside the rooms that their own support uses.
+let serverTestsUse = [
+    "Bytes", "System", "JSONTree", "HTTPCodec", "ServerCodecs", "WebSocketCodec", "WireProtocol", "ServerProtocol",
+    "JSONValues", "JSONWebTokens", "EventLoop", "ClientTransport", "MemoryTransport", "EventLoopTransport",
+    "ClientSession", "Connection", "SQLite", "TreeStorage", "ServerLog", "HearthServer", "HearthClient", "TestSupport",
+]
+
 /// A service in front of the database, and its client, which knows the service alone.
 let threadsTargets: [Target] = [
     .executableTarget(
@@ -379,6 +386,18 @@ let package = Package(
                 "EventLoop", "CLinux", "COpenSSL", "CFaults",
             ]),
             path: "Tests/TestSupport",
+            swiftSettings: settings),
+        // Servers, in the process of a test and in processes of their own, and the programs that test them.
+        .target(
+            name: module("ServerSupport"), dependencies: dependencies(serverTestsUse), path: "Tests/ServerSupport",
+            swiftSettings: settings),
+        // The commands of the program, each run as a process.
+        .testTarget(
+            name: "CommandTests", dependencies: dependencies(["ServerSupport"] + serverTestsUse),
+            swiftSettings: settings),
+        // Processes as a whole: crashes, full disks, clusters, and the software of others.
+        .testTarget(
+            name: "WholeSystemTests", dependencies: dependencies(["ServerSupport"] + serverTestsUse),
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",

@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthJSONTree
 import Synchronization
 import HearthTestSupport

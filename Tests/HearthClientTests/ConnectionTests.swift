@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthMemoryTransport
 import HearthClientTransport
 import HearthEventLoop

@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthServer
 import HearthJSONTree
 import Synchronization

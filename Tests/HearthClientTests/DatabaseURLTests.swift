@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthJSONTree
 import Testing
 @testable import HearthClientSession

@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthEventLoop
 import HearthClient
 import HearthServer
@@ -369,8 +370,8 @@ struct EndToEndTests {
 
     private func secureDatabase() throws -> (TestDatabase, certificate: String, TestFolder) {
         let files = try TestFolder()
-        let certificate = try files.write(TestCertificate.certificate, as: "certificate.pem")
-        let key = try files.write(TestCertificate.key, as: "key.pem")
+        let certificate = try files.write(FixedCertificate.certificate, as: "certificate.pem")
+        let key = try files.write(FixedCertificate.key, as: "key.pem")
         let database = try TestDatabase { configuration, _ in
             configuration.tls = ServerConfiguration.TLSFiles(certificate: certificate, key: key)
         }
@@ -397,7 +398,7 @@ struct EndToEndTests {
         let (server, certificate, files) = try secureDatabase()
         let trusting = try server.client { $0.certificateAuthorityFile = certificate }
         try await trusting.reference(withPath: "a").setValue(1)
-        let other = try files.write(TestCertificate.certificate.replacing("MIIB", with: "MIIA"), as: "other.pem")
+        let other = try files.write(FixedCertificate.certificate.replacing("MIIB", with: "MIIA"), as: "other.pem")
         #expect(throws: DatabaseError.self) { try server.client { $0.certificateAuthorityFile = other } }
         let suspicious = try server.client()
         let error = await #expect(throws: DatabaseError.self) {

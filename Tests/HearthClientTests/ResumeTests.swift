@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthEventLoop
 import Glibc
 import HearthJSONTree

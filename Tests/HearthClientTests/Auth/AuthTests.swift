@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthClient
 import HearthServer
 import Testing
@@ -94,8 +95,8 @@ struct AuthTests {
     @Test("over TLS only an authority that is trusted is talked to")
     func secure() async throws {
         let folder = try TestFolder()
-        let certificate = try folder.write(TestCertificate.certificate, as: "certificate.pem")
-        let key = try folder.write(TestCertificate.key, as: "key.pem")
+        let certificate = try folder.write(FixedCertificate.certificate, as: "certificate.pem")
+        let key = try folder.write(FixedCertificate.key, as: "key.pem")
         let server = try AccountServer(tls: .init(certificate: certificate, key: key))
         let auth = try server.auth { $0.certificateAuthorityFile = certificate }
         let user = try await auth.signInAnonymously().user
@@ -114,8 +115,8 @@ struct AuthTests {
     @Test("a server that speaks TLS, or does not, while its URL says otherwise, is told with the right URL")
     func scheme() async throws {
         let folder = try TestFolder()
-        let certificate = try folder.write(TestCertificate.certificate, as: "certificate.pem")
-        let key = try folder.write(TestCertificate.key, as: "key.pem")
+        let certificate = try folder.write(FixedCertificate.certificate, as: "certificate.pem")
+        let key = try folder.write(FixedCertificate.key, as: "key.pem")
         let secure = try AccountServer(tls: .init(certificate: certificate, key: key)).database
         let plain = try AccountServer().database
         for (server, wrong, right) in [(secure, "ws", "wss"), (plain, "wss", "ws")] {

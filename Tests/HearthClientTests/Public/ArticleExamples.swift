@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthClient
 
 // The examples of the articles, word for word, so that they compile. `ArticleTests` compares them. Nobody runs them.

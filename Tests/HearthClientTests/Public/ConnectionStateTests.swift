@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthClientTransport
 import HearthEventLoop
 import HearthClient
@@ -105,8 +106,8 @@ struct ConnectionStateTests {
 
     private func secureDatabase() throws -> (TestDatabase, certificate: String, TestFolder) {
         let files = try TestFolder()
-        let certificate = try files.write(TestCertificate.certificate, as: "certificate.pem")
-        let key = try files.write(TestCertificate.key, as: "key.pem")
+        let certificate = try files.write(FixedCertificate.certificate, as: "certificate.pem")
+        let key = try files.write(FixedCertificate.key, as: "key.pem")
         let database = try TestDatabase { configuration, _ in
             configuration.tls = ServerConfiguration.TLSFiles(certificate: certificate, key: key)
         }

@@ -1,3 +1,4 @@
+import HearthServerSupport
 import FoundationEssentials
 import HearthClient
 import HearthTestSupport

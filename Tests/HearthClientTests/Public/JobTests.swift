@@ -1,3 +1,4 @@
+import HearthServerSupport
 import Glibc
 import HearthClient
 import HearthEventLoop

@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthClientTransport
 import HearthMemoryTransport
 import HearthClient

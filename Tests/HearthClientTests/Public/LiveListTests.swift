@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthClient
 import HearthTestSupport
 import Testing

@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthClientTransport
 import HearthClientSession
 import HearthEventLoop

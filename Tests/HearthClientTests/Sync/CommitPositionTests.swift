@@ -1,3 +1,4 @@
+import HearthServerSupport
 import HearthClientSession
 @testable import HearthClient
 import HearthJSONTree

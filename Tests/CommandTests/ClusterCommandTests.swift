@@ -1,0 +1,182 @@
+import HearthServerSupport
+import HearthJSONValues
+import HearthTestSupport
+import Testing
+
+/// Needs a real etcd; the nodes are processes.
+@Suite("hearth cluster", .timeLimit(.minutes(10))) struct ClusterCommandTests {
+    @Test(
+        "status shows the members, the nodes, and who takes the writes; and ends with 1 once nobody does",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func status() async throws {
+        let etcd = try await onThread { try EtcdServers(count: 1) }
+        let folder = TemporaryFolder()
+        let members = "etcd://127.0.0.1:\(etcd.ports[0])"
+        func status() async throws -> HearthProcess.Outcome {
+            try await HearthProcess.run("cluster", "status", "--cluster", members)
+        }
+        let before = try await status()
+        #expect(before.code == 1)
+        #expect(before.errors.contains("no node runs"), "\(before)")
+
+        var node: HearthProcess? = try HearthProcess([
+            "serve", "--dev", "--no-auth", "--cluster", members, "--node", "n1", "--listen", "127.0.0.1:0", "--data",
+            folder.path + "/n1", "--databases", "other", "--log-level", "error",
+        ])
+        // Both databases begin one after the other, and the node says a little later what it has of each.
+        try await eventually("a cluster without problems") {
+            let outcome = try await status()
+            return outcome.code == 0
+                && ["default", "other"].allSatisfy { database in
+                    outcome.output.contains(
+                        "  \(database)  owner n1, last commit 0, none in etcd\n    n1  has 0 on disk")
+                }
+        }
+        let outcome = try await status()
+        #expect(outcome.output.contains("127.0.0.1:\(etcd.ports[0])  version 3."), "\(outcome)")
+        #expect(outcome.output.contains("n1  clients at 127.0.0.1:"))
+
+        withExtendedLifetime(node) {}
+        node = nil
+        try await eventually("the end of the lease") {
+            let outcome = try await status()
+            return outcome.code == 1 && outcome.errors.contains("no node takes the writes of the database 'other'")
+        }
+        etcd.kill(0)
+        let after = try await status()
+        #expect(after.code == 1)
+        #expect(after.errors.contains("etcd does not say what it has"), "\(after)")
+    }
+
+    @Test(
+        "move and drain say why they cannot do what they are asked for",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func refusing() async throws {
+        let etcd = try await onThread { try EtcdServers(count: 1) }
+        let folder = TemporaryFolder()
+        let members = "etcd://127.0.0.1:\(etcd.ports[0])"
+        func serve(_ name: String, _ options: String...) throws -> HearthProcess {
+            try HearthProcess(
+                [
+                    "serve", "--dev", "--no-auth", "--cluster", members, "--node", name, "--listen", "127.0.0.1:0",
+                    "--data", "\(folder.path)/\(name)", "--log-level", "error",
+                ] + options)
+        }
+        func cluster(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["cluster"] + words + ["--cluster", members]).outcome()
+        }
+        let first = try serve("n1", "--databases", "other")
+        // Both databases begin one after the other.
+        try await eventually("an owner of both databases") {
+            let outcome = try await cluster("status")
+            return outcome.code == 0 && outcome.output.contains("  other  owner n1")
+        }
+        let text = try await cluster("status", "-o", "json").output
+        let value = try JSONValue(parsing: Array(text.utf8))
+        let status = try #require(value.object)
+        #expect(status["members"]?.array?.first?.object?["leads"]?.bool == true, "\(text)")
+        #expect(status["nodes"]?.array?.first?.object?["name"]?.text == "n1", "\(text)")
+        let databases = (status["databases"]?.array ?? []).compactMap(\.object)
+        #expect(databases.map { $0["name"]?.text } == ["default", "other"], "\(text)")
+        #expect(databases.allSatisfy { $0["owner"]?.text == "n1" && $0["onDisk"]?.object?["n1"] != nil }, "\(text)")
+        #expect(status["problems"]?.array?.isEmpty == true, "\(text)")
+        let second = try serve("n2")
+        try await eventually("a node that has the default database") {
+            try await cluster("status").output.contains("n1  has 0 on disk\n    n2  has 0 on disk")
+        }
+        for (words, reason) in [
+            (["move", "none", "n1"], "the cluster has no database 'none'"),
+            (["move", "a/b", "n1"], "the cluster has no database 'a/b'"),
+            (["move", "default", "n9"], "no node 'n9' runs"), (["drain", "n9"], "no node 'n9' runs"),
+            (["move", "other", "n2"], "the node 'n2' has no copy of the database 'other'"),
+            (["drain", "n1"], "no other node that runs has a copy of the database 'other'"),
+        ] {
+            let outcome = try await HearthProcess(["cluster"] + words + ["--cluster", members]).outcome()
+            #expect(outcome.code == 1, "\(words)")
+            #expect(outcome.errors == "hearth cluster: \(reason)\n", "\(words): \(outcome)")
+        }
+        let already = try await cluster("move", "default", "n1")
+        #expect(already.code == 0)
+        #expect(already.output == "the node 'n1' takes the writes of 'default' already\n")
+        let nothing = try await cluster("drain", "n2")
+        #expect(nothing.code == 0)
+        #expect(nothing.output == "the node 'n2' takes the writes of no database\n")
+        // Nodes that do not reach each other can hand a database over as well.
+        let moved = try await cluster("move", "default", "n2")
+        #expect(moved.code == 0, "\(moved)")
+        #expect(moved.output == "the node 'n2' takes the writes of 'default' now\n")
+        #expect(try await cluster("status").output.contains("default  owner n2"))
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("the command says what it needs")
+    func usage() async throws {
+        for (words, reason) in [
+            (["cluster"], "needs status, move, drain or certificates"),
+            (["cluster", "move", "default"], "needs DATABASE NODE"),
+            (["cluster", "drain", "n1"], "needs --cluster MEMBERS"),
+            (["cluster", "status"], "needs --cluster MEMBERS"),
+            (["cluster", "status", "--cluster", "http://a"], "--cluster: http://a does not begin with etcd://"),
+        ] {
+            let outcome = try await HearthProcess(words).outcome()
+            #expect(outcome.code == 64)
+            #expect(outcome.errors.contains(reason), "\(outcome)")
+        }
+    }
+
+    @Test(
+        "certificates secure etcd, nodes and commands; those of another authority are worth nothing",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func certificates() async throws {
+        let folder = TemporaryFolder()
+        let (own, other) = ("\(folder.path)/own", "\(folder.path)/other")
+        for certificates in [own, other] {
+            let made = try await HearthProcess.run(
+                "cluster", "certificates", certificates, "m1=127.0.0.1,m1.example.com")
+            #expect(made.code == 0 && made.output.contains("\(certificates)/ca-key.pem"), "\(made)")
+        }
+        // Machines that come later get certificates of the same authority.
+        let more = try await HearthProcess.run("cluster", "certificates", own, "m2=127.0.0.1")
+        #expect(more.output == "\(own)/m2-key.pem\n\(own)/m2.pem\n", "\(more)")
+        #expect(try await HearthProcess.run("cluster", "certificates", own, "m3").code == 1)
+        #expect(try await HearthProcess.run("cluster", "certificates", own, "m3=a b").code == 1)
+
+        func options(_ folder: String, _ name: String) -> [String] {
+            [
+                "--cluster-ca", "\(folder)/ca.pem", "--cluster-cert", "\(folder)/\(name).pem", "--cluster-key",
+                "\(folder)/\(name)-key.pem",
+            ]
+        }
+        let etcd = try await onThread {
+            try EtcdServers(count: 1, certificate: ("\(own)/m1.pem", "\(own)/m1-key.pem", "\(own)/ca.pem"))
+        }
+        let members = "etcd://127.0.0.1:\(etcd.ports[0])"
+        TemporaryFolder.write(Array("a-secret-of-at-least-32-characters".utf8), to: "\(folder.path)/secret")
+        let ports = try FreePort.several(4)
+        var nodes: [HearthProcess] = []
+        for (index, name) in ["m1", "m2"].enumerated() {
+            let node = try HearthProcess(
+                [
+                    "serve", "--dev", "--no-auth", "--cluster", members, "--node", name, "--listen",
+                    "127.0.0.1:\(ports[index])", "--data", "\(folder.path)/\(name)", "--log-level", "error",
+                    "--peer-listen", "127.0.0.1:\(ports[2 + index])", "--cluster-secret", "\(folder.path)/secret",
+                ] + options(own, name))
+            nodes.append(node)
+            while let line = await node.line(), !line.hasPrefix("hearth: ready") {}
+        }
+        // One of them takes the writes of the other's clients, over the link between them.
+        for (index, port) in ports[..<2].enumerated() {
+            let url = "http://127.0.0.1:\(port)"
+            let outcome = try await HearthProcess.run("set", "/m\(index)", "1", "--url", url)
+            #expect(outcome.code == 0, "\(outcome)")
+        }
+        let status = try await HearthProcess(["cluster", "status", "--cluster", members] + options(own, "m2")).outcome()
+        #expect(status.output.contains("m2  clients at 127.0.0.1:"), "\(status)")
+        let stranger = try await HearthProcess(
+            ["cluster", "status", "--cluster", members] + options(other, "m1")
+        ).outcome()
+        #expect(stranger.code == 1)
+        #expect(try await HearthProcess.run("cluster", "status", "--cluster", members).code == 1)
+        withExtendedLifetime(nodes) {}
+    }
+}

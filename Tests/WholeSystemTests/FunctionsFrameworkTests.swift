@@ -1,0 +1,80 @@
+import HearthServerSupport
+import Glibc
+import HearthClientSession
+import HearthConnection
+import HearthJSONTree
+import HearthTestSupport
+import Testing
+
+@Suite(
+    "Functions written for Firebase, on the functions framework for Python", .timeLimit(.minutes(10)),
+    .enabled(
+        "needs the packages functions-framework, firebase-functions and firebase-admin, in the Python that HEARTH_PYTHON names"
+    ) {
+        await PythonProcess.has("functions_framework", "firebase_functions", "firebase_admin")
+    })
+struct FunctionsFrameworkTests {
+    private static let database = "example-default-rtdb"
+
+    @Test("see the values before and after each change, and write back")
+    func functions() async throws {
+        let folder = TemporaryFolder()
+        let settings = folder.path + "/settings.json"
+        // Ports that were free a moment ago: a function's program cannot choose its own.
+        let ports = [try Self.freePort(), try Self.freePort()]
+        let triggers = zip(["shout", "count"], zip(["written", "created"], ports)).map { name, rest in
+            #"{"name":"\#(name)","on":"\#(rest.0)","url":"http://127.0.0.1:\#(rest.1)/"}"#
+        }
+        let text = """
+            {"settings":{"rooms":{"$room":{"messages":{"$message":{".trigger":[\(triggers.joined(separator: ","))]}}}}}}
+            """
+        TemporaryFolder.write(Array(text.utf8), to: settings)
+        let server = try await ServerProcess(folder.path + "/data", "--settings", settings)
+        let programs = try zip(["shout", "count"], ports).map { name, port in
+            try PythonProcess.start(
+                "run_function.py", name, "\(port)", environment: ["FIREBASE_DATABASE_EMULATOR_HOST": server.address])
+        }
+        let clients = try TestLoop()
+        let connection = try await Connection.open(server.url(Self.database), on: clients.loop)
+        func set(_ path: String, _ json: CanonicalJSON) async throws {
+            try await connection.set(WriteTarget(path: try Path(parsing: path)), to: json)
+        }
+        func value(_ path: String) async throws -> CanonicalJSON {
+            try await connection.get(try Path(parsing: path))
+        }
+        try await set("/rooms/a é/messages/m", #"{"old":true,"text":"hello"}"#)
+        try await eventually("the first answer") {
+            try await value("/shouted/a é/m")
+                == """
+                {"at":"rooms/a é/messages/m","instance":"\(Self.database)","text":"HELLO",\
+                "type":"google.firebase.database.ref.v1.written"}
+                """.canonical
+        }
+        try await set("/rooms/a é/messages/m", #"{"text":"bye"}"#)
+        try await eventually("the second answer") {
+            try await value("/shouted/a é/m/text") == #""BYE""#
+        }
+        #expect(try await value("/shouted/a é/m/was") == #"{"old":true,"text":"hello"}"#)
+        try await set("/rooms/a é/messages/m/extra", #"{"deep":{"er":1}}"#)
+        try await set("/rooms/a é", .null)
+        try await eventually("the end") {
+            try await value("/shouted/a é/m") == #"{"gone":{"extra":{"deep":{"er":1}},"text":"bye"}}"#
+        }
+        try await eventually("the new message") {
+            try await value("/seen").children.contains { _ in true }
+        }
+        let seen = try await value("/seen")
+        #expect(seen.childCount == 1 && seen.description.hasSuffix(#":{"old":true,"text":"hello"}}"#))
+        for program in programs { program.signal(SIGKILL) }
+    }
+
+    private static func freePort() throws -> UInt16 {
+        let receiver = try EventReceiver()
+        defer { receiver.stop() }
+        return receiver.port
+    }
+}
+
+extension String {
+    fileprivate var canonical: CanonicalJSON { CanonicalJSON(self) }
+}
