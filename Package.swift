@@ -28,7 +28,7 @@ let rooms: [Room] = [
     // The little that differs between systems and clients need.
     Room(name: "Platform", testsUse: nil),
     Room(name: "System", uses: ["CLinux", "Platform"]),
-    Room(name: "JSONTree", uses: ["Bytes"]),
+    Room(name: "JSONTree", uses: ["Bytes"], testsUse: ["TreeText"]),
     // What only databases do with trees: the text of large values, and queries.
     Room(name: "TreeText", uses: ["Bytes", "JSONTree"]),
     Room(name: "TreeQueries", uses: ["JSONTree"]),
@@ -75,14 +75,15 @@ let rooms: [Room] = [
     Room(
         name: "TreeStorage",
         uses: [
-            "Bytes", "JSONTree", "JSONWebTokens", "SecurityRules", "StorageErrors", "RealtimeDatabase",
+            "Bytes", "JSONTree", "TreeText", "JSONWebTokens", "SecurityRules", "StorageErrors", "RealtimeDatabase",
             "DatabaseScheduler", "SQLite", "CSQLite",
         ],
         testsUse: ["System", "TreeQueries"]),
     Room(
         name: "ClusterNode",
         uses: [
-            "System", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdMessages",
+            "System", "JSONTree", "TreeText", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "EtcdMessages",
             "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "ReplicatedLog", "TreeStorage",
         ]),
     Room(
@@ -229,7 +230,8 @@ let rooms: [Room] = [
     Room(
         name: "HearthFuzzing",
         uses: [
-            "Bytes", "JSONTree", "JSONPieces", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
+            "Bytes", "JSONTree", "TreeText", "JSONPieces", "WebSocketCodec", "HTTPCodec", "ServerCodecs",
+            "WireProtocol",
             "ServerProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EtcdMessages", "RealtimeDatabase",
             "RulesTesting", "ReplicatedLog", "EventLoop", "TreeStorage", "ClusterNode", "Identity", "ServerLog",
             "Delivery", "AccountEndpoints", "REST", "HearthServer",

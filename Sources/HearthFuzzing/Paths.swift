@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 
 /// The text of a path as a client sends it, plain and percent-encoded: its own text reads back as itself.
 public func fuzzPaths(_ bytes: UnsafeRawBufferPointer) {

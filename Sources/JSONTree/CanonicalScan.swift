@@ -98,7 +98,7 @@ package struct CanonicalShape {
         let end = range.upperBound - 1
         if first + 1 < end, text[first + 1] == UInt8(ascii: ".") {
             if CanonicalScan.has("\".sv\"", text, at: first) { return }
-            let start = min(first + 12, end)  // behind ".priority":
+            let start = min(first + 12, end)  // after ".priority":
             let priorityEnd = min(CanonicalScan.valueEnd(text, from: start), end)
             priority = start..<priorityEnd
             first = min(priorityEnd + 1, end)
@@ -113,10 +113,10 @@ package struct CanonicalShape {
 }
 
 /// One member of an inner node, as ranges of the text.
-package struct CanonicalMember {
+@usableFromInline package struct CanonicalMember {
     /// Between the quotes, escapes and all.
-    package var key: Range<Int>
-    package var keyHasEscapes: Bool
+    @usableFromInline package var key: Range<Int>
+    @usableFromInline package var keyHasEscapes: Bool
     package var value: Range<Int>
 
     /// From the opening quote of the key to the end of the value.

@@ -1,5 +1,5 @@
 /// Number of bytes of the decimal text of a number, sign included.
-func decimalByteCount(_ value: Int64) -> Int {
+package func decimalByteCount(_ value: Int64) -> Int {
     var count = value < 0 ? 2 : 1
     var rest = value.magnitude
     while rest >= 10 {

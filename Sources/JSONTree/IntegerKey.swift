@@ -34,13 +34,6 @@ package struct IntegerKey: Equatable {
         form = UInt16(2 * (utf8.count - shortest) - (isNegative && value == 0 ? 1 : 0))
     }
 
-    /// Whether some key has this value and form.
-    var isPossible: Bool {
-        let isNegativeZero = form & 1 == 1
-        if isNegativeZero, value != 0 { return false }
-        return decimalByteCount(Int64(value)) + (Int(form) + 1) / 2 <= Key.maximumByteCount
-    }
-
     func appendText(to out: inout [UInt8]) {
         let isNegativeZero = form & 1 == 1
         if isNegativeZero || value < 0 { out.append(UInt8(ascii: "-")) }

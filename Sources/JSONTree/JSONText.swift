@@ -4,7 +4,7 @@ import HearthBytes
 ///
 /// Output escapes as little as JSON allows: the quote, the backslash and the control characters (the short forms where
 /// there are some), and an unpaired surrogate, which text in UTF-8 cannot hold, as `\udxxx` in lower case.
-package enum JSONText {
+@usableFromInline package enum JSONText {
     /// Appends `utf8` as a JSON string with its quotes. Unpaired surrogates (ED A0…BF xx) become escapes.
     package static func appendQuoted(_ utf8: [UInt8], to out: inout [UInt8]) {
         utf8.withUnsafeBytes { appendQuoted($0, to: &out) }
@@ -43,7 +43,7 @@ package enum JSONText {
 
     /// Appends the bytes that the text between the quotes stands for; `text` must be well-formed. Accepts every escape
     /// of RFC 8259, unpaired surrogates become three bytes (ED A0…BF xx).
-    package static func appendUnescaped(_ text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+    @usableFromInline package static func appendUnescaped(_ text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         var offset = 0
         var start = 0
         while offset < text.count {

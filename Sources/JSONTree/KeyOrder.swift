@@ -9,11 +9,11 @@
 /// The permutation moves the lead bytes of the supplementary planes (F0…F4) before those of U+E000–U+FFFF (EE, EF),
 /// which turns byte order into the order of UTF-16 code units. An unpaired surrogate (ED A0…BF xx) keeps its place
 /// after U+D7FF and before all supplementary characters, also where UTF-16 would put it between or after them.
-package enum Segment {
+@usableFromInline package enum Segment {
     package static let integerTag: UInt8 = 0x10
-    package static let textTag: UInt8 = 0x20
-    static let textEnd: UInt8 = 0x00
-    static let integerByteCount = 7
+    @usableFromInline package static let textTag: UInt8 = 0x20
+    package static let textEnd: UInt8 = 0x00
+    package static let integerByteCount = 7
     /// More than any tag: appended to a path it bounds everything below.
     static let upperBound: UInt8 = 0xFF
 
@@ -65,7 +65,7 @@ package enum Segment {
     }
 
     /// Appends the UTF-8 bytes of the key that a whole segment encodes.
-    package static func appendKey(of segment: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+    @usableFromInline package static func appendKey(of segment: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         if segment[0] == integerTag {
             integer(of: segment).appendText(to: &out)
         } else {

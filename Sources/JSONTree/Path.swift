@@ -8,15 +8,9 @@ package struct Path: Hashable, Comparable, Sendable {
 
     package static let root = Path(encoded: [])
 
-    /// `encoded` must have come from a `Path`: storage gives back what it was given. Bytes from elsewhere go through
-    /// `init(validatingEncoded:)`.
+    /// `encoded` must have come from a `Path`: storage gives back what it was given. Other bytes are checked first
+    /// (`TreeText`).
     package init(encoded: [UInt8]) { self.encoded = encoded }
-
-    /// Nil unless the bytes are what some path encodes to.
-    package init?(validatingEncoded encoded: [UInt8]) {
-        guard encoded.withUnsafeBytes(Path.isEncoding) else { return nil }
-        self.encoded = encoded
-    }
 
     package init(_ keys: some Sequence<Key>) {
         var encoded: [UInt8] = []
@@ -127,30 +121,4 @@ extension Path {
 
     /// The keys, first to last. Each one is made when it is asked for.
     package var keys: LazyMapSequence<Segments, Key> { segments.lazy.map { key(at: $0) } }
-
-    private static func isEncoding(_ encoded: UnsafeRawBufferPointer) -> Bool {
-        var start = 0
-        while start < encoded.count {
-            let end = segmentEnd(in: encoded, from: start)
-            let segment = encoded.part(start..<end)
-            switch segment[0] {
-            case Segment.integerTag:
-                guard segment.count == Segment.integerByteCount, Segment.integer(of: segment).isPossible else {
-                    return false
-                }
-            case Segment.textTag:
-                guard segment.count >= 2, segment[segment.count - 1] == Segment.textEnd else { return false }
-                var utf8: [UInt8] = []
-                Segment.appendKey(of: segment, to: &utf8)
-                let isKey = utf8.withUnsafeBytes { bytes in
-                    (try? Key.check(bytes)) != nil && IntegerKey(bytes) == nil
-                }
-                guard isKey else { return false }
-            default:
-                return false
-            }
-            start = end
-        }
-        return true
-    }
 }

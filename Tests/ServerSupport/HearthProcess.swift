@@ -58,16 +58,8 @@ package final class HearthProcess: Sendable {
         let arguments = ([binary] + words).map { strdup($0) } + [nil]
         let variables = environment.map { strdup("\($0)=\($1)") } + [nil]
         defer { for text in arguments + variables { free(text) } }
-        // The threads that run tasks block signals, and a process inherits that.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var nothing = sigset_t()
-        sigemptyset(&nothing)
-        posix_spawnattr_setsigmask(&attributes, &nothing)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var process: pid_t = 0
-        let code = posix_spawn(&process, binary, &actions, &attributes, arguments, variables)
+        let code = withSpawnAttributes { posix_spawn(&process, binary, &actions, $0, arguments, variables) }
         for end in [pipes[0], pipes[3], pipes[5]] { close(end) }
         try #require(code == 0)
         return (process, pipes)

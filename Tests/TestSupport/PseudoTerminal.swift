@@ -123,20 +123,14 @@ package final class PseudoTerminal: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, terminal, O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // The threads that run tasks block signals, and a process inherits that.
-        var nothing = sigset_t()
-        sigemptyset(&nothing)
-        posix_spawnattr_setsigmask(&attributes, &nothing)
-        // POSIX_SPAWN_SETSID, which Glibc's module does not have.
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | 0x80)
         let arguments = ([path] + words).map { strdup($0) } + [nil]
         let variables = environment.map { strdup("\($0)=\($1)") } + [nil]
         defer { for text in arguments + variables { free(text) } }
         var process: pid_t = 0
-        let code = posix_spawn(&process, path, &actions, &attributes, arguments, variables)
+        // POSIX_SPAWN_SETSID, which Glibc's module does not have.
+        let code = withSpawnAttributes(flags: 0x80) {
+            posix_spawn(&process, path, &actions, $0, arguments, variables)
+        }
         guard code == 0 else { throw Failure(description: "cannot start \(path): \(code)") }
         return process
     }

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthRealtimeDatabase
 
 /// The requests that have to reach the owner of a database, as bytes.

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 package import HearthStorageErrors
 
 /// One row of the commit log: everything that one turn changed.

@@ -1,5 +1,6 @@
 import Glibc
 import HearthJSONTree
+import HearthTreeText
 import HearthRealtimeDatabase
 import HearthSQLite
 import HearthStorageErrors

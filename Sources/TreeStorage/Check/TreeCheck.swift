@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthRealtimeDatabase
 import HearthSQLite
 import HearthStorageErrors

@@ -1,0 +1,44 @@
+package import HearthJSONTree
+
+extension Path {
+    /// Nil unless the bytes are what some path encodes to.
+    package init?(validatingEncoded encoded: [UInt8]) {
+        guard encoded.withUnsafeBytes(Path.isEncoding) else { return nil }
+        self.init(encoded: encoded)
+    }
+
+    private static func isEncoding(_ encoded: UnsafeRawBufferPointer) -> Bool {
+        var start = 0
+        while start < encoded.count {
+            let end = segmentEnd(in: encoded, from: start)
+            let segment = encoded.part(start..<end)
+            switch segment[0] {
+            case Segment.integerTag:
+                guard segment.count == Segment.integerByteCount, Segment.integer(of: segment).isPossible else {
+                    return false
+                }
+            case Segment.textTag:
+                guard segment.count >= 2, segment[segment.count - 1] == Segment.textEnd else { return false }
+                var utf8: [UInt8] = []
+                Segment.appendKey(of: segment, to: &utf8)
+                let isKey = utf8.withUnsafeBytes { bytes in
+                    (try? Key.check(bytes)) != nil && IntegerKey(bytes) == nil
+                }
+                guard isKey else { return false }
+            default:
+                return false
+            }
+            start = end
+        }
+        return true
+    }
+}
+
+extension IntegerKey {
+    /// Whether some key has this value and form.
+    fileprivate var isPossible: Bool {
+        let isNegativeZero = form & 1 == 1
+        if isNegativeZero, value != 0 { return false }
+        return decimalByteCount(Int64(value)) + (Int(form) + 1) / 2 <= Key.maximumByteCount
+    }
+}
