@@ -47,8 +47,8 @@ extension Database {
     /// Whether the settings limit bytes that are read anywhere: then it has to be known who is told of a change.
     var countsToldBytes: Bool { indexes.settings.rateLimits.contains { $0.measure == .bytesRead } }
 
-    /// Counts the bytes of a change for those who are told of it. They are told whatever they have used, as what they
-    /// have would not be true any more otherwise. One look-up for each, where bytes that are read are limited.
+    /// Counts the bytes of a change for its listeners. A listener above its limit is still told, because its data would
+    /// be out of date otherwise. One look-up for each listener, if bytes read are limited.
     func countTold(_ change: Change, to address: GroupAddress, in turn: borrowing Turn) {
         guard let members = listeners.members?[address.group] else { return }
         countTold(change.byteCountRead, at: change.base, members, now: turn.record.time)

@@ -17,7 +17,7 @@ package enum AdminRequest: Hashable, Sendable {
     case profile(Bool)
     /// Whether this connection is told what is committed to its database.
     case tail(Bool)
-    /// Another access token for whoever is signed in with one.
+    /// A new access token, for an administrator with a token.
     case renew
     /// How the server was started.
     case server
@@ -45,7 +45,7 @@ package enum AdminRequest: Hashable, Sendable {
 }
 
 extension AdminRequest {
-    /// Why it is refused to somebody who is not an administrator.
+    /// The refusal for a user who is not an administrator.
     package static let forAdministrators = "this is for administrators"
     /// Why it is refused where a server does not answer administrators.
     package static let elsewhere = "administrators are answered on another listener"

@@ -18,7 +18,7 @@ struct RequestBody {
     /// A body that is missing.
     init() {}
 
-    /// Reads the body that begins here; one that is no object has no members.
+    /// Reads the body that begins here. A body that is not an object has no members.
     init(reading reader: inout JSONReader) throws(JSONError) {
         guard try reader.peek() == UInt8(ascii: "{") else {
             _ = try reader.skipValue()
@@ -93,7 +93,7 @@ struct RequestBody {
         return try QueryObject(parsingConditions: query)
     }
 
-    /// What a worker asks; nil if the action is none of a worker.
+    /// The request of a worker; nil for any other action.
     func job(action: [UInt8]) throws(RequestError) -> JobRequest? {
         try job.request(action: action) { () throws(RequestError) in
             guard let data = shared.data else { return [] }

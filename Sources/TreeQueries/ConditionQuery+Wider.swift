@@ -1,8 +1,8 @@
 package import HearthJSONTree
 
 extension ConditionQuery {
-    /// The queries with one bound each that select at least the same children: whoever may ask one of them may ask
-    /// this. The limit is only that of a query for one value, all of whose children can be had page by page.
+    /// The queries with one bound each that select at least the same children. Permission for one of them is permission
+    /// for this query. The limit is only that of a query for one value, all of whose children can be had page by page.
     package func widerQueries(limit: QueryLimit?) -> [Query] {
         conditions.compactMap { condition in
             guard case .compare(let path, let comparison, let value) = condition, !path.isRoot else { return nil }

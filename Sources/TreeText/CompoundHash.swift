@@ -8,7 +8,7 @@ extension CompoundHash {
         package var after: Path?
         /// Nil for the last part.
         package var through: Path?
-        /// What is there, as a tree from the value's root; null if nothing is.
+        /// The leaves there, as a tree from the value's root; null without leaves.
         package var value: CanonicalJSON
     }
 

@@ -16,7 +16,7 @@ package struct MessageBody {
     /// A body that is missing.
     package init() {}
 
-    /// `text` is that of the body; one that is no object has no members.
+    /// `text` is the text of the body. A body that is not an object has no members.
     init(_ text: UnsafeRawBufferPointer?) throws(RequestError) {
         guard let text, text.first == UInt8(ascii: "{") else { return }
         var body = MessageBody()

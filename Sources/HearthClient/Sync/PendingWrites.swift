@@ -62,7 +62,7 @@ struct PendingWrites {
 
     func write(_ id: Int) -> PendingWrite? { writes[id] }
 
-    /// What is known of a place when the writes that the server has not agreed to have happened to it.
+    /// The known value of a place after the writes that the server has not acknowledged.
     ///
     /// - parameters:
     ///   - part: a place at or below `path`; writes that do not concern it do not count. The whole place if nil.
@@ -73,7 +73,7 @@ struct PendingWrites {
         apply(unsettled.entries(concerning: part ?? path, where: isIncluded), of: part ?? path, to: base, at: path)
     }
 
-    /// The same for the writes that the server has agreed to.
+    /// The same, after the acknowledged writes.
     func overlayAcknowledged(_ path: Path, _ base: KnownNode, concerning part: Path? = nil) -> KnownNode {
         if acknowledged.isEmpty { return base }
         return apply(agreed.entries(concerning: part ?? path) { _ in true }, of: part ?? path, to: base, at: path)
