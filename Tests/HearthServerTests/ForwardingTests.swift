@@ -51,7 +51,8 @@ struct ForwardingTests {
                 #expect(try Self.put("/count", increment, at: cluster[name]) == 200)
             }
         }
-        #expect(try cluster.get("/count", at: try cluster.followers()[0]) == "30")
+        let follower = try cluster.followers()[0]
+        try cluster.wait("all increments") { try cluster.get("/count", at: follower) == "30" }
     }
 
     @Test("a client at any node is told of its write before the acknowledgement, and asks in order")
@@ -198,8 +199,10 @@ struct ForwardingTests {
         }
         // Those that have expired are gone before they could be read.
         for node in TestCluster.names {
-            try cluster.wait("the totals at \(node)") { try cluster.get("/total", at: node) == "4" }
-            #expect(try cluster.get("/codes", at: node).matches(of: /"c[0-9]":/).count == 4)
+            try cluster.wait("the totals at \(node)") {
+                let codes = try cluster.get("/codes", at: node).matches(of: /"(c[0-9])":/).map { String($0.1) }
+                return try codes == ["c2", "c3", "c4", "c5"] && cluster.get("/total", at: node) == "4"
+            }
         }
         // The owner ends, and the next one goes on from what it has followed.
         let owner = try cluster.recordedOwner()

@@ -174,7 +174,9 @@ struct JobServerTests {
         #expect(keys.count == 3)
         // The owner stops with its worker; the next one hands the job out again.
         let follower = try #require(TestCluster.names.first { $0 != owner })
-        #expect(try cluster.get("/sent", at: follower).matches(of: /"k[0-9]":1/).count == 2)
+        try cluster.wait("the results of both") {
+            try cluster.get("/sent", at: follower).matches(of: /"k[0-9]":1/).count == 2
+        }
         try cluster.stop(owner)
         let next = try #require(workers.first { $0.name == follower }).peer
         _ = try cluster.owner(except: owner)
