@@ -21,6 +21,7 @@ package struct ShellCommand: CommandEntry {
     package var parent: String?
     package var synopsis = ""
     package var summary: String
+    package var json = ""
     package var details = ""
     var words = Words.none
     package var options: [CommandOption] = []

@@ -14,11 +14,10 @@ extension Command {
         [
             Command(
                 name: "create-key", synopsis: "FILE [OPTIONS]", summary: "Make a key.",
+                json: #"{"file", "tokenUrl"}."#,
                 details: """
                     FILE is in Google's format for service accounts: give it to an admin SDK as its credential. Whoever has it
                     may do everything.
-
-                    JSON: {"file", "tokenUrl"}.
                     """,
                 options: [
                     .init(
@@ -36,7 +35,7 @@ extension Command {
             },
             Command(
                 name: "keys", synopsis: "", summary: "List the keys.",
-                details: "JSON: {\"id\", \"email\"} for each key.", options: Arguments.Option.output
+                json: #"{"id", "email"} for each key."#, options: Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
                 return AdminTask.listKeys(try ProgramOutput(arguments)).perform(arguments)

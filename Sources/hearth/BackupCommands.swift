@@ -12,6 +12,11 @@ extension Command {
     static let backup = Command(
         name: "backup", synopsis: "FILE | --to DIR | [URL] [OPTIONS]",
         summary: "Copy a database into one file, or everything into a folder, while the server runs or not.",
+        json: #"""
+            {"file", "database", "sequence", "time", "rows", "laterWrites", "bytes"} with FILE, {"folder",
+            "databases": [NAME…], "accounts": BOOL, "time", "version", "bytes", "removed": [FOLDER…]} with --to,
+            otherwise {"file", "sequence", "rows", "bytes"}. Times are in milliseconds since 1970.
+            """#,
         details: """
             The copy holds every write that was acknowledged before, and is that of one moment. The server
             is not asked and does not wait. FILE gets its name when it is whole and on disk; until then it is
@@ -22,10 +27,6 @@ extension Command {
 
             Without either, the server of URL makes the copy, in 'backups' of its data folder, and its name is
             printed. So does 'backup' in 'hearth shell'.
-
-            JSON: {"file", "database", "sequence", "time", "rows", "laterWrites", "bytes"} with FILE, {"folder", "databases":
-            [NAME…], "accounts": BOOL, "time", "version", "bytes", "removed": [FOLDER…]} with --to, otherwise {"file",
-            "sequence", "rows", "bytes"}. Times are in milliseconds since 1970.
             """,
         options: backupOptions + serverOptions
     ) { arguments throws(UsageError) in
@@ -153,6 +154,13 @@ extension Command {
     static let restore = Command(
         name: "restore", synopsis: "FILE | FOLDER | --archive DIR [OPTIONS]",
         summary: "Put a backup in the place of a database, or everything into a new data folder.",
+        json: #"""
+            as 'hearth backup' prints of FILE or FOLDER, with "data", the data folder, and "kept", the files that
+            were there; {"database", "data", "kept"} for each database of an archive and {"accounts": TIME} or
+            {"accounts": null}; {"database", "path", "bytes"} with --path. With --check: {"database", "begin",
+            "end", "sequence", "copies", "segments", "bytes"} for each time of an archive without gaps, and
+            {"accounts": COPIES, "begin", "end", "bytes"}.
+            """#,
         details: """
             FILE comes from 'hearth backup'. All of it is checked first. No server may run on the folder. The
             files that were there stay beside the new ones, with the time after their names; remove them when
@@ -166,11 +174,6 @@ extension Command {
             keys, rules and settings, into a data folder that is empty or not there yet. With --path and
             --url, only the value at that path is written, as a new commit, to the database of a server that
             runs. The command asks before it replaces a value.
-
-            JSON: as 'hearth backup' prints of FILE or FOLDER, with "data", the data folder, and "kept", the files that were
-            there; {"database", "data", "kept"} for each database of an archive and {"accounts": TIME} or {"accounts": null};
-            {"database", "path", "bytes"} with --path. With --check: {"database", "begin", "end", "sequence", "copies",
-            "segments", "bytes"} for each time of an archive without gaps, and {"accounts": COPIES, "begin", "end", "bytes"}.
             """,
         options: [
             folder,

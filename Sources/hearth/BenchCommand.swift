@@ -5,6 +5,10 @@ extension Command {
     static let bench = Command(
         name: "bench", synopsis: "BENCHMARK [OPTIONS]",
         summary: "Measure the server, side by side with the least that any server must do.",
+        json: #"""
+            {"benchmark", "title", "machine", "parameters", "targets": [{"name", "unit", "perSecond",
+            "latencyNanoseconds"…}…], "findings": [{"name", "value", "unit", "rounds"…}…]} for each comparison.
+            """#,
         details: """
             \(Bench.allCases.map { "  \($0.rawValue.padded(to: 10))\($0.summary)" }.joined(separator: "\n"))
               all       all of these

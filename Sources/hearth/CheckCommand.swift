@@ -6,14 +6,15 @@ import HearthTreeStorage
 extension Command {
     static let check = Command(
         name: "check", synopsis: "[OPTIONS]", summary: "Look for damage in the files of a data folder.",
+        json: #"""
+            {"kind": "database" or "accounts", "name", "state": "whole", "damaged" or "newer", "problems":
+            [TEXT…]} for each, databases with their "sequence" and "rows".
+            """#,
         details: """
             Reads every database of the folder, its log and the accounts, and compares them with their
             checksums. Changes nothing; a server may run meanwhile. Ends with 1 if something is damaged,
             and says what. A damaged database is replaced with 'hearth restore'. Files of a newer
             version of hearth are not read: the command says so and ends with 1.
-
-            JSON: {"kind": "database" or "accounts", "name", "state": "whole", "damaged" or "newer", "problems": [TEXT…]}
-            for each, databases with their "sequence" and "rows".
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),

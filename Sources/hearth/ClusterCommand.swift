@@ -12,15 +12,16 @@ extension Command {
             Command(
                 name: "status", synopsis: "--cluster MEMBERS",
                 summary: "Show the members of etcd, the nodes, and who takes the writes of each database.",
+                json: #"""
+                    {"members": [{"address", "version", "leads", "bytes", or "error"}…], "nodes": [{"name", "address",
+                    "peerAddress"}…], "databases": [{"name", "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}}…],
+                    "problems": [TEXT…]}.
+                    """#,
                 details: """
                     It asks etcd, and no node: which members answer, which nodes run, which node takes the writes of each
                     database, which commits etcd still has, and how far each node's own files reach (as nodes say every 5
                     seconds). It ends with 1 if a member does not answer, no node runs, no database has begun, a database has
                     no owner, or a node has not said how far it is.
-
-                    JSON: {"members": [{"address", "version", "leads", "bytes", or "error"}…], "nodes": [{"name", "address",
-                    "peerAddress"}…], "databases": [{"name", "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}}…],
-                    "problems": [TEXT…]}.
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
@@ -29,12 +30,11 @@ extension Command {
             Command(
                 name: "move", synopsis: "DATABASE NODE --cluster MEMBERS",
                 summary: "Have another node take the writes of a database.",
+                json: movesAsJSON,
                 details: """
                     The present one finishes the writes that it has begun, and hands the database over; writes that come
                     meanwhile wait, and none is refused. The other node must run and have a copy. Nothing changes if it lags
                     behind by more than it can make up for within 10 seconds.
-
-                    \(movesAsJSON)
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 let words = try arguments.positional("DATABASE", "NODE")
@@ -49,10 +49,9 @@ extension Command {
             Command(
                 name: "drain", synopsis: "NODE --cluster MEMBERS",
                 summary: "Move all databases whose writes a node takes to other nodes, so that it can be stopped.",
+                json: movesAsJSON,
                 details: """
                     Until then it may take over databases of a node that dies.
-
-                    \(movesAsJSON)
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 let node = try arguments.positional("NODE")[0]
@@ -65,12 +64,11 @@ extension Command {
             Command(
                 name: "certificates", synopsis: "DIR NAME=HOST… [OPTIONS]",
                 summary: "Make an authority of the cluster's own in a folder, and a certificate for each machine.",
+                json: #"{"file"} for each file that was written."#,
                 details: """
                     An authority that is there stays. NAME=HOST,HOST names a machine's certificate, and says by which names
                     and addresses others reach it. Nodes and members of etcd on a machine use the same one. Whoever has
                     ca-key.pem can make further ones: keep it elsewhere.
-
-                    JSON: {"file"} for each file that was written.
                     """,
                 options: [.init(name: "days", value: "N", help: "certificates are valid for N days (default 3650)")]
                     + Arguments.Option.output
@@ -86,7 +84,7 @@ extension Command {
         .init(name: "cluster-key", value: "FILE", help: "PEM, its private key"),
     ]
 
-    private static let movesAsJSON = "JSON: {\"database\", \"from\", \"to\", \"problem\" if it is not moved} for each."
+    private static let movesAsJSON = #"{"database", "from", "to", "problem" if it is not moved} for each."#
 
     private static func members(_ arguments: Arguments) throws(UsageError) -> [EtcdMember] {
         guard let list = arguments["cluster"] else { throw UsageError(message: "needs --cluster MEMBERS") }

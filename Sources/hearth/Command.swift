@@ -9,6 +9,7 @@ struct Command: CommandEntry {
     /// What stands after the name on the line.
     var synopsis: String
     var summary: String
+    var json = ""
     /// More about it: lines of at most 100 characters.
     var details = ""
     var options: [Arguments.Option]

@@ -8,13 +8,12 @@ extension Command {
     static let console = Command(
         name: "console", synopsis: "[--key FILE | --context NAME] [OPTIONS]",
         summary: "Print a link that opens the console in a browser, signed in.",
+        json: #"{"url"}."#,
         details: """
             The link leads to the server that FILE names, a key of 'hearth admin create-key'; without --key to that of the
             context. It is good once, for two minutes: do not pass it on. Whoever has opened it is an administrator for as
             long as the page stays open, up to twelve hours. In development mode no link is needed: open
             http://127.0.0.1:9000/console/.
-
-            JSON: {"url"}.
             """,
         options: [
             .init(name: "key", value: "FILE", help: "the administrator's key"),

@@ -7,6 +7,10 @@ import HearthTreeStorage
 extension Command {
     static let erase = Command(
         name: "erase", synopsis: "PATH [-y] [OPTIONS]", summary: "Remove the past of a place from the files for good.",
+        json: #"""
+            {"database", "path", "records", "changes", "valueStays": BOOL, "copies": [FILE…]}: from how many
+            records of the log and changes of the history something was erased, and where it may still be.
+            """#,
         details: """
             The commit log, the tree and the history are written anew without what was ever written at PATH
             and below, so that its bytes are not in the files any more. The present value stays: remove it
@@ -14,9 +18,6 @@ extension Command {
 
             Backups, the archive, exports and other nodes of a cluster are not touched. The command names the
             copies in the data folder. It can be run again after it was interrupted.
-
-            JSON: {"database", "path", "records", "changes", "valueStays": BOOL, "copies": [FILE…]}: from how many records of
-            the log and changes of the history something was erased, and where it may still be.
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),

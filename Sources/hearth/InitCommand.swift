@@ -7,6 +7,7 @@ extension Command {
     static let initialize = Command(
         name: "init", synopsis: "[DIR]",
         summary: "Make a folder with a configuration, rules, their tests and a systemd unit.",
+        json: #"{"file"} for each file that was written."#,
         details: """
             Writes hearth.conf, rules.json, rules.test.json and hearth.service into DIR (default: the current folder), which
             may be new. A file that exists is never replaced: then nothing is written.
@@ -14,8 +15,6 @@ extension Command {
             The rules let each user read and write /users/UID, and nobody anything else. The server listens on
             127.0.0.1:9000, and its data folder is DIR/data. The unit is one of the user: 'systemctl --user enable --now
             DIR/hearth.service'.
-
-            JSON: {"file"} for each file that was written.
             """,
         options: Arguments.Option.output
     ) { arguments throws(UsageError) in

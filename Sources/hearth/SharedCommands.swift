@@ -15,7 +15,7 @@ extension Command {
             ? command.synopsis.replacing("[PATH]", with: "[PATH|URL]") : "[URL] \(command.synopsis)"
         self.init(
             name: command.name, alias: command.alias, parent: command.parent, synopsis: synopsis,
-            summary: command.summary,
+            summary: command.summary, json: command.json,
             details: [command.details, about].filter { !$0.isEmpty }.joined(separator: "\n\n"),
             options: Self.options(of: command), subcommands: command.subcommands.map { Command($0) },
             usual: command.usual, isOfShell: true

@@ -5,6 +5,7 @@ extension Command {
     static let shell = Command(
         name: "shell", synopsis: "[URL] [COMMAND...] [OPTIONS]",
         summary: "Look at a server and change its data, at a prompt or by a script.",
+        json: "as each of its commands prints.",
         details: """
             URL is that of the server where it answers administrators: the admin listener, or in development mode the only one
             (default: that of --key, or \(ServerAddress.usual)). --key FILE is a key of 'hearth admin create-key'; in development mode

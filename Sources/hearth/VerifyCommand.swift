@@ -5,6 +5,11 @@ import HearthTreeStorage
 extension Command {
     static let verify = Command(
         name: "verify", synopsis: "[OPTIONS]", summary: "Check the hash chains of commit logs.",
+        json: #"""
+            {"database", "whole": BOOL, "records", "recordsBefore", "after", "head", "erased", "problems":
+            [TEXT…]} for each: how many records the chain has, how many come before it, the operation after which
+            it begins, and from how many records something was erased.
+            """#,
         details: """
             Each record of a commit log has a hash of its content and of the record before it. The command
             computes all of them anew and names the records that were changed, removed or put into another
@@ -12,10 +17,6 @@ extension Command {
 
             It prints the head of each chain. Whoever can write the file can also make a whole new chain:
             keep heads somewhere else, and give them with --head to find out.
-
-            JSON: {"database", "whole": BOOL, "records", "recordsBefore", "after", "head", "erased", "problems": [TEXT…]} for
-            each: how many records the chain has, how many come before it, the operation after which it begins, and from how
-            many records something was erased.
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),

@@ -4,7 +4,7 @@ import HearthSystem
 
 extension Command {
     static let version = Command(
-        name: "version", synopsis: "", summary: "Print the version.", details: "JSON: {\"version\"}.",
+        name: "version", synopsis: "", summary: "Print the version.", json: #"{"version"}."#,
         options: Arguments.Option.output
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()

@@ -13,6 +13,7 @@ extension ShellCommand {
 
     static let set = ShellCommand(
         name: "set", synopsis: "PATH JSON [-y]", summary: "Replace a value, or a priority (PATH/.priority).",
+        json: #"{"path", "value"}."#,
         details: aboutJSON, words: .path, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let target = try session.target(arguments.words.first)
@@ -28,6 +29,7 @@ extension ShellCommand {
 
     static let update = ShellCommand(
         name: "update", synopsis: "PATH JSON [-y]", summary: "Replace several values at or below a place at once.",
+        json: #"{"changes": [{"path", "value"}…]}."#,
         details: """
             JSON is an object: each key is a path relative to PATH, and its value replaces what is there; what it does not
             name stays.
@@ -47,6 +49,7 @@ extension ShellCommand {
 
     static let push = ShellCommand(
         name: "push", synopsis: "PATH JSON", summary: "Add a child with a new key that sorts last, and print the key.",
+        json: #"{"name": KEY}."#,
         details: aboutJSON, words: .path, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let path = try session.path(arguments.words.first)
@@ -67,6 +70,7 @@ extension ShellCommand {
 
     static let remove = ShellCommand(
         name: "remove", alias: "rm", synopsis: "PATH... [-y]", summary: "Remove what is at and below a place.",
+        json: #"{"path", "value": null}."#,
         words: .paths, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("PATH is missing") }
@@ -85,6 +89,7 @@ extension ShellCommand {
 
     static let mv = ShellCommand(
         name: "mv", synopsis: "FROM TO [-y]", summary: "Move a value.",
+        json: #"{"changes": [{"path", "value"}…]}."#,
         details: copyDetails + "\n" + """
             The value is written at TO, then removed at FROM if it is still the same; if not, it is copied again. So what is written
             to FROM meanwhile is not lost, and others may see the value twice for a moment.
@@ -94,7 +99,8 @@ extension ShellCommand {
     }
 
     static let cp = ShellCommand(
-        name: "cp", synopsis: "FROM TO [-y]", summary: "Copy a value.", details: copyDetails, words: .paths,
+        name: "cp", synopsis: "FROM TO [-y]", summary: "Copy a value.",
+        json: #"{"changes": [{"path", "value"}…]}."#, details: copyDetails, words: .paths,
         options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try await session.copy(arguments, andRemove: false)

@@ -8,6 +8,7 @@ import HearthServerProtocol
 extension ShellCommand {
     static let databases = ShellCommand(
         name: "databases", summary: "The databases of the server, their sizes and where their rules come from.",
+        json: #"{"databases": [{"name", "bytes", "rules", "default": BOOL}…]}."#,
         runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
@@ -24,6 +25,7 @@ extension ShellCommand {
 
     static let use = ShellCommand(
         name: "use", synopsis: "[DATABASE]", summary: "Go to another database of the server, or print the current one.",
+        json: #"the name as a string."#,
         details: "The place becomes /. A database that the server does not have is refused.", words: .databases
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
@@ -40,6 +42,7 @@ extension ShellCommand {
 
     package static let backup = ShellCommand(
         name: "backup", summary: "Have the server copy the database into a file of its data folder.",
+        json: #"{"file", "sequence", "rows", "bytes"}."#,
         details: """
             The file is in 'backups' of the server's data folder, and its name is printed: no other place can be named from here. 'hearth
             backup FILE', on the server's machine, writes to any. 'hearth restore' reads the file.

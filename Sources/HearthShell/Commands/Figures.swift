@@ -5,7 +5,9 @@ import HearthServerProtocol
 /// The figures of a server.
 extension ShellCommand {
     static let stats = ShellCommand(
-        name: "stats", summary: "Figures of the server and its databases.", runsAlone: true
+        name: "stats", summary: "Figures of the server and its databases.",
+        json: #"the figures of the server, with {"name", "requests", "listeners"…} of each of its "databases"."#,
+        runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
         let figures = try await session.ask(.statistics)

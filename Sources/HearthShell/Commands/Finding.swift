@@ -11,6 +11,7 @@ extension ShellCommand {
     static let find = ShellCommand(
         name: "find", synopsis: "[PATH] [CONDITION] [OPTIONS]",
         summary: "Print the children for which a condition holds, in an order.",
+        json: #"{"key", "value"} for each child, {KIND: NUMBER…} with --aggregate."#,
         details: """
             A condition is like: state == "open" and (priority > 2 or tags has "urgent")
 

@@ -19,6 +19,10 @@ extension ShellCommand {
     private static let listJobs = ShellCommand(
         name: "list", synopsis: "QUEUE [-n N]",
         summary: "Count the jobs, and list those that were handed out, have failed or are dead.",
+        json: #"""
+            {"waiting", "delayed", "handedOut", "failed", "dead", "jobs": [{"key", "state", "attempts",
+            "error"…}…]}.
+            """#,
         details: """
             A job waits, is delayed (as administrators see), is handed out, waits after a failure, or is dead.
             """, words: .path, options: [.limit("up to so many jobs (default 100)")]
@@ -29,7 +33,8 @@ extension ShellCommand {
     }
 
     private static let claimJobs = ShellCommand(
-        name: "claim", synopsis: "QUEUE [OPTIONS]", summary: "Take jobs for a time.", words: .path,
+        name: "claim", synopsis: "QUEUE [OPTIONS]", summary: "Take jobs for a time.",
+        json: #"{"count", "jobs": {NUMBER: {"key", "value", "claim", "until", "attempts"}…}}."#, words: .path,
         options: [
             .limit("up to so many jobs (default 1)"), leaseOption,
             .init(name: "wait", value: "SECONDS", help: "until there is a job, 60 at most (default 0)"),
@@ -46,6 +51,7 @@ extension ShellCommand {
 
     private static let extendJob = ShellCommand(
         name: "extend", synopsis: "QUEUE KEY CLAIM [--lease SECONDS]", summary: "Keep a job for longer.",
+        json: #"{"job": KEY, "do"}."#,
         words: .path, options: [leaseOption]
     ) { (session, arguments) throws(ShellError) in
         let lease = try arguments.lease
@@ -53,13 +59,15 @@ extension ShellCommand {
     }
 
     private static let finishJob = ShellCommand(
-        name: "done", synopsis: "QUEUE KEY CLAIM", summary: "Remove a job that is done.", words: .path
+        name: "done", synopsis: "QUEUE KEY CLAIM", summary: "Remove a job that is done.",
+        json: #"{"job": KEY, "do"}."#, words: .path
     ) { (session, arguments) throws(ShellError) in
         try await session.change(job: arguments) { (key, claim) in .done(key, claim: claim, []) }
     }
 
     private static let failJob = ShellCommand(
-        name: "fail", synopsis: "QUEUE KEY CLAIM [OPTIONS]", summary: "Have a job tried again later.", words: .path,
+        name: "fail", synopsis: "QUEUE KEY CLAIM [OPTIONS]", summary: "Have a job tried again later.",
+        json: #"{"job": KEY, "do"}."#, words: .path,
         options: [
             .init(name: "error", value: "TEXT", help: "why"),
             .init(name: "delay", value: "SECONDS", help: "when it is tried again (default: as the settings say)"),
@@ -78,13 +86,15 @@ extension ShellCommand {
     }
 
     private static let releaseJob = ShellCommand(
-        name: "release", synopsis: "QUEUE KEY CLAIM", summary: "Give a job back that was not begun.", words: .path
+        name: "release", synopsis: "QUEUE KEY CLAIM", summary: "Give a job back that was not begun.",
+        json: #"{"job": KEY, "do"}."#, words: .path
     ) { (session, arguments) throws(ShellError) in
         try await session.change(job: arguments) { (key, claim) in .giveBack(key, claim: claim) }
     }
 
     private static let retryJobs = ShellCommand(
         name: "retry", synopsis: "QUEUE [KEY...]", summary: "Make dead jobs jobs again: those with these keys, or all.",
+        json: #"{"job": KEY, "do"} for each job."#,
         words: .path
     ) { (session, arguments) throws(ShellError) in
         try await session.changeDeadJobs(arguments, areRetried: true)
@@ -92,6 +102,7 @@ extension ShellCommand {
 
     private static let dropJobs = ShellCommand(
         name: "drop", synopsis: "QUEUE [KEY...] [-y]", summary: "Remove dead jobs: those with these keys, or all.",
+        json: #"{"job": KEY, "do"} for each job."#,
         words: .path, options: [.yes]
     ) { (session, arguments) throws(ShellError) in
         try await session.changeDeadJobs(arguments, areRetried: false)

@@ -5,6 +5,7 @@ import HearthServerProtocol
 extension ShellCommand {
     static let logs = ShellCommand(
         name: "logs", alias: "log", synopsis: "[-n N] [-f]", summary: "Print the last lines of the server's log.",
+        json: #"the lines as strings."#,
         options: [
             .limit("so many lines (default 20)"),
             .init(name: "follow", letter: "f", value: nil, help: "then print each new line, until ^C"),

@@ -26,6 +26,7 @@ extension ShellCommand {
 
     static let ls = ShellCommand(
         name: "ls", synopsis: "[PATH] [-n N]", summary: "List the children of a node, each in short.",
+        json: #"{"k": KEY, "t": TYPE, "v": the value, or the top of a large one} for each child."#,
         words: .path, options: [.limit("only the first N")], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
@@ -50,6 +51,10 @@ extension ShellCommand {
 
     static let get = ShellCommand(
         name: "get", synopsis: "[PATH] [OPTIONS]", summary: "Print a value, or what a query selects of it.",
+        json: #"""
+            the value; {KEY: true…} with --shallow, [{"key", "value"}…] with --where, {KIND: NUMBER…} with
+            --aggregate.
+            """#,
         details: """
             A value that is not there is null. Priorities are shown as .priority. On a terminal the value is laid out in lines,
             and only the top of a value larger than 1 MB is shown, unless --all is given.
@@ -95,6 +100,7 @@ extension ShellCommand {
 
     static let query = ShellCommand(
         name: "query", synopsis: "[PATH] --order-by ORDER [OPTIONS]", summary: "Print what a query selects.",
+        json: #"as of 'get'."#,
         details: QueryWords.details, words: .path, options: QueryWords.options, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
@@ -108,6 +114,7 @@ extension ShellCommand {
 
     static let tree = ShellCommand(
         name: "tree", synopsis: "[PATH] [-d DEPTH] [-n N]", summary: "Draw the top of a subtree.",
+        json: #"{"t": TYPE, "v": a leaf, or "c": [the same with "k": KEY…], "next" if there are more}."#,
         words: .path,
         options: [
             .init(name: "depth", letter: "d", value: "DEPTH", help: "levels (default 3)"),
@@ -129,6 +136,7 @@ extension ShellCommand {
 
     static let count = ShellCommand(
         name: "count", synopsis: "[PATH]", summary: "Count the children of a node, without reading their values.",
+        json: #"the number."#,
         words: .path, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
@@ -139,6 +147,10 @@ extension ShellCommand {
     static let history = ShellCommand(
         name: "history", synopsis: "[PATH] [-n N] [--kept]",
         summary: "What was committed at and around a place, the newest first.",
+        json: #"""
+            {"seq", "time", "uid", "changes": [{"path", "value" or the "bytes" of a large one}…], "more"} for each
+            commit.
+            """#,
         details: """
             It is read from the commit log, as far back as that goes, or with --kept from the history that the settings have
             kept of the place.

@@ -15,6 +15,9 @@ extension ShellCommand {
     static let diff = ShellCommand(
         name: "diff", synopsis: "PATH MOMENT [MOMENT] [-n N]",
         summary: "Show where a value differs from what it was, or differed at two moments.",
+        json: #"""
+            {"from", "to", "changes": [{"path", "before", "after"}…], "more"}. What was not there has no member.
+            """#,
         details: aboutMoments, words: .path, options: [.limit("so many places (default 1000)")], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(2...3)
@@ -31,6 +34,7 @@ extension ShellCommand {
 
     static let revert = ShellCommand(
         name: "revert", synopsis: "PATH MOMENT [-y]", summary: "Set a place to what it was at a moment.",
+        json: #"{"revert": PATH}."#,
         details: aboutMoments + "\n" + "It is an ordinary write, which the history has too.", words: .path,
         options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in

@@ -6,9 +6,10 @@ import HearthJSONValues
 extension ShellCommand {
     static let ping = ShellCommand(
         name: "ping", synopsis: "[-n N]", summary: "Measure how long the server takes to answer.",
+        json: #"{"connected": MILLISECONDS, "requests": [MILLISECONDS…]}."#,
         details: """
             Prints how long it takes to connect (with TLS, the handshake and the sign-in of a credential), then the round trip
-            of each request, one at a time, and a summary, also after ^C. Times as JSON are in milliseconds.
+            of each request, one at a time, and a summary, also after ^C.
             """,
         options: [.init(name: "count", letter: "n", value: "N", help: "requests to make (default 4)")], runsAlone: true
     ) { (session, arguments) throws(ShellError) in

@@ -7,6 +7,10 @@ import HearthClientSession
 extension ShellCommand {
     static let profile = ShellCommand(
         name: "profile", synopsis: "[-n N]", summary: "Print what is asked of the database, as it is asked, until ^C.",
+        json: #"""
+            {"op", "path", "uid", "count", "us", "wait", "bytes", "denied", "failed", "unindexed"} for each line;
+            times are in microseconds.
+            """#,
         details: """
             A line sums up equal requests of a fifth of a second: how many, how long the database worked on them, how long they
             waited besides until their answers were complete, their bytes, who asked, what and where; and whether they were

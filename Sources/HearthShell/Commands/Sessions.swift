@@ -9,6 +9,10 @@ extension ShellCommand {
 
     private static let listSessions = ShellCommand(
         name: "list", synopsis: "[-n N] [-l]", summary: "Who is connected.",
+        json: #"""
+            {"count", "sessions": [{"id", "database", "from", "uid", "since", "transport", "waiting", "listens",
+            "at"}…]}.
+            """#,
         options: [
             .limit("so many of them at most (default 100)"),
             .init(name: "long", letter: "l", value: nil, help: "with what they listen to"),
@@ -41,7 +45,8 @@ extension ShellCommand {
     }
 
     private static let kick = ShellCommand(
-        name: "kick", synopsis: "ID", summary: "End a connection. Its client may make another one."
+        name: "kick", synopsis: "ID", summary: "End a connection. Its client may make another one.",
+        json: #"{"id"}."#
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...1)
         let id = arguments.words[0].text

@@ -9,6 +9,10 @@ extension ShellCommand {
     static let top = ShellCommand(
         name: "top", synopsis: "[-s SECONDS] [-n N]",
         summary: "Show the figures of the server and its costliest requests, page after page, until ^C.",
+        json: #"""
+            {"figures": as of 'stats', "rates": {"commits", "pushes", "cores"}, "requests": [{"uid", "request",
+            "count", "us"}…]} for each page.
+            """#,
         details: """
             Rates are those since the page before. Requests are summed up by user, kind and place since then; the first is
             the one on which the database worked longest.

@@ -8,6 +8,7 @@ extension ShellCommand {
     static let importing = ShellCommand(
         name: "import", synopsis: "[PATH] FILE [OPTIONS]",
         summary: "Read JSON of any size from a file, and write it to a place.",
+        json: #"{"path", "file", "bytes"}."#,
         details: """
             FILE - is standard input. The JSON is that of 'export' or of the Firebase console: .priority and .value are
             understood.
@@ -32,13 +33,13 @@ extension ShellCommand {
 
     static let export = ShellCommand(
         name: "export", synopsis: "[PATH] [FILE] [OPTIONS]", summary: "Write a value as JSON, however large it is.",
+        json: #"{"file", "bytes"}, with FILE."#,
         details: """
             Without FILE, or with -, the value goes to standard output. It is a snapshot: later writes do not appear in
             it. Priorities are shown as .priority, with .value beside those of leaves; 'import' reads it.
 
             FILE gets its name when it is whole; until then it is FILE.part. Exit code 69 says that the connection was lost,
-            and that what came so far is not all. A server gives up after a minute in which nothing is read. With FILE, -o json
-            prints {"file", "bytes"}.
+            and that what came so far is not all. A server gives up after a minute in which nothing is read.
 
             --at exports an earlier value of a place whose history is kept: up to 64 MiB.
             \(aboutMoments)

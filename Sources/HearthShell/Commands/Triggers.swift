@@ -15,6 +15,10 @@ extension ShellCommand {
     private static let listTriggers = ShellCommand(
         name: "list", synopsis: "[NAME] [-n N]",
         summary: "The triggers of the database, and the events that were set aside: of all triggers, or of one.",
+        json: #"""
+            {"triggers": [{"name", "on", "path", "target", "waiting", "aside", "delivered", "failures"…}…],
+            "events": [{"id", "trigger", "time", "type", "path", "failure"}…]}.
+            """#,
         options: [.limit("so many events at most (default 100)")]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
@@ -24,7 +28,8 @@ extension ShellCommand {
 
     private static let replayEvents = ShellCommand(
         name: "replay", synopsis: "NAME [ID]",
-        summary: "Send the events of a trigger that were set aside again: all, or the one with the ID."
+        summary: "Send the events of a trigger that were set aside again: all, or the one with the ID.",
+        json: #"{"do", "trigger", "id"}."#
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...2)
         try await session.changeEvents(arguments)
@@ -33,6 +38,7 @@ extension ShellCommand {
     private static let dropEvents = ShellCommand(
         name: "drop", synopsis: "NAME [ID] [-y]",
         summary: "Drop the events of a trigger that were set aside: all, or the one with the ID.",
+        json: #"{"do", "trigger", "id"}."#,
         details: "An event with an ID may also be one that waits.", options: [.yes]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...2)
@@ -44,7 +50,8 @@ extension ShellCommand {
     }
 
     private static let secret = ShellCommand(
-        name: "secret", summary: "Print a new secret for the settings file. No server is asked."
+        name: "secret", summary: "Print a new secret for the settings file. No server is asked.",
+        json: #"the secret as a string."#
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
         let secret = "whsec_" + String(decoding: Base64.standard.encode(Cryptography.randomBytes(32)), as: UTF8.self)

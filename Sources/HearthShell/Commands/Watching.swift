@@ -7,6 +7,7 @@ extension ShellCommand {
     static let watch = ShellCommand(
         name: "watch", synopsis: "[PATH] [OPTIONS]",
         summary: "Print a value, or what a query selects of it, then every change, until ^C.",
+        json: #"{"type": "set" or "update", "path", "value"} for each change, with "time" if --time is given."#,
         details: """
             Each change is one line: what happened, where, and the new value.
 

@@ -9,6 +9,8 @@ package protocol CommandEntry: Sendable {
     /// What stands after the name on the line.
     var synopsis: String { get }
     var summary: String { get }
+    /// The members of its result as JSON, for its help; empty if nothing has to be said.
+    var json: String { get }
     /// More about it.
     var details: String { get }
     /// With subcommands: those that all of them have.
@@ -103,9 +105,25 @@ extension CommandEntry {
         }
         let more = subcommands.first.map { "'\(program)help \(name) \($0.name)' explains one of them." }
         let paragraphs = [
-            usage, [summary], details.split(separator: "\n", omittingEmptySubsequences: false).map(String.init), list,
-            CommandOption.help(for: options), more.map { [$0] } ?? [],
+            usage, [summary], details.split(separator: "\n", omittingEmptySubsequences: false).map(String.init),
+            linesAboutJSON, list, CommandOption.help(for: options), more.map { [$0] } ?? [],
         ]
         return Array(paragraphs.filter { !$0.isEmpty && $0 != [""] }.joined(separator: [""]))
     }
+
+    /// As in `JSON: {"file", "bytes"}.`
+    private var linesAboutJSON: [String] {
+        if json.isEmpty { return [] }
+        var lines = ["JSON:"]
+        for word in json.split(whereSeparator: \.isWhitespace) {
+            if lines[lines.count - 1].count + word.count < Self.widthOfHelp {
+                lines[lines.count - 1] += " \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
+    }
+
+    private static var widthOfHelp: Int { 110 }
 }

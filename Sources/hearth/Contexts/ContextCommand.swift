@@ -36,7 +36,7 @@ extension Command {
             },
             Command(
                 name: "list", synopsis: "", summary: "A line for each context: the current one has a *.",
-                details: "JSON: {\"name\", \"current\": BOOL} with the options of the context, for each.",
+                json: #"{"name", "current": BOOL} with the options of the context, for each."#,
                 options: Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()

@@ -6,13 +6,12 @@ import HearthSystem
 extension Command {
     static let doctor = Command(
         name: "doctor", synopsis: "[OPTIONS]", summary: "Examine an installation, and say what to do.",
+        json: #"{"state": "ok", "warning" or "failure", "finding", "advice"} for each finding."#,
         details: """
             Takes the options of 'hearth serve', best as --config FILE, and looks at what they name: the rules,
             the certificate, owners and modes of files, free space, how fast the disk syncs, limits, the age of
             the last backup, and the server, if one runs. --public-url looks through a proxy as clients do. Ends
             with 1 if something fails, and says after each finding what to do.
-
-            JSON: {"state": "ok", "warning" or "failure", "finding", "advice"} for each finding.
             """,
         options: serve.options.filter { $0.name != "check" } + [
             .init(name: "public-url", value: "URL", help: "what clients use, such as https://db.example.com"),

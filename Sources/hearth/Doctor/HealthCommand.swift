@@ -6,10 +6,9 @@ import HearthAccess
 extension Command {
     static let health = Command(
         name: "health", synopsis: "[OPTIONS]", summary: "Ask a server whether it is ready, for scripts and containers.",
+        json: #"{"url", "ready": BOOL, "text"}."#,
         details: """
             Prints what /readyz says. Ends with 1 if the server is not ready, and with 69 if it does not answer.
-
-            JSON: {"url", "ready": BOOL, "text"}.
             """,
         options: [
             .init(name: "url", value: "URL", help: "the server (default: the one that runs on --data)"),

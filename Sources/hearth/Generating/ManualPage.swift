@@ -45,6 +45,7 @@ enum ManualPage {
     private static func entry(_ command: Command, options: [Arguments.Option]) -> String {
         var entry = ".SS hearth \(escaped(command.fullName)) \(escaped(command.synopsis))\n" + text(command.summary)
         if !command.details.isEmpty { entry += ".PP\n" + text(command.details) }
+        if !command.json.isEmpty { entry += ".PP\n" + text("JSON: \(command.json)") }
         if !command.subcommands.isEmpty, !options.isEmpty { entry += ".PP\nOptions of all its subcommands:\n" }
         return entry
             + list(options) { option in

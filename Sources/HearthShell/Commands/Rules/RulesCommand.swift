@@ -13,6 +13,7 @@ extension ShellCommand {
 
     private static let checkRules = ShellCommand(
         name: "check", synopsis: "FILE...", summary: "Read files of rules and of settings.",
+        json: #"{"file", "summary"} for each file."#,
         details: "A mistake is told with its line and column, and ends the command with 65."
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("FILE is missing") }
@@ -32,6 +33,7 @@ extension ShellCommand {
 
     private static let testRules = ShellCommand(
         name: "test", synopsis: "FILE... [OPTIONS]", summary: "Run files of test cases.",
+        json: #"{"file", "passed": NUMBER, "failed": [NAME…]} for each file."#,
         details: """
             Each file names its rules and settings; the cases of one that names none are for the rules in force. A case that
             comes out otherwise is printed with the rules that decided, and ends the command with 1. The last line tells how
@@ -50,6 +52,7 @@ extension ShellCommand {
     private static let explainRules = ShellCommand(
         name: "explain", synopsis: "read PATH | write PATH JSON [OPTIONS]",
         summary: "Decide one operation and tell why.",
+        json: #"{"allowed": BOOL, "lines": [TEXT…]}."#,
         details: """
             It is decided by the rules, settings and data of the server, of which nothing is changed; with --rules by those of
             files. In the shell, somebody whom you act as is asking. The command ends with 1 if the operation is denied.
@@ -68,7 +71,7 @@ extension ShellCommand {
     private static let pullRules = ShellCommand(
         name: "pull", alias: "show", synopsis: "[FILE] [--settings FILE]",
         summary: "Write the rules in force, as they were published, to a file or to standard output.",
-        details: "JSON: the text as a string, or with FILE {\"file\", \"bytes\"}.",
+        json: #"the text as a string, or {"file", "bytes"} with FILE."#,
         options: [
             .init(name: "settings", value: "FILE", help: "write the settings instead; - is standard output"),
             .overwrite,
@@ -86,6 +89,7 @@ extension ShellCommand {
     private static let pushRules = ShellCommand(
         name: "push", alias: "put", synopsis: "FILE [-y]",
         summary: "Put the rules or settings of a file in force, for good.",
+        json: #"{"file", "kind": "rules" or "settings"}."#,
         details: "The file says by its first key what it has. A mistake changes nothing. At a terminal it asks first.",
         options: [.yes]
     ) { (session, arguments) throws(ShellError) in
@@ -95,6 +99,7 @@ extension ShellCommand {
 
     private static let compareRules = ShellCommand(
         name: "diff", synopsis: "FILE", summary: "Print the lines that a push would change.",
+        json: #"the lines as strings."#,
         details: "The exit code is 0 without differences, and 1 with some."
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...1)
@@ -103,6 +108,7 @@ extension ShellCommand {
 
     private static let denials = ShellCommand(
         name: "denials", synopsis: "[-n N]", summary: "The last requests that were denied, the newest first.",
+        json: #"{"operation", "path", "uid", "time", "why"} for each request."#,
         options: [.limit("so many (default 20)")]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)

@@ -21,6 +21,7 @@ extension ShellCommand {
 
     private static let listUsers = ShellCommand(
         name: "list", synopsis: "[-n N]", summary: "List the users by id.",
+        json: #"an object for each user, with the members of the Identity Toolkit API: "localId", "email"…."#,
         details: """
             As -o raw, and in pipes, a line has the id, the address or else the number, and the name, with a tab between
             them; then 'disabled' and 'claims' where that is so.
@@ -31,7 +32,8 @@ extension ShellCommand {
     }
 
     private static let getUser = ShellCommand(
-        name: "get", synopsis: "USER", summary: "Print all about a user."
+        name: "get", synopsis: "USER", summary: "Print all about a user.",
+        json: #"the members of the Identity Toolkit API: {"localId", "email", "displayName", "createdAt"…}."#
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...1)
         let user = try await session.administering(arguments) { (admin) throws(AdminError) in
@@ -46,6 +48,7 @@ extension ShellCommand {
 
     private static let createUser = ShellCommand(
         name: "create", synopsis: "[EMAIL] [OPTIONS]", summary: "Make a user, and print the id.",
+        json: #"as of 'users get'."#,
         details: "At a terminal, a user with an address is asked for a password unless --password has one.",
         options: [
             .init(name: "uid", value: "ID", help: "the id (default: random)"),
@@ -77,6 +80,7 @@ extension ShellCommand {
 
     private static let updateUser = ShellCommand(
         name: "update", synopsis: "USER OPTIONS", summary: "Change what the options name; an empty text removes.",
+        json: #"{"localId"}."#,
         options: [.init(name: "email", value: "ADDRESS", help: "the address")] + UserOptions.options
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...1)
@@ -86,19 +90,22 @@ extension ShellCommand {
     }
 
     private static let disableUsers = ShellCommand(
-        name: "disable", synopsis: "USER...", summary: "Let users sign in no more."
+        name: "disable", synopsis: "USER...", summary: "Let users sign in no more.",
+        json: #"{"localId"} for each user."#
     ) { (session, arguments) throws(ShellError) in
         try await session.change(users: arguments, "disable", UserUpdate(isDisabled: true))
     }
 
     private static let enableUsers = ShellCommand(
-        name: "enable", synopsis: "USER...", summary: "Let users sign in again."
+        name: "enable", synopsis: "USER...", summary: "Let users sign in again.",
+        json: #"{"localId"} for each user."#
     ) { (session, arguments) throws(ShellError) in
         try await session.change(users: arguments, "enable", UserUpdate(isDisabled: false))
     }
 
     private static let deleteUsers = ShellCommand(
-        name: "delete", synopsis: "USER... [-y]", summary: "Delete accounts for good. Data stays.", options: [.yes]
+        name: "delete", synopsis: "USER... [-y]", summary: "Delete accounts for good. Data stays.",
+        json: #"{"localId"} for each user."#, options: [.yes]
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("USER is missing") }
         let names = arguments.words.map(\.text.printable).joined(separator: ", ")
@@ -110,7 +117,8 @@ extension ShellCommand {
     }
 
     private static let revokeUsers = ShellCommand(
-        name: "revoke", synopsis: "USER...", summary: "End all sessions of users, who have to sign in again."
+        name: "revoke", synopsis: "USER...", summary: "End all sessions of users, who have to sign in again.",
+        json: #"{"localId"} for each user."#
     ) { (session, arguments) throws(ShellError) in
         try await session.change(users: arguments, "revoke the tokens of") { (admin, uid) throws(AdminError) in
             try await admin.revokeRefreshTokens(of: uid)
@@ -120,6 +128,7 @@ extension ShellCommand {
     private static let claims = ShellCommand(
         name: "claims", synopsis: "USER [JSON|-]",
         summary: "Print the claims that rules see in auth.token besides the usual, or replace them.",
+        json: #"the claims, or {"localId"} when they are replaced."#,
         details: "JSON is an object; {} removes them. - reads it from standard input."
     ) { (session, arguments) throws(ShellError) in
         guard let name = arguments.words.first?.text else { throw arguments.misused("USER is missing") }
@@ -142,6 +151,7 @@ extension ShellCommand {
 
     private static let importUsers = ShellCommand(
         name: "import", synopsis: "FILE [OPTIONS]", summary: "Make users of the JSON of 'firebase auth:export'.",
+        json: #"{"imported": NUMBER, "refused": NUMBER}."#,
         details: """
             --hash-algo and its companions, which are those of 'firebase auth:import', say how its passwords were hashed,
             unless the file does. FILE - is standard input.
@@ -153,11 +163,11 @@ extension ShellCommand {
 
     private static let exportUsers = ShellCommand(
         name: "export", synopsis: "[FILE] [OPTIONS]", summary: "Write users as 'firebase auth:export' does.",
+        json: #"{"file", "bytes"}, with FILE."#,
         details: """
             With --passwords also the hashes of passwords; the options that tell 'firebase auth:import' how they were made
             are printed then. One file may hold passwords of several kinds for 'users import'; for others, --hash-algo NAME
-            writes the users of one kind. Without FILE the JSON goes to standard output; with it, -o json prints {"file",
-            "bytes"}.
+            writes the users of one kind. Without FILE the JSON goes to standard output.
             """,
         options: [
             .init(name: "passwords", value: nil, help: "with the hashes of passwords, which are secrets"),
