@@ -101,8 +101,9 @@ class Browser:
             if page:
                 page._event(message["method"], message["params"])
 
-    def page(self, width=1280, height=800, **media):
-        context = self.send("Target.createBrowserContext")["browserContextId"]
+    def page(self, width=1280, height=800, beside=None, **media):
+        """A tab with a profile of its own, or with that of another one."""
+        context = beside.context if beside else self.send("Target.createBrowserContext")["browserContextId"]
         target = self.send("Target.createTarget", {"url": "about:blank", "browserContextId": context})["targetId"]
         session = self.send("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
         return Page(self, session, context, width, height, media)

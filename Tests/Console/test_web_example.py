@@ -4,8 +4,10 @@
 `firebase` has them. `scripts/test-console` fetches the package where npm can.
 """
 
+import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import unittest
@@ -79,21 +81,57 @@ class WebExample(ConsoleCase):
         for message in messages:
             self.assertGreater(message["at"], 1_600_000_000_000)
 
+    def test_two_windows_of_one_browser_are_two_people(self):
+        self.enter(self.page, "Ann", "same")
+        other = browser().page(beside=self.page)
+        self.enter(other, "Bob", "same")
+        self.page.wait("document.querySelector('#people').innerText.length === 'Here: Ann, Bob'.length", "both names")
+        # The browser keeps the page for the way back; its name goes at once.
+        other.open("about:blank")
+        self.page.wait("document.querySelector('#people').innerText === 'Here: Ann'", "Ann alone")
+        other.evaluate("history.back()")
+        self.page.wait_text("Bob", "#people")
+        self.assertEqual(other.problems, [])
+
     def test_a_window_shows_the_last_twenty_messages(self):
         for number in range(25):
             message = {"by": "eve", "from": "Eve", "text": f"message {number}", "at": {".sv": "timestamp"}}
             self.server.put(f"/chat/long/messages/{number:02}", message)
         self.enter(self.page, "Ann", "long")
         self.page.wait_text("Eve: message 24", "#messages")
-        self.assertEqual(self.page.evaluate("document.querySelectorAll('#messages li').length"), 20)
+        last = [f"Eve: message {number}" for number in range(5, 25)]
+        self.assertEqual(self.page.text("#messages"), "\n".join(last))
+        # Others come meanwhile, one of them late.
+        for number in (26, 25):
+            message = {"by": "eve", "from": "Eve", "text": f"message {number}", "at": {".sv": "timestamp"}}
+            self.server.put(f"/chat/long/messages/{number:02}", message)
+        last = last[2:] + ["Eve: message 25", "Eve: message 26"]
+        expected = json.dumps("\n".join(last))
+        self.page.wait(f"document.querySelector('#messages').innerText === {expected}", "the last twenty in their order")
+
+    def test_what_is_written_before_the_server_answers_stays(self):
+        self.page.intercept("https://www.gstatic.com/*", script)
+        silent = socket.socket()
+        self.addCleanup(silent.close)
+        silent.bind(("127.0.0.1", 0))
+        server = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        address = f"http://127.0.0.1:{self.port}/?name=Ann&room=early&server={server}"
+        self.page.open(address)
+        self.page.fill("#text", "hello")
+        self.page.key("Enter")
+        self.page.wait("document.querySelector('#problem').innerText !== ''", "the problem")
+        self.page.key("Enter")
+        self.assertEqual(self.page.evaluate("location.href"), address)
+        self.assertEqual(self.page.evaluate("document.querySelector('#text').value"), "hello")
 
     def test_what_is_refused_is_shown(self):
         self.page.intercept("https://www.gstatic.com/*", script)
         self.page.open(f"http://127.0.0.1:{self.port}/?name={'x' * 41}&server=http://{self.server.address}")
         self.page.wait_text("PERMISSION_DENIED", "#problem")
-        self.page.fill("#text", "Tea?")
-        self.page.key("Enter")
+        self.page.evaluate("document.querySelector('#problem').textContent = ''")
+        self.say(self.page, "Tea?")
         self.page.wait_text("PERMISSION_DENIED", "#problem")
+        self.assertEqual(self.page.text("#messages"), "")
         self.assertIsNone(self.server.get("/chat/lobby/messages"))
 
     def test_the_name_comes_back_with_the_connection(self):
