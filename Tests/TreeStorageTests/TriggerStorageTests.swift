@@ -75,7 +75,9 @@ struct TriggerStorageTests {
         }
     }
 
-    @Test("are there with the change that has made them, or not, after a crash at any moment", arguments: 0..<2)
+    @Test(
+        "are there with the change that has made them, or not, after a crash at any moment",
+        arguments: 0..<(2 * TestScale.factor))
     func crashes(seed: UInt64) throws {
         let disk = SimulatedDisk()
         let copies = Mutex((count: 0, problems: [String]()))
