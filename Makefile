@@ -2,6 +2,8 @@
 # make run-cluster  three members of etcd and three nodes on loopback
 # make test       build and run all tests
 # make test-asan  run the tests with hostile input under the address sanitizer, for at most ASAN_SECONDS (default 1500)
+# make test-python  run the tests that use packages of PyPI (firebase-admin, functions-framework, an OpenID provider)
+# make test-models  run the model tests of the settings and of queries with MODEL_SCALE times as many cases (default 50)
 # make build      build the release binary: .build/release/hearth
 # make lint       check the formatting
 # make smoke      start the release binary, use it once, see what memory large bodies cost, and count allocations
@@ -33,9 +35,11 @@ HEARTH = .build/release/hearth
 SECONDS ?= 5
 MINUTES ?= 30
 ASAN_SECONDS ?= 1500
+MODEL_SCALE ?= 50
+MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|RateTableTests|QueueModelTests|HistoryModelTests
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
-.PHONY: test-proxies docs accept-api simulate
+.PHONY: test-python test-models test-proxies docs accept-api simulate
 .PHONY: sizing rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
@@ -52,6 +56,16 @@ test: packages
 
 test-asan: packages
 	scripts/test-asan $(SWIFT) $(ASAN_SECONDS)
+
+test-python: packages
+	$(SWIFT) build --build-tests
+	@python=$$(scripts/install-python-for-tests); [ -z "$$python" ] || HEARTH_PYTHON=$$python \
+		scripts/run-tests $(SWIFT) test --skip-build --filter 'AdminSDKTests|FunctionsFrameworkTests|OpenIDProviderTests'
+
+# 100,000 cases and more of each. Takes hours.
+test-models: packages
+	$(SWIFT) build --build-tests
+	HEARTH_TEST_SCALE=$(MODEL_SCALE) scripts/run-tests $(SWIFT) test --skip-build --parallel --filter '$(MODELS)'
 
 build: packages
 	$(SWIFT) build $(RELEASE) --product hearth

@@ -17,7 +17,7 @@ package enum PythonProcess {
     package static func start(
         _ script: String, _ words: String..., environment: [String: String] = [:]
     ) throws -> HearthProcess {
-        let folder = "\(#filePath)".split(separator: "/").dropLast(3).joined(separator: "/")
+        let folder = "\(#filePath)".split(separator: "/").dropLast(2).joined(separator: "/")
         return try HearthProcess(
             program: python, ["-W", "ignore", "/\(folder)/Scripts/\(script)"] + words, environment: environment)
     }

@@ -21,18 +21,20 @@ struct FunctionsFrameworkTests {
         let folder = TemporaryFolder()
         let settings = folder.path + "/settings.json"
         // Ports that were free a moment ago: a function's program cannot choose its own.
-        let ports = [try Self.freePort(), try Self.freePort()]
-        let triggers = zip(["shout", "count"], zip(["written", "created"], ports)).map { name, rest in
-            #"{"name":"\#(name)","on":"\#(rest.0)","url":"http://127.0.0.1:\#(rest.1)/"}"#
+        let functions = [("shout", "written"), ("count", "created"), ("changed", "updated"), ("gone", "deleted")]
+        let ports = try functions.map { _ in try Self.freePort() }
+        let triggers = zip(functions, ports).map { function, port in
+            #"{"name":"\#(function.0)","on":"\#(function.1)","url":"http://127.0.0.1:\#(port)/"}"#
         }
         let text = """
             {"settings":{"rooms":{"$room":{"messages":{"$message":{".trigger":[\(triggers.joined(separator: ","))]}}}}}}
             """
         TemporaryFolder.write(Array(text.utf8), to: settings)
         let server = try await ServerProcess(folder.path + "/data", "--settings", settings)
-        let programs = try zip(["shout", "count"], ports).map { name, port in
+        let programs = try zip(functions, ports).map { function, port in
             try PythonProcess.start(
-                "run_function.py", name, "\(port)", environment: ["FIREBASE_DATABASE_EMULATOR_HOST": server.address])
+                "run_function.py", function.0, "\(port)",
+                environment: ["FIREBASE_DATABASE_EMULATOR_HOST": server.address])
         }
         let clients = try TestLoop()
         let connection = try await Connection.open(server.url(Self.database), on: clients.loop)
@@ -65,6 +67,22 @@ struct FunctionsFrameworkTests {
         }
         let seen = try await value("/seen")
         #expect(seen.childCount == 1 && seen.description.hasSuffix(#":{"old":true,"text":"hello"}}"#))
+        let hello = #"{"old":true,"text":"hello"}"#
+        let bye = #"{"text":"bye"}"#
+        let last = #"{"extra":{"deep":{"er":1}},"text":"bye"}"#
+        func noted(_ path: String, _ expected: [String]) async throws {
+            try await eventually(path) { try await value(path).childCount == expected.count }
+            let list = try await value(path)
+            #expect(list.children.map { list.part($0.value).description } == expected)
+        }
+        let type = "google.firebase.database.ref.v1"
+        try await noted(
+            "/changed/m",
+            [
+                #"{"after":\#(bye),"before":\#(hello),"type":"\#(type).updated"}"#,
+                #"{"after":\#(last),"before":\#(bye),"type":"\#(type).updated"}"#,
+            ])
+        try await noted("/gone/m", [#"{"type":"\#(type).deleted","was":\#(last)}"#])
         for program in programs { program.signal(SIGKILL) }
     }
 

@@ -27,3 +27,17 @@ def shout(event: db_fn.Event[db_fn.Change]) -> None:
 def count(event: db_fn.Event) -> None:
     """Notes each new message once, however often the event comes."""
     db.reference(f"seen/{event.id}").set(event.data)
+
+
+@db_fn.on_value_updated(reference="rooms/{room}/messages/{message}")
+def changed(event: db_fn.Event[db_fn.Change]) -> None:
+    """Notes what a message was, and what it is."""
+    db.reference(f"changed/{event.params['message']}").push(
+        {"before": event.data.before, "after": event.data.after, "type": event.type}
+    )
+
+
+@db_fn.on_value_deleted(reference="rooms/{room}/messages/{message}")
+def gone(event: db_fn.Event) -> None:
+    """Keeps what a message was when it was deleted."""
+    db.reference(f"gone/{event.params['message']}").push({"was": event.data, "type": event.type})
