@@ -14,12 +14,12 @@ public struct AuthOptions: Sendable {
     public var sessionFile: String?
     /// The authorities to trust over TLS, as a PEM file; nil for the system's.
     public var certificateAuthorityFile: String?
-    /// For connecting and TLS together.
+    /// The time limit for connecting, including TLS.
     public var openTimeout: Duration
     /// How long to wait for the server's answer.
     public var requestTimeout: Duration
 
-    /// How to reach the server; nil for the default of the system, as in ``DatabaseOptions/transport``.
+    /// The transport to the server; nil for the system's default, as in ``DatabaseOptions/transport``.
     public var transport: (any ClientTransport)?
 
     /// How long before its expiry an ID token is replaced.
