@@ -39,7 +39,7 @@ extension DatabaseQueryable {
     /// limit and still a cursor. Always asks the server: without a connection this waits for one.
     ///
     /// - parameter fields: the paths below each child to read, none inside another; empty for the whole child.
-    /// - throws: as ``getData()``; `refused` by a server that knows no queries with conditions.
+    /// - throws: as ``getData()``; `refused` by a server that does not support queries with conditions.
     public func getPage(fields: [String] = []) async throws(DatabaseError) -> DatabasePage {
         let query = query
         if let failure = query.failure { throw failure }
@@ -55,7 +55,7 @@ extension DatabaseQueryable {
 
 /// A page of the children that meet the conditions.
 public struct DatabasePage: Sendable {
-    /// In the order of the query. A child without any of the requested fields is left out.
+    /// In the order of the query. A child without any of the requested fields has an empty snapshot.
     public let children: [DataSnapshot]
     /// The cursor of the page after this one; nil if no child follows.
     public let next: String?
