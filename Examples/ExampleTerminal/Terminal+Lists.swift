@@ -58,7 +58,7 @@ public struct Choice: Identifiable {
 }
 
 extension Terminal {
-    /// Shows a list, of which one item is chosen with the arrow keys. It is drawn anew when the items change; the
+    /// Shows a list, of which one item is chosen with the arrow keys. It is drawn again when the items change; the
     /// chosen item stays chosen wherever it goes.
     ///
     /// - parameter items: what is in it; nil when the list no longer exists, which leaves it.

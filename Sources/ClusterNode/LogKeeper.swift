@@ -27,7 +27,7 @@ final class LogKeeper: Sendable {
     /// How far the node has come since it opened the database.
     let start: LogStart
 
-    /// How long members are tried in turn, before the decision is made anew.
+    /// How long members are tried in turn, before the decision is made again.
     private static let callDuration = Duration.seconds(3)
 
     /// - parameter report: told what comes of the log, in order.

@@ -209,7 +209,7 @@ package final class Connection: Sendable {
     /// Children that leave the selection become null, those that enter it come whole.
     ///
     /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told first only what
-    ///   changed since, if the server still knows; empty to be told of positions. Listens to queries always begin anew.
+    ///   changed since, if the server still knows; empty to be told of positions. Listens to queries always start over.
     package func listen(
         _ path: Path, query: QueryObject? = nil, since: [UInt8]? = nil
     ) async throws(ConnectionError) -> Changes {

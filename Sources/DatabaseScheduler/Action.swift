@@ -112,9 +112,9 @@ extension Action {
 /// News for operators.
 package enum Report: Sendable {
     case commitFailed(CommitFailure)
-    /// Memory could not be built anew from the files, so reads fail as well. It is tried again with each tick.
+    /// Memory could not be built again from the files, so reads fail as well. It is tried again with each tick.
     case recoveryFailed(StorageError)
-    /// Writes are refused from now on. `isRecovered` if memory was built anew for that.
+    /// Writes are refused from now on. `isRecovered` if memory was built again for that.
     case writesRefused(StorageError, isRecovered: Bool)
     case writesAccepted
     /// The open files are no longer those in the data folder.

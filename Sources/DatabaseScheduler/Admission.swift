@@ -185,7 +185,7 @@ package struct Admission: ~Copyable {
     }
 
     private static let rescansMax = 3
-    /// Scans that are begun anew before a turn. Each begins with a step.
+    /// Scans that are started over before a turn. Each begins with a step.
     private static let rescansOfTurnMax = 8
 
     /// What a request is taken to cost until it is known, in nanoseconds.

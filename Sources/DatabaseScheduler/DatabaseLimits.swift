@@ -45,7 +45,7 @@ package struct DatabaseLimits: Sendable {
     package var changedBytesHard = 40 << 20
     /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.
     package var applyIntervalTicks = 10
-    /// What is read of the commit log for listeners that resume, in bytes; those that need more begin anew.
+    /// What is read of the commit log for listeners that resume, in bytes; those that need more start over.
     package var resumeBytesMax = 64 << 20
     /// A database that nobody has used for so long is closed, in milliseconds.
     package var idleMillisecondsMax: Int64 = 300_000

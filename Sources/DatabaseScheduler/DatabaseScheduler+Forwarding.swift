@@ -8,7 +8,7 @@ extension DatabaseScheduler {
     /// Does what can be done for requests that were forwarded, and lets those go on that wait for them.
     mutating func goOnForwarding() {
         if let end = forwardingEnd, conditions.uptime >= end { database.forwarded?.giveUp() }
-        // Memory is being built anew: what is said now could be lost.
+        // Memory is being built again: what is said now could be lost.
         guard !recovery.isUnderWay, !database.isTelling else { return }
         let time = conditions.uptime
         guard let work = database.forwarded?.takeWork(applied: database.sequence, now: time), !work.isEmpty else {

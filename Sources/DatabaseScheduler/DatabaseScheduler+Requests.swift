@@ -62,7 +62,7 @@ extension DatabaseScheduler {
         switch result {
         case .success(let answers): admission.answered(answers, gate)
         case .failure(let error):
-            // The listeners begin anew.
+            // The listeners start over.
             report(.historyReadFailed(error))
             admission.answered([:], gate)
         }

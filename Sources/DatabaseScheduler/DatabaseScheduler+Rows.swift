@@ -70,7 +70,7 @@ extension DatabaseScheduler {
             if case .settling(let end) = life, conditions.uptime >= end { return leave() }
             return emit(.write(frozen))
         }
-        // The log has the value, and memory is built anew.
+        // The log has the value, and memory is built again.
         applying = .failed(frozen)
         goOnRecovering()
     }

@@ -19,7 +19,7 @@ package struct DatabaseScheduler: ~Copyable {
     var largeWrite = LargeWrite.none
     var largeWritesMade: UInt64 = 0
     var recovery = Recovery.none
-    /// Why memory could not be built anew the last time, as operators were told.
+    /// Why memory could not be built again the last time, as operators were told.
     var recoveryFailure: StorageError?
     /// Why rows stayed spread, as operators were told.
     var packingFailure: StorageError?

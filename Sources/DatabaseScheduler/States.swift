@@ -9,7 +9,7 @@ enum Recovery {
     case dropping(StorageError)
     /// The applier still writes.
     case resting(StorageError)
-    /// The log is being read, to build memory anew.
+    /// The log is being read, to build memory again.
     case reading(StorageError)
     /// The log could not be read. The next tick tries again; meanwhile nothing can be read or written.
     case unreadable(StorageError)

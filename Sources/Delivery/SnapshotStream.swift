@@ -76,7 +76,7 @@ package final class SnapshotStream: Sendable {
             defer { (state.start, state.leave) = (nil, nil) }
             return (state.start, state.leave)
         }
-        // With it goes the snapshot of a read that nobody waits for any more.
+        // With it goes the snapshot of a read that no caller waits for any more.
         _ = consume start
         leave?()
         granted.signal()

@@ -36,7 +36,7 @@ extension Database {
         return figures
     }
 
-    /// Counts what a live query selects anew. `places` gives all of its places, if no scan has found them.
+    /// Counts what a live query selects again. `places` gives all of its places, if no scan has found them.
     func recount<Problem: Error>(
         _ live: LiveQuery, _ places: () throws(Problem) -> ArraySlice<IndexPlace>
     ) throws(Problem) {

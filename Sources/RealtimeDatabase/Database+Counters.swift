@@ -77,7 +77,7 @@ extension Database {
             assignments = try indexes.totals(after: assignments, counting: true, in: rows).added(to: assignments)
             try commit(Change(assignments), nil, in: &turn)
         } catch {
-            // Torn: memory is built anew, and the counting begins again.
+            // Torn: memory is built again, and the counting begins again.
             return nil
         }
         keepRest(of: &turn)

@@ -4,7 +4,7 @@ import HearthSecurityRules
 
 /// Asking the rules about a large write in steps, before its turn.
 extension Database {
-    /// So often is a decision begun anew because of a commit that changed what the rules had looked at. Then its turn
+    /// So often is a decision started over because of a commit that changed what the rules had looked at. Then its turn
     /// makes it in one step.
     private static let restartsMax = 3
 

@@ -97,7 +97,7 @@ extension Database {
             }
             try commit(Change(removals), nil, in: &turn)
         } catch {
-            // A total that is too large, or torn, in which case memory is built anew.
+            // A total that is too large, or torn, in which case memory is built again.
             indexes.postponeExpiry(to: turn.record.time + 1000)
         }
     }

@@ -23,7 +23,7 @@ extension Database {
         log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
     }
 
-    /// What expressions of the rules have come to, gathered from when it is set until rules are set anew; nil if nobody
+    /// What expressions of the rules have come to, gathered from when it is set until rules are set again; nil if nobody
     /// wants to know.
     package var coverage: RulesCoverage? {
         get { judge?.coverage }

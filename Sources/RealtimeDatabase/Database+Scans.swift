@@ -80,7 +80,7 @@ extension Database {
         listeners.scans.begin(live)
     }
 
-    /// Memory was built anew.
+    /// Memory was built again.
     func restartScans() {
         listeners.scans.restart()
         for live in listeners.trie.queries {

@@ -87,7 +87,7 @@ extension Database {
         log.recovered()
     }
 
-    /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose
+    /// Begins to refuse writes; everything that is not durable is undone. Memory is built again from the store, whose
     /// rows include everything up to `storeSequence`, and `operations`, which the log has. The applier must be at rest.
     /// Turns whose record did not reach the log are run again, so their writes are answered with the error and their
     /// reads see what is true. No large read is left: those that ``takeReady()`` has told of, now or before, have

@@ -151,7 +151,7 @@ extension Database {
     /// What it costs to tell the listeners of a query of a commit, whatever it is, in bytes (``SharedReads/cost``).
     private static let queryCost = 4096
 
-    /// - parameter isInterrupted: memory was built anew meanwhile, and all windows with it.
+    /// - parameter isInterrupted: memory was built again meanwhile, and all windows with it.
     private func tell(
         _ query: ConcernedQuery, isSet: Bool, isInterrupted: Bool, in turn: inout Turn
     ) throws(Failure) {
@@ -437,7 +437,7 @@ extension Database {
         }
     }
 
-    /// Makes all windows what the tree says, after memory was built anew.
+    /// Makes all windows what the tree says, after memory was built again.
     func refillWindows() throws(StorageError) {
         restartScans()
         for live in listeners.trie.queries where !live.isEmpty { try fill(live) }

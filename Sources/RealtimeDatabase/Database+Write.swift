@@ -288,7 +288,7 @@ extension Database {
     }
 
     /// Where a row is damaged, what a change replaces is read first. A change that breaks off would have memory built
-    /// anew, and all other writers would be refused meanwhile. Costs nothing as long as no change was broken off so.
+    /// again, and all other writers would be refused meanwhile. Costs nothing as long as no change was broken off so.
     private func checkReadable(_ assignments: [Assignment]) throws(Failure) {
         guard tree.hasDamage else { return }
         for assignment in assignments {

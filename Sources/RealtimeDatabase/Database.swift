@@ -12,7 +12,7 @@ package import HearthStorageErrors
 /// The requests that are in the mailbox make one *turn*. A turn's changes are in memory at once and go to the log as
 /// one record; what it has to say waits in ``log`` until the log has the record (``committed(through:)``). When the
 /// log could not take it, ``refuse(because:storeSequence:replaying:)`` takes the tree back to what is durable, and the
-/// turn's requests are answered anew.
+/// turn's requests are answered again.
 package final class Database {
     package let index: UInt32
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
@@ -130,7 +130,7 @@ package final class Database {
     /// The tree.
     package var rows: TreeRows { tree.rows }
     /// The error of storage in the middle of a change: memory may hold half of it. Until
-    /// ``refuse(because:storeSequence:replaying:)`` has built it anew, nothing is read or written.
+    /// ``refuse(because:storeSequence:replaying:)`` has built it again, nothing is read or written.
     package var tornBy: StorageError? { tree.tornBy }
     /// The epochs in which numbers were given out.
     package var epochs: Epochs { log.epochs }

@@ -16,7 +16,7 @@ package struct HistoryRequest: Hashable, Sendable {
         case log(before: UInt64?, limit: Int?)
         /// `diff`: where the values at two moments differ; the second is now if it is missing.
         case difference(from: Moment, to: Moment?, limit: Int?)
-        /// `restore`: the value at a moment is written anew.
+        /// `restore`: the value at a moment is written again.
         case restore(Moment)
     }
 

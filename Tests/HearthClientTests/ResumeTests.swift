@@ -192,7 +192,7 @@ struct ResumeTests {
         await before.close()
         try await end(first)
         files(of: copy.path, to: folder.path)
-        // The cluster's log is founded anew with what the node has. Its numbers are given out again.
+        // The cluster's log is founded again with what the node has. Its numbers are given out again.
         let other = try EtcdServers(count: 1)
         let second = try await ServerProcess(
             folder.path, "--cluster", "etcd://127.0.0.1:\(other.ports[0])", "--node", "n1", "--no-auth", "--listen",

@@ -180,7 +180,7 @@ struct ClusterTests {
     @Test("a cluster that was put back to an older copy believes no position of what it has lost")
     func olderCopy() throws {
         let (folder, copy) = (TemporaryFolder(), TemporaryFolder())
-        /// The log of the cluster is founded anew with what the node has.
+        /// The log of the cluster is founded again with what the node has.
         func withNode<Result>(_ body: (RealtimeTestServer) throws -> Result) throws -> Result {
             let etcd = try EtcdServers(count: 1)
             let node = try RealtimeTestServer {

@@ -75,7 +75,7 @@ struct DamagedRowTests {
         #expect(try client.ask("GET", "/u10/balance.json").text == "5")
         #expect(try client.ask("GET", "/readyz").text == "ready\n")
 
-        // Nothing is written on top of what cannot be read. The first attempt has memory built anew, and writes are
+        // Nothing is written on top of what cannot be read. The first attempt has memory built again, and writes are
         // refused until that is done.
         #expect(try client.ask("PUT", "/u50/balance.json", [], "1").status == 503)
         while try client.ask("PUT", "/u10/balance.json", [], "6").status == 503 { usleep(10_000) }

@@ -127,7 +127,7 @@ struct ForwardingTests {
         for number in 1...100 { #expect(try Self.message(writer) == RealtimePeer.response(number)) }
         let next = try cluster.recordedOwner(except: owner)
         try cluster.wait("all writes") { try cluster.get("/m", at: next).matches(of: /"k[0-9]+":/).count == 101 }
-        // The next owner has made what the first one owed, so the client has to ask for it anew.
+        // The next owner has made what the first one owed, so the client has to ask for it again.
         while try owed.receiveMessage() != nil {}
         try cluster.wait("the write") { try cluster.get("/owed", at: next) == "1" }
     }
@@ -180,7 +180,7 @@ struct ForwardingTests {
                 try cluster.get("/m", at: name).matches(of: /"w[0-2]k[0-9]+":1[,}]/).count == 600
             }
         }
-        // The next owner has made what the first one owed, so the client has to ask for it anew.
+        // The next owner has made what the first one owed, so the client has to ask for it again.
         while try owed.receiveMessage() != nil {}
         #expect(try cluster.get("/owed", at: next) == "1")
     }

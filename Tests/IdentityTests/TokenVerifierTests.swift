@@ -178,7 +178,7 @@ struct TokenVerifierTests {
         let last = now + AccessTokens.renewableSeconds - 1
         let renewed = try #require(try verifier.renew(known, now: last).get()["access_token"]?.utf8)
         #expect(verifier.administrator(renewed, now: last + 3599) != nil)
-        // Renewing does not begin the twelve hours anew.
+        // Renewing does not begin the twelve hours again.
         guard case .administrator(_, let later?) = try verify(renewed, with: verifier, now: last) else {
             Issue.record("the renewed token is no administrator's")
             return

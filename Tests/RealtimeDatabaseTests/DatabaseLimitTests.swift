@@ -167,7 +167,7 @@ struct DatabaseLimitTests {
             // What is not a number counts as 0.
             (Self.increment("big"), "2"),
         ] as [(Operation, CanonicalJSON)] {
-            // Memory begins anew, so what is needed comes from the store.
+            // Memory starts over, so what is needed comes from the store.
             let fresh = Database(index: 0, store: store, sequence: 0, packing: packing)
             store.rowsRead = 0
             let replies = Self.run(operation, on: fresh)

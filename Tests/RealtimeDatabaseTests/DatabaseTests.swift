@@ -381,7 +381,7 @@ struct DatabaseTests {
         bench.process(.set("", #"{"a":{"x":"a long text"},"b":{"x":"a long text"}}"#))
         _ = bench.commit()
         try bench.applyAll()
-        // Memory begins anew, so the second half of the update has to look into the store, which fails.
+        // Memory starts over, so the second half of the update has to look into the store, which fails.
         try bench.database.refuse(because: .full, storeSequence: 1, replaying: [])
         bench.database.accept()
         bench.process(.get("a/x"))

@@ -251,7 +251,7 @@ struct QueueModelTests {
             default:
                 if pick([true, false]) { try bench.applyAll() }
                 guard pick([0, 0, 1]) == 1 else { break }
-                // Another process, or memory that is built anew; perhaps because a claim did not reach the log.
+                // Another process, or memory that is built again; perhaps because a claim did not reach the log.
                 try bench.applyAll()
                 let operations = try bench.log.flatMap { try $0.operations() }
                 let sequence = bench.database.sequence

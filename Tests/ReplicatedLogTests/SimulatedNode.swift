@@ -2,7 +2,7 @@ import HearthEtcdMessages
 import HearthRealtimeDatabase
 import HearthReplicatedLog
 
-/// A node that runs: its lease, its log, and the thin host of both. Ended and made anew when the process ends.
+/// A node that runs: its lease, its log, and the thin host of both. Ended and made again when the process ends.
 struct SimulatedNode {
     /// Of the machine, so it lives longer than the process.
     struct Files {

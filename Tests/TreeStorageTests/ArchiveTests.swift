@@ -57,7 +57,7 @@ struct ArchiveTests {
             }
         }
 
-        /// As when the server starts anew.
+        /// As when the server starts over.
         mutating func replaceKeeper() { keeper = make(clock) }
 
         /// The tree at a moment.

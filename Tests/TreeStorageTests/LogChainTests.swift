@@ -28,7 +28,7 @@ struct LogChainTests {
         return record
     }
 
-    /// Appends records of one to three operations, several to a commit, and opens the file anew now and then.
+    /// Appends records of one to three operations, several to a commit, and opens the file again now and then.
     private func write(_ count: Int, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var log = try open().log

@@ -48,7 +48,7 @@ struct DatabaseHost: Sendable {
     /// Hands a loop what it must send.
     let deliver: @Sendable (_ loop: Int, LoopDelivery) -> Void
 
-    /// Ends a connection, whose client then connects anew.
+    /// Ends a connection, whose client then connects again.
     let endConnection: @Sendable (ConnectionID) -> Void
     /// Ends one without an answer to what it has asked.
     let abandon: @Sendable (ConnectionID) -> Void

@@ -20,7 +20,7 @@ final class HistoryReader: Sendable {
     private static let restFactor = 8
     private static let restMax = Duration.milliseconds(50)
 
-    /// - parameter bytesMax: of the log, read for one job. Listeners that would need more begin anew.
+    /// - parameter bytesMax: of the log, read for one job. Listeners that would need more start over.
     init(
         bytesMax: Int, report: @escaping @Sendable (DatabaseThread.Message) -> Void
     ) throws(SystemError) {

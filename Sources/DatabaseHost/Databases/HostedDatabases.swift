@@ -186,7 +186,7 @@ package final class HostedDatabases {
     /// - parameter mustPrune: its log is pruned then.
     private func open(_ index: UInt32, for requests: [Request] = [], isNew: Bool = false, mustPrune: Bool = false) {
         if opening.hold(requests, of: index) { return }
-        // Who was told of positions before there were files need not begin anew.
+        // Who was told of positions before there were files need not start over.
         let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
         opening.begin(index, requests, isNew: isNew, mustPrune: mustPrune)
         do throws(StorageError) {

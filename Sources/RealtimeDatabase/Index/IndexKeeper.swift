@@ -136,7 +136,7 @@ final class IndexKeeper {
     private var unfinishedQueue: IndexCatalog.Queue? { catalog.queues.first { !$0.isComplete } }
 
     /// Adds some entries of indexes that are not complete: those of up to `childrenMax` children. Writes keep up the
-    /// others meanwhile, and adding an entry twice does no harm, so a build that is cut off begins anew. Of values that
+    /// others meanwhile, and adding an entry twice does no harm, so a build that is cut off starts over. Of values that
     /// must be unique it finds those that are not. Costs about one row per child.
     func build(childrenMax: Int, in rows: TreeRows) throws(StorageError) {
         var left = childrenMax

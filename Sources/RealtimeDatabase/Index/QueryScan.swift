@@ -36,10 +36,10 @@ struct QueryScan {
 
     var isDone: Bool { done == nil }
 
-    /// Should be made anew, before a window asks for more than there is.
+    /// Should be made again, before a window asks for more than there is.
     var isLow: Bool { isCut && query.limit.map { places.count < $0.count + Self.spareMin / 2 } ?? false }
 
-    /// Visits some more children or entries. If the index has gone, or there is one now, it begins anew.
+    /// Visits some more children or entries. If the index has gone, or there is one now, it starts over.
     mutating func step(
         _ rows: TreeRows, _ path: Path, _ indexes: IndexKeeper, childrenMax: Int
     ) throws(StorageError) {

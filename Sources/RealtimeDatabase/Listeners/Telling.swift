@@ -13,7 +13,7 @@ struct Telling {
     var rest: [Output] = []
     /// Outputs of the turn that came before `rest`.
     var outputCount = 0
-    /// Memory was built anew in between: windows are what the tree says, but nobody was told.
+    /// Memory was built again in between: windows are what the tree says, but nobody was told.
     private(set) var isInterrupted = false
 
     init(_ queries: [ConcernedQuery], isSet: Bool, sequence: UInt64) {

@@ -133,7 +133,7 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         return order
     }
 
-    /// Up to this many nodes are sorted anew each time.
+    /// Up to this many nodes are sorted again each time.
     private static var keptInOrderAbove: Int { 64 }
 
     private mutating func grow() {

@@ -9,7 +9,7 @@ extension TreeRows {
         return changed.isEmpty ? nil : freezeChanged()
     }
 
-    /// The same, without packing anything anew; the changes may be none.
+    /// The same, without packing anything again; the changes may be none.
     func freezeChanged() -> (generation: UInt64, changes: RowChanges) {
         var changes = RowChanges()
         changes.rows.reserveCapacity(changed.count)

@@ -92,7 +92,7 @@ package final class RequestTally: Sendable {
     /// Queries that had to visit children one by one.
     package var unindexedCount: Int64 { unindexed.load(ordering: .relaxed) }
 
-    /// Listeners that came back with a position and were sent only what changed; and those that had to begin anew.
+    /// Listeners that came back with a position and were sent only what changed; and those that had to start over.
     package var resumedCount: Int64 { resumed.load(ordering: .relaxed) }
     package var begunAnewCount: Int64 { begunAnew.load(ordering: .relaxed) }
 }

@@ -8,7 +8,7 @@ final class SteppedDecision {
     private let number: Int64
     private let judge: RulesJudge
     private let tree: NotingTree
-    /// How often it was begun anew.
+    /// How often it was started over.
     let restarts: Int
     private(set) var isCurrent = true
     /// Nil until it is made.

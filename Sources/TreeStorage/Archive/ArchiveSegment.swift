@@ -125,7 +125,7 @@ enum ArchiveSegment {
         try attach.run()
     }
 
-    /// A log may give the numbers of its large texts anew after a restart: here they are others.
+    /// A log may give the numbers of its large texts again after a restart: here they are others.
     private static func copyRows(_ rows: ClosedRange<Int64>, to connection: Connection) throws(StorageError) {
         let batches = try connection.integer("SELECT max(batch) FROM main.large") ?? 0
         try connection.execute(

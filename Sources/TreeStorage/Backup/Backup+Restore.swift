@@ -132,7 +132,7 @@ extension Backup {
         var kept: [String] = []
         for file in [files.log, files.tree] {
             for suffix in suffixes where access(file + suffix, F_OK) == 0 {
-                // It is made anew when it is needed.
+                // It is made again when it is needed.
                 if suffix == "-shm" {
                     unlink(file + suffix)
                     continue

@@ -88,7 +88,7 @@ extension Backup {
     /// file is read first, at the sequence number T that it says it reaches; one transaction took it there. Then the
     /// log is read, at L. A server brings the tree to T only once the log has everything up to T, so L is not less than
     /// T, and what the log holds after T is what is to be replayed on these rows; opening the copy does that, as after
-    /// a crash. If the server has meanwhile removed old turns from the log that the rows at T need, both are read anew.
+    /// a crash. If the server has meanwhile removed old turns from the log that the rows at T need, both are read again.
     /// A write is acknowledged only when the log has it, so all that were acknowledged before the call are in L. Flat
     /// memory; while it lasts, the write-ahead files of the database grow by what is written to it.
     ///

@@ -11,7 +11,7 @@ package struct PartialFile: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// Makes it anew, for its owner alone.
+    /// Makes it again, for its owner alone.
     func create() throws(BackupError) {
         let path = partialPath
         let code = UnfinishedFiles.making(path) {

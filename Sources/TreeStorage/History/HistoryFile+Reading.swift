@@ -39,7 +39,7 @@ extension HistoryFile {
         return found
     }
 
-    /// The operation with which the history of a path begins anew.
+    /// The operation with which the history of a path starts over.
     private func lastErasure(atOrAbove path: Path) throws(StorageError) -> UInt64? {
         let select = try connection.prepare("SELECT sequence FROM erased WHERE path = ?")
         var last: UInt64?

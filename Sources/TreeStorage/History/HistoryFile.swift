@@ -16,7 +16,7 @@ package import HearthStorageErrors
 /// change(place, path, sequence, part, kind, value)     what an operation set, or the priority it set (``Kind``)
 /// moment(sequence, time, uid)                          when the operation was made, and by whom
 /// erased(path, sequence)                               where something was erased, and the operation with which the
-///                                                      history there begins anew
+///                                                      history there starts over
 /// meta(name, value)                                    sequence: the last operation that was read from the log;
 ///                                                      first, mark: the log's row that has it; fold: see below
 /// ```

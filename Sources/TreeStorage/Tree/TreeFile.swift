@@ -241,7 +241,7 @@ package final class TreeFile: @unchecked Sendable {
         try set(removed)
     }
 
-    /// Writes the file anew, so that it has the bytes of no row that was deleted. Takes as long as copying it.
+    /// Writes the file again, so that it has the bytes of no row that was deleted. Takes as long as copying it.
     func rewrite() throws(StorageError) {
         while isClearing { try clearSome() }
         try connection.execute("PRAGMA secure_delete = on; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
@@ -292,7 +292,7 @@ package final class TreeFile: @unchecked Sendable {
             return true
         }
         guard writing.blocks < writing.blockCount else { return false }
-        // What is lost with the power is written anew; the last transaction syncs it all.
+        // What is lost with the power is written again; the last transaction syncs it all.
         if durability == .full { try connection.execute("PRAGMA synchronous = normal") }
         defer { if durability == .full { try? connection.execute("PRAGMA synchronous = full") } }
         try transaction { () throws(StorageError) in

@@ -234,7 +234,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         }
 
         private func step() throws(StorageError) -> Bool {
-            // A statement at its end would begin anew.
+            // A statement at its end would start over.
             if isAtEnd { return false }
             isAtEnd = try !statement.step()
             return !isAtEnd

@@ -117,7 +117,7 @@ final class SimulatedModel: RequestObserver {
         order.append((connection, number))
     }
 
-    /// Memory was built anew from what is durable, and requests whose record was lost were answered anew.
+    /// Memory was built again from what is durable, and requests whose record was lost were answered again.
     func recovered(to durable: NaiveDatabase, through sequence: UInt64) {
         memory = durable
         for (connection, number) in order {

@@ -105,7 +105,7 @@ struct StepGenerator {
         }
     }
 
-    /// A client ends a listener and begins it anew, saying what it had before, while the data changes.
+    /// A client ends a listener and begins it again, saying what it had before, while the data changes.
     mutating func listeningAgain(to path: Path, having value: CanonicalJSON) -> [Operation] {
         let changes = (0..<2).map { _ in
             Operation.set(WriteTarget(path: path), IncomingValue(json: trees.chance(1, in: 2) ? value : self.value()))
