@@ -53,7 +53,7 @@ extension Database {
         live.told = value(of: live, asked, aggregates)
     }
 
-    /// Takes what a commit did to children into the totals of a live query. Nil if what is told is the same as before.
+    /// Applies a commit's changes of children to the totals of a live query. Nil if the figures are the same as before.
     func takeIntoTotals(_ changes: [ChildChange], of live: LiveQuery) -> Change? {
         guard let asked = live.query.conditions, let aggregates = live.aggregates else { return nil }
         for change in changes {
@@ -76,6 +76,6 @@ extension Database {
 }
 
 extension LiveQuery {
-    /// What is told, as a change of the place.
+    /// The new figures, as a change of the place.
     var toldChange: Change { .set(Assignment(target: WriteTarget(path: path), value: told)) }
 }

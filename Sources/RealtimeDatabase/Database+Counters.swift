@@ -18,8 +18,8 @@ package struct CounterStatus: Sendable {
 extension Database {
     // MARK: Writing
 
-    /// What a write assigns, with the totals that it changes. Nobody else can write those: where a write would replace
-    /// one, the right one stays in its place.
+    /// The assignments of a write, with the totals that it changes. Clients cannot write totals: where a write would
+    /// replace one, the right total stays.
     func keepingTotals(
         _ assignments: [Assignment], by principal: Principal
     ) throws(Failure) -> [Assignment] {

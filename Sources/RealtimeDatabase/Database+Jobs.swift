@@ -49,8 +49,8 @@ extension Database {
         return .null
     }
 
-    /// What the rules have to allow to a worker, besides the writes that go with the end of a job. Whoever may remove
-    /// the state of all jobs is a worker.
+    /// The access that the rules must grant to a worker, in addition to the writes with the end of a job. A user who
+    /// may remove the state of all jobs is a worker.
     static func permissions(of operation: JobOperation, at place: Path) -> [RuleOperation] {
         let state = Assignment(target: WriteTarget(path: IndexCatalog.Queue.state(at: place)), value: .null)
         if case .claim = operation { return [.write([state]), .read(IndexCatalog.Queue.jobs(at: place))] }
@@ -118,7 +118,7 @@ extension Database {
         return CanonicalJSON(trusted: text + "\(handed.isEmpty ? "" : "}")}".utf8)
     }
 
-    /// Removes those of some jobs that have expired, whose turn to be removed has not come. False if there are none.
+    /// Removes those of some jobs that have expired but were not removed yet. False if there are none.
     private func removeExpired(among segments: [[UInt8]], at place: Path, in turn: inout Turn) -> Bool {
         let now = turn.record.time
         guard now >= indexes.nextExpiry else { return false }
@@ -261,7 +261,7 @@ extension Database {
         }
     }
 
-    /// The job of a key, if nobody else has come to have it.
+    /// The job of a key, if no other worker holds it.
     private func held(
         _ key: Key, _ claim: Int64, at place: Path
     ) throws(Failure) -> (job: JobPlace, state: JobState) {
@@ -350,7 +350,8 @@ extension Database {
         try commit(Change(derived(assignments, nil, by: .administrator)), nil, in: &turn)
     }
 
-    /// A connection has ended: nobody waits for its jobs, and those it has are free soon, unless its worker comes back.
+    /// A connection has ended: it no longer waits for jobs, and the jobs that it holds become free soon, unless its
+    /// worker comes back.
     func endJobs(of connection: ConnectionID, in turn: inout Turn) {
         _ = workers.claims.take { $0.connection == connection }
         let ended = workers.leases.isEmpty ? [] : workers.leases.end(connection)
@@ -431,7 +432,7 @@ extension Database {
         .reply(request.connection, number: request.number, .value(noJobs))
     }
 
-    /// Nobody waits any longer: the process ends. What there is to say comes out of ``takeReady()``.
+    /// Ends all waiting for jobs, because the process ends. The output comes from ``takeReady()``.
     package func endClaims(now: Int64) {
         let outputs = workers.claims.take { _ in true }.map(Self.noJobs(for:))
         if outputs.isEmpty { return }

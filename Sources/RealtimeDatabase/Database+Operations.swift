@@ -15,11 +15,11 @@ extension Database {
         /// Bytes of the values that were read, to be sent or to be compared; those that requests share count once.
         var readBytes = 0
         var reads = TurnReads()
-        /// What it cost to tell listeners of queries (``SharedReads/cost``).
+        /// The cost of telling listeners of queries (``SharedReads/cost``).
         var tellingCost = 0
     }
 
-    /// What a request has to say behind what its commit has yet to tell, waits for that.
+    /// The output of a request waits until its commit has told all listeners.
     func keepRest(of turn: inout Turn) {
         guard let count = telling?.outputCount else { return }
         telling?.rest = Array(turn.outputs[count...])

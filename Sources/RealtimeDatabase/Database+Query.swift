@@ -106,7 +106,7 @@ extension Database {
         listeners.remove(name, of: connection, &turn.outputs)
     }
 
-    /// - parameter told: what is sent of the value.
+    /// - parameter told: the part of the value that is sent.
     private func initialPush(
         of live: LiveQuery, _ form: ListenerForm, _ value: CanonicalJSON, _ told: CanonicalJSON
     ) -> QueryPush {
@@ -118,7 +118,7 @@ extension Database {
         return QueryPush(form: form, path: live.path, content: .change(change))
     }
 
-    /// The query as it is listened to already, or with a window of its own that nobody shares yet.
+    /// The query with its existing window, or with a new one.
     private func liveQuery(_ query: Query, at path: Path, keepsOrder: Bool) throws(Failure) -> LiveQuery {
         let live = listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if !live.isEmpty, live.window.keepsOrder || !keepsOrder { return live }

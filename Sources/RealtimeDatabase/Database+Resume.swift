@@ -1,8 +1,8 @@
 package import HearthJSONTree
 import HearthStorageErrors
 
-/// Listeners that come back: they are told what is now where something has changed, instead of all there is
-/// (Protocol.md 18.2).
+/// Listeners that resume: they receive the present values where there were changes, instead of everything (Protocol.md
+/// 18.2).
 extension Database {
     /// With no more operations than this to look at, and no more bytes, what changed is found while a listener waits.
     private static let lookedAtMax: UInt64 = 64
@@ -28,13 +28,13 @@ extension Database {
             && log.recordBytes(after: since.sequence) <= Self.lookedAtBytesMax
     }
 
-    /// How a listener gets from what it has to what is now.
+    /// How a listener gets from its old value to the present one.
     struct Recovery {
         /// Nil if nothing changed.
         var update: MissedUpdate?
     }
 
-    /// What a listener needs that has what was there at a position; nil if that is not known, or too much.
+    /// The changes for a listener with the value of a position; nil if they are unknown or too many.
     func recovery(
         at path: Path, since: Position, _ found: MissedChanges.Found?, on connection: ConnectionID, in turn: inout Turn
     ) -> Recovery? {

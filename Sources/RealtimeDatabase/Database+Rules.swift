@@ -23,8 +23,8 @@ extension Database {
         log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
     }
 
-    /// What expressions of the rules have come to, gathered from when it is set until rules are set again; nil if nobody
-    /// wants to know.
+    /// The results of the rules' expressions, gathered from when it is set until rules are set again; nil if not
+    /// wanted.
     package var coverage: RulesCoverage? {
         get { judge?.coverage }
         set { judge?.coverage = newValue }
@@ -134,7 +134,7 @@ extension Database {
         return try isAllowed(write, in: turn)
     }
 
-    /// What is answered if it may not.
+    /// The answer if it may not.
     func denial(of write: RuleOperation, in turn: borrowing Turn) -> Failure {
         denial(
             of: write, by: turn.principal, now: turn.record.time, explained: turn.explanation)
@@ -220,8 +220,8 @@ extension Database {
 
     // MARK: Listeners
 
-    /// Ends the listeners that depend on what was just written, if the rules do not allow them any more. What was
-    /// written is not told to them.
+    /// Ends the listeners that depend on the last write, if the rules no longer allow them. They do not receive the
+    /// write.
     func judgeListeners(concernedBy change: Change, in turn: inout Turn) {
         if listeners.dependencies.isEmpty { return }
         var concerned: Set<ReadDependencies.Listener> = []
@@ -259,7 +259,7 @@ extension Database {
         do throws(Failure) {
             try checkAllowed(listener, toRead: path, query?.asked, by: session.principal, now: turn.record.time)
         } catch {
-            // Also when the rules cannot be asked: nobody is told what they might not be.
+            // Also if the rules cannot be evaluated: listeners must not receive data that may be denied.
             switch listener.name {
             case .plain: endListener(path, of: connection, in: &turn)
             case .query(let name): endQueryListener(name, of: connection, in: &turn)
@@ -270,7 +270,7 @@ extension Database {
 }
 
 extension Operation {
-    /// What it writes, now or later; nil if it does not write.
+    /// The places that it writes, now or later; nil if it does not write.
     fileprivate var entries: [(target: WriteTarget, value: IncomingValue)]? {
         switch self {
         case .set(let target, let value, _, _): [(target, value)]

@@ -11,7 +11,7 @@ extension Database {
         var concerned: [ConcernedPlace] = []
         var indices: [ObjectIdentifier: Int] = [:]
         if case .setChildren(of: let base, _) = change {
-            // Queries at the place, and at and below its children, are told what they select now.
+            // Tells the queries at the place, and at and below its children, their present selection.
             listeners.trie.forEachPlaceOfQueries(concernedBy: base) { place, child in
                 let queries = place.queries.values.sorted { $0.serial < $1.serial }
                 let path = queries[0].path
@@ -106,7 +106,7 @@ extension Database {
     /// else may be processed.
     package var isTelling: Bool { telling != nil }
 
-    /// Goes on telling them. What is said comes out of ``takeReady()`` as if it were a turn.
+    /// Continues telling them. The output comes from ``takeReady()`` like that of a turn.
     package func tellSome(now: Int64) {
         guard tornBy == nil, telling != nil else { return }
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
@@ -125,7 +125,7 @@ extension Database {
         if telling.isDone { turn.outputs += telling.rest }
     }
 
-    /// Takes what was applied into the windows, and tells the listeners, until that has cost as much as a step may.
+    /// Applies changes to the windows, and tells the listeners, up to the cost of one step.
     func tell(_ telling: inout Telling, in turn: inout Turn, costMax: Int) throws(Failure) {
         var ending: [LiveQuery] = []
         defer { endListeners(of: ending, in: &turn) }
@@ -148,7 +148,7 @@ extension Database {
         }
     }
 
-    /// What it costs to tell the listeners of a query of a commit, whatever it is, in bytes (``SharedReads/cost``).
+    /// The fixed cost of telling the listeners of a query of a commit, in bytes (``SharedReads/cost``).
     private static let queryCost = 4096
 
     /// - parameter isInterrupted: memory was built again meanwhile, and all windows with it.
@@ -161,7 +161,7 @@ extension Database {
         guard change != nil || live.query.choosesFields && live.needsEvents else { return }
         var events: QueryEvents?
         if live.needsEvents {
-            // Too much was to be kept of what was there before.
+            // The earlier values were too large to keep.
             guard query.place.valuesBefore[ObjectIdentifier(live)] != nil else { throw .tooLarge }
             events = try self.events(of: query, difference)
         }
@@ -256,8 +256,8 @@ extension Database {
         for place in difference.entered { parts.append(try whole(place, of: query)) }
         for place in difference.changed {
             let inside = query.place.assignments(of: place.after)
-            // Clients take one after the other. One that no longer has the child because it has no children left, as it
-            // does not know what is not selected, would miss those that follow.
+            // Clients apply one assignment after the other. A client knows only the selected parts, so it could drop a
+            // child without children left, and then miss the later ones.
             if inside.count > 1, !live.query.selectsEverything, inside.contains(where: \.value.isNull) {
                 parts.append(try whole(place.after, of: query))
             } else {
@@ -295,7 +295,7 @@ extension Database {
         return parts.count == 1 ? .set(parts[0]) : .merge(base: live.path, parts)
     }
 
-    /// The assignment that makes a child what it is.
+    /// The assignment of a child's whole value.
     private func whole(_ place: IndexPlace, of query: ConcernedQuery) throws(StorageError) -> Assignment {
         let target = WriteTarget(path: query.live.path.appending(place.path))
         do throws(TreeRows.ReadError) {

@@ -27,8 +27,8 @@ struct ChangedPaths {
     /// Nodes besides the root.
     private(set) var count = 0
 
-    /// Notes a change. `path` leads from the place to what was set. O(depth), and what a set of the whole makes
-    /// unnecessary.
+    /// Notes a change. `path` leads from the place to the changed one. O(depth), plus the entries that a set of the
+    /// whole replaces.
     mutating func add(_ path: Path, isPriority: Bool, isRemoval: Bool, at number: UInt64) {
         var node = root
         Self.note(number, isRemoval, at: node)

@@ -101,7 +101,7 @@ package final class MissedChanges: @unchecked Sendable {
         self.nodesMax = nodesMax
     }
 
-    /// The place of a path, which notes what is taken from now on.
+    /// The place of a path, which notes later changes.
     package func place(at path: Path) -> Place {
         let group = trie.join(path, loop: 0)
         if let place = places[group] { return place }
@@ -110,7 +110,7 @@ package final class MissedChanges: @unchecked Sendable {
         return place
     }
 
-    /// Takes what a record has that comes after what was taken.
+    /// Applies the operations of a record that come after those applied before.
     package func take(_ record: LogRecord) throws(StorageError) {
         if record.lastSequence <= through { return }
         for operation in try record.operations() where operation.sequence > through {

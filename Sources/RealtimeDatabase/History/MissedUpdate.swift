@@ -99,8 +99,8 @@ struct MissedUpdateBuilder {
 
     // MARK: Nodes that vanished
 
-    /// Whether a node below which something was removed may have been gone for a while. Then it has lost its priority,
-    /// and what was a leaf may be none. It has not if anything is left of it that did not change.
+    /// Whether a node below which something was removed may have been absent for a time. Then it has lost its priority,
+    /// and a leaf may no longer be one. It was not absent if an unchanged part of it is left.
     private mutating func mayHaveVanished(
         _ node: ChangedPaths.Node, at path: Path
     ) throws(TreeRows.ReadError) -> Bool {

@@ -103,7 +103,7 @@ final class IndexEntries {
         }
     }
 
-    /// What is behind the changes: the keys of the store that nothing hides, and those of the large value.
+    /// The layer below the changes: the keys of the store that are not hidden, and those of the large value.
     private struct Behind {
         private let entries: IndexEntries
         private let direction: ScanDirection

@@ -32,8 +32,8 @@ final class IndexKeeper {
     private var queueBuild: QueueBuild?
     /// Told of jobs that are due.
     let workers: JobWorkers
-    /// What is known of values that must be unique and are not: by the number of their index, once all children were
-    /// looked at; and of the index that is being looked through.
+    /// The known duplicates of unique values, by the number of their index, once all children were checked; and of the
+    /// index that is being checked.
     private var uniqueFindings: [UInt32: UniqueFindings] = [:]
     private var duplicates = UniqueFindings()
     /// Numbers of dropped indexes of which the store has all the entries that it will ever have.
@@ -46,7 +46,7 @@ final class IndexKeeper {
         self.workers = workers
     }
 
-    /// Takes what a store says, in place of what is known.
+    /// Replaces the known state by that of a store.
     func load(_ store: any RowStore) throws(StorageError) {
         catalog = try store.indexCatalog().map(IndexCatalog.init) ?? IndexCatalog()
         entries = IndexEntries(store: store)
@@ -60,7 +60,7 @@ final class IndexKeeper {
         if let definitions { set(definitions, settings) } else { patterns = ConcernedPatterns(catalog.patterns) }
     }
 
-    /// Sets what is to be indexed, as the rules say, and what must be unique and is counted, as the settings say.
+    /// Sets the indexes of the rules, and the unique values and counters of the settings.
     func set(_ definitions: [IndexDefinition], _ settings: DatabaseSettings) {
         let before = catalog.stored
         catalog.set(
@@ -122,7 +122,7 @@ final class IndexKeeper {
         if !changed.isEmpty { catalog.forgetTotals() }
     }
 
-    // MARK: What was there before
+    // MARK: Earlier data
 
     /// Some index does not have all its entries yet, or values that must be unique have not all been looked at.
     var isBuilding: Bool { unfinishedIndex != nil || unfinishedExpiry != nil || unfinishedQueue != nil }

@@ -4,8 +4,8 @@ import HearthSecurityRules
 /// The index entries of the collections in a large value, found in its text once. They can be made on any thread, so
 /// that the turn of the value takes no longer than that of a small one.
 ///
-/// Keys are relative to the place of the value, sorted, and packed in blocks, in which each key only says in what it
-/// differs from the one before.
+/// Keys are relative to the place of the value, sorted, and packed in blocks, in which each key holds only its
+/// difference to the one before.
 package final class PreparedEntries: Sendable {
     /// The numbers of all indexes that there were.
     private let numbers: [UInt32]

@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// A place with queries that a commit concerns, and what is to be known of the children that it changes.
+/// A place with queries that a commit concerns, and the needed data of the children that it changes.
 final class ConcernedPlace {
     struct Child {
         let segment: [UInt8]
@@ -10,7 +10,7 @@ final class ConcernedPlace {
 
     let path: Path
     let queries: [LiveQuery]
-    /// The write is at the place or above it, or what it did to the children is not known any more.
+    /// The write is at the place or above it, or its effect on the children is no longer known.
     var isReplaced = false
     private(set) var children: [Child] = []
     private var indices: [[UInt8]: Int] = [:]
@@ -18,7 +18,7 @@ final class ConcernedPlace {
     private var changes: [QueryIndex: Changes] = [:]
     /// What queries selected of these children, or at all, before the commit; for those whose listeners want events.
     var valuesBefore: [ObjectIdentifier: CanonicalJSON] = [:]
-    /// What is read after the commit.
+    /// The data read after the commit.
     var reads: SharedReads
 
     private struct Changes {

@@ -75,7 +75,7 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         defer { removed.release() }
         count -= 1
         order?.remove(segment)
-        // Close the gap: every later entry of the run that may not stay behind a hole moves into it.
+        // Close the gap: every later entry of the run that may not follow a hole moves into it.
         var hole = index
         var next = (hole + 1) & mask
         while slots[next].node != nil {

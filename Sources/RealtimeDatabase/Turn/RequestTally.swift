@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts what is asked of databases, and how it ends. Several databases, on any threads, may share one.
+/// Counts the requests to databases and their outcomes. Several databases, on any threads, may share one.
 package final class RequestTally: Sendable {
     /// What a request asks for.
     package enum Kind: Int, CaseIterable, Sendable {
@@ -66,7 +66,7 @@ package final class RequestTally: Sendable {
         counters[Self.place(kind, outcome)].add(1, ordering: .relaxed)
     }
 
-    /// A request is done; `outputs` ends with what it had to say.
+    /// A request is done; its outputs are at the end of `outputs`.
     func add(_ request: Request, _ outputs: [Output], from start: Int) {
         guard let kind = request.kind else { return }
         // Only a refusal can be answered later (``TransactionTurns``).
@@ -98,7 +98,7 @@ package final class RequestTally: Sendable {
 }
 
 extension Operation {
-    /// What is counted; nil for what no client has asked for.
+    /// The kind to count; nil if it is not a client's request.
     package var kind: RequestTally.Kind? {
         switch self {
         case .set(_, _, let expected, _): expected == nil ? .set : .transaction

@@ -1,8 +1,8 @@
 import HearthJSONTree
 import HearthSecurityRules
 
-/// What the rules say of a large write, found in steps before its turn. A commit that changes what they have looked at
-/// makes it obsolete.
+/// The rules' decision on a large write, made in steps before its turn. A commit that changes data that the rules have
+/// read makes it obsolete.
 final class SteppedDecision {
     private let connection: ConnectionID
     private let number: Int64

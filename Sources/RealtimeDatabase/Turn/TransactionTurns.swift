@@ -104,7 +104,7 @@ struct TransactionTurns {
     }
 
     /// Ends turns that have lasted too long. Answers whose turns are next: one connection, then two, then four, until
-    /// one commits. When a counter has reached its limit, nobody does, and all should hear of it soon.
+    /// one commits. When a counter has reached its limit, none commits, and all should be answered soon.
     mutating func passOverdue(now: Int64) -> [Waiting] {
         var answers: [Waiting] = []
         for path in lines.filter({ $0.value.since + $0.value.patience <= now }).keys.sorted() {
