@@ -5,12 +5,11 @@ import HearthPlatform
 package import HearthWireProtocol
 package import HearthClientSession
 
-/// One connection to a database, from the server's hello to its end. It does not come back by itself, and keeps nothing
-/// of what it was told.
+/// One connection to a database, from the server's hello to its end. It does not reconnect, and caches no data.
 ///
 /// Any task may use it. Requests reach the server in the order in which the calls are made by one task; a write and the
-/// changes that it causes in listens of the same connection arrive changes first. The connection ends when nobody
-/// refers to it or to one of its listens any more.
+/// changes that it causes in listens of the same connection arrive changes first. The connection ends when neither it
+/// nor one of its listens is referenced any more.
 package final class Connection: Sendable {
     /// What the server said first: its clock, its name, this connection's.
     package let hello: ServerHello
@@ -54,9 +53,8 @@ package final class Connection: Sendable {
         }
     }
 
-    /// Ends the connection. What was sent before still reaches the server; callers that wait for an answer get
-    /// `disconnected(.closed)`.
-    /// A request that changes nothing and that everybody may make. Returns with its answer.
+    /// Ends the connection. Data that was sent before still reaches the server; callers that wait for an answer get
+    /// `disconnected(.closed)`. A request without effect that every client may make. Returns with its answer.
     package func ping() async throws(ConnectionError) { _ = try await send(.statistics) }
 
     package func close() {
@@ -104,7 +102,7 @@ package final class Connection: Sendable {
         _ = try await send(.merge(base, assignments))
     }
 
-    /// Removes what is at and below a path.
+    /// Removes the value at and below a path.
     package func remove(_ path: Path) async throws(ConnectionError) {
         try await set(WriteTarget(path: path), to: .null)
     }
@@ -159,9 +157,9 @@ package final class Connection: Sendable {
         return PendingRequest(reply: reply)
     }
 
-    /// Says who is there. What is asked for after it is asked in this name. With a key, it is said again before the
-    /// token for it ends, for as long as the connection lasts and nobody else is said to be there; what fails is tried
-    /// again, after pauses of a second to a minute.
+    /// Signs in. Later requests run as this user. With a key, the token is renewed before it expires, for as long as
+    /// the connection lasts and until another sign-in; failed attempts are repeated after pauses of one second to one
+    /// minute.
     package func authenticate(_ credential: Credential) async throws(ConnectionError) {
         try await authenticate(credential, beginAuthentication())
     }
@@ -194,11 +192,10 @@ package final class Connection: Sendable {
 
     // MARK: Many writes at once
 
-    /// Begins what ``set(_:to:expecting:)`` does, and does not wait for it. Takes its place after what was begun
-    /// before.
+    /// Begins ``set(_:to:expecting:)`` without waiting for it, in order with earlier calls.
     package func beginSet(_ assignment: WireAssignment) -> PendingRequest { post(.put(assignment, hash: nil)) }
 
-    /// Begins what ``update(_:_:)`` does, and does not wait for it. Takes its place after what was begun before.
+    /// Begins ``update(_:_:)`` without waiting for it, in order with earlier calls.
     package func beginUpdate(_ base: Path, _ assignments: [WireAssignment]) -> PendingRequest {
         post(.merge(base, assignments))
     }
@@ -224,7 +221,7 @@ package final class Connection: Sendable {
                 }
             }
         }
-        // From here on it is taken back when nobody refers to it, also when the server refuses or the task is
+        // From here on it is removed when it is no longer referenced, also if the server refuses or the task is
         // cancelled.
         let listen = Listen(self, number: number, buffer: buffer)
         let reply = Reply<Bool, ConnectionError>()

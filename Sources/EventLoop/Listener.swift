@@ -122,7 +122,7 @@ package final class Listener: @unchecked Sendable, Pollable {
     private func begin() {
         if loop.isShuttingDown { return closeNow() }
         do throws(SystemError) {
-            // Level-triggered, unlike streams: what is left of the backlog is reported again in the next turn.
+            // Level-triggered, unlike streams: the rest of the backlog is reported again in the next turn.
             token = try loop.poller.add(self, descriptor, .readable)
         } catch {
             closeNow()

@@ -5,7 +5,7 @@ import Glibc
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     private typealias Words = (UInt32, UInt32, UInt32, UInt32)
 
-    // The address as it stands on the wire, in four words; IPv4 uses the first.
+    // The address in network order, in four words; IPv4 uses the first.
     private let word0, word1, word2, word3: UInt32
     private let scope: UInt32
     package let port: UInt16
@@ -74,7 +74,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return withUnsafeBytes(of: &native) { body($0.baseAddress!, UInt32($0.count)) }
     }
 
-    /// Calls `fill` with room for any address and its length, and reads what it left there.
+    /// Calls `fill` with room for any address and its length, and reads the result.
     static func filled(
         by fill: (UnsafeMutableRawPointer, UnsafeMutablePointer<UInt32>) -> Int32
     ) -> (result: Int32, address: SocketAddress?) {
@@ -96,7 +96,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address as it stands on the wire: 4 bytes or 16.
+    /// The address in network order: 4 or 16 bytes.
     package var addressBytes: [UInt8] {
         (isIPv6 ? [word0, word1, word2, word3] : [word0]).flatMap { word in withUnsafeBytes(of: word) { Array($0) } }
     }

@@ -58,7 +58,7 @@ extension EventLoop {
     private func resolve(_ stream: Stream, host: String, port: UInt16) {
         resolving.append(stream)
         do {
-            // Not joined: the lookup has a time limit of its own, and its answer may come when nobody waits any more.
+            // Not joined: the lookup has its own time limit, and its answer may come too late.
             _ = try NamedThread(name: "resolve") {
                 let answer = Result { () throws(NameNotFound) in try SocketAddress.resolve(host: host, port: port) }
                 self.execute {

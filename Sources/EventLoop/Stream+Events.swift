@@ -76,7 +76,7 @@ extension Stream: Pollable {
         if mayHaveBytes { readOnce() }
     }
 
-    /// An error was reported while nobody reads: take it from the socket.
+    /// An error was reported while reading is paused: take it from the socket.
     private func failWithSocketError() {
         fail(-Int(abs(linux_get_option(descriptor, SOL_SOCKET, SO_ERROR))))
     }

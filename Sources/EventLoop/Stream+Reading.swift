@@ -55,7 +55,7 @@ extension Stream {
 
     /// Reads from TLS or the socket, and finds out whether there may be more.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        // Nobody wants to know what arrives after `close`, only when it ends.
+        // After `close` arriving bytes do not matter, only the end.
         if let tls, state == .open {
             let (count, isDry) = tls.read(into: buffer)
             mayHaveBytes = !isDry

@@ -10,11 +10,11 @@ extension Stream {
     /// Bytes that wait to be sent, staged in this turn or left by the kernel.
     package var outboundBytes: Int { outbound.byteCount }
 
-    /// Whether less than `highWater` bytes wait. A producer that can wait stops when this turns false and goes on with
-    /// `drained`.
+    /// Whether less than `highWater` bytes wait. A producer that can wait stops when this turns false and continues
+    /// with `drained`.
     package var isWritable: Bool { isOpen && !isAboveHighWater }
 
-    /// What is staged is dropped.
+    /// Staged bytes are dropped.
     func dropStaged() {
         outbound.removeAll(pool: loop.buffers)
         if countedBytes > 0 { countOwnBytes() }

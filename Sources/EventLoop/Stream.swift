@@ -19,7 +19,7 @@ package final class Stream: @unchecked Sendable {
         /// TLS is being negotiated.
         case handshaking
         case open
-        /// `close` was called: what is staged is still sent, what arrives is dropped.
+        /// `close` was called: staged bytes are still sent, arriving ones are dropped.
         case draining
         /// All is sent and the peer knows; its own end is awaited, so that it does not get a reset before it has read.
         case lingering
@@ -61,7 +61,7 @@ package final class Stream: @unchecked Sendable {
     var isInUnread = false
     var timer: Timer?
 
-    /// The other side; for an outgoing connection, the address tried last. Nil for what is not an internet socket.
+    /// The other side; for an outgoing connection, the address tried last. Nil if it is not an internet socket.
     package internal(set) var peer: SocketAddress?
     var token: Poller.Token?
     /// Present while an outgoing connection is being made.

@@ -10,7 +10,7 @@ package final class TLSContext: Sendable {
     package enum Authorities: Sendable {
         /// Those that the system trusts.
         case system
-        /// Those in a PEM file, and nobody else.
+        /// Only those in a PEM file.
         case file(String)
     }
 
@@ -194,7 +194,7 @@ package final class TLSContext: Sendable {
         }
     }
 
-    /// What is spoken over TLS: a list of protocols, each after its length (RFC 7301, section 3.1).
+    /// The application protocols over TLS: a list, each after its length (RFC 7301, section 3.1).
     private static let protocolList = [8] + [UInt8]("http/1.1".utf8)
 
     /// Takes `http/1.1` if it is offered, and refuses a client that offers only others (RFC 7301, section 3.2).

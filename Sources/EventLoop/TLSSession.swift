@@ -19,7 +19,7 @@ final class TLSSession {
 
     deinit { SSL_free(ssl) }
 
-    /// Goes on with the handshake.
+    /// Continues the handshake.
     ///
     /// - returns: 1 when it is done, `-EAGAIN` until then.
     func shakeHands() -> Int {

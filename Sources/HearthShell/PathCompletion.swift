@@ -36,7 +36,7 @@ struct PathCompletion {
         }
     }
 
-    /// All keys that begin with `prefix` stand next to each other.
+    /// All keys that begin with `prefix` are adjacent.
     private mutating func findNames(_ path: Path, _ prefix: String, _ lookUp: LookUp) async throws(ShellError) {
         try await addExact(path, prefix, lookUp)
         let start = prefix.isEmpty ? nil : try? Key(validating: prefix)

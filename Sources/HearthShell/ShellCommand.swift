@@ -30,7 +30,7 @@ package struct ShellCommand: CommandEntry {
     var takesCommand = false
     /// Whether it is a command of the program, too, with the same words and options: `hearth ls`.
     package var runsAlone = false
-    /// Whether a URL before the words stands for PATH, the first of them: `hearth export ws://127.0.0.1:9000/a FILE`.
+    /// Whether a URL before the words replaces PATH, the first of them: `hearth export ws://127.0.0.1:9000/a FILE`.
     package var urlIsPath = false
     var run: @Sendable (ShellSession, ShellArguments) async throws(ShellError) -> Void
 

@@ -1,6 +1,6 @@
 package import HearthClientSession
 
-/// Why a command of the shell did not do what it was to do.
+/// Why a command of the shell failed.
 package enum ShellError: Error {
     /// It was not written as it must be.
     case usage(String)
@@ -8,7 +8,7 @@ package enum ShellError: Error {
     case data(String)
     /// It was refused, or failed.
     case failed(String)
-    /// The answer is no, and was printed: what was asked about is denied, or differs.
+    /// The negative result was printed: the request is denied, or the files differ.
     case negative
     /// The connection is gone; the next command makes another one.
     case lost(String)

@@ -8,18 +8,18 @@ import HearthSystem
 package import HearthClientSession
 package import HearthConnection
 
-/// Asks whoever sits in front of the shell.
+/// Asks the user of the shell.
 package protocol ShellPrompter: AnyObject, Sendable {
     /// A yes or a no. Throws ``ShellError/givenUp`` after ^C.
     func confirm(_ question: String) throws(ShellError) -> Bool
 
-    /// What nobody may read along. Throws ``ShellError/givenUp`` after ^C.
+    /// Asks for a secret without showing it. Throws ``ShellError/givenUp`` after ^C.
     func secret(_ question: String) throws(ShellError) -> String
 }
 
 /// What a shell knows between two commands: the connection, the place, as whom it acts. Used by one command at a time.
 package final class ShellSession: @unchecked Sendable {
-    // Safe because: commands run one after the other, and nobody else changes anything here.
+    // Safe because: commands run one after the other, and only they change members.
 
     /// Whose shell it is.
     package struct Target: Sendable {
@@ -55,7 +55,7 @@ package final class ShellSession: @unchecked Sendable {
 
     package private(set) var target: Target
     package let out: any ShellOutput
-    /// Nobody is there to be asked if it is nil.
+    /// Nil if there is no user to ask.
     let prompter: (any ShellPrompter)?
     package var format: OutputFormat
     var isJSON: Bool { format.isJSON }
@@ -68,7 +68,7 @@ package final class ShellSession: @unchecked Sendable {
     let program: String?
     /// Those of the program that the shell does not have.
     let programCommands: Set<String>
-    /// Whether `-` stands for standard input, from which no commands come.
+    /// Whether `-` means standard input, because no commands are read from it.
     let readsInput: Bool
     /// The time, for lines that begin with it.
     let clock: @Sendable () -> String
@@ -119,7 +119,7 @@ package final class ShellSession: @unchecked Sendable {
         return program != nil && target.credential == nil ? .guest : .administrator
     }
 
-    /// The administrator's connection; makes one if there is none.
+    /// The administrator's connection; opens one if necessary.
     package func administrator() async throws(ShellError) -> Connection {
         do throws(ConnectionError) { return try await administratorConnection() } catch { throw described(error) }
     }
@@ -158,8 +158,8 @@ package final class ShellSession: @unchecked Sendable {
     /// A new connection that reads and writes. The caller closes it.
     func connect() async throws(ConnectionError) -> Connection { try await open(identity) }
 
-    /// The value at a place, as whoever the shell acts as; nil if its text has more bytes. It comes by a connection of
-    /// its own, which reads no more than that.
+    /// The value at a place, as the user that the shell acts as; nil if its text has more bytes. It uses a separate
+    /// connection, which reads no more than that.
     func get(_ path: Path, bytesMax: Int) async throws(ShellError) -> CanonicalJSON? {
         var options = target.options
         options.messageBytesMax = bytesMax + Self.messageOverhead
@@ -218,8 +218,8 @@ package final class ShellSession: @unchecked Sendable {
         }
     }
 
-    /// A server that shuts down has not done what it did not answer (Protocol.md 6): that is asked again, over the next
-    /// connection.
+    /// A server that shuts down has not performed unanswered requests (Protocol.md 6): they are sent again over the
+    /// next connection.
     private func askingAgain<Value>(
         _ body: () async throws(ConnectionError) -> Value
     ) async throws(ConnectionError) -> Value {
@@ -234,7 +234,7 @@ package final class ShellSession: @unchecked Sendable {
         acting?.connection = nil
     }
 
-    /// When a connection is lost meanwhile, whatever comes next makes another one.
+    /// When a connection is lost meanwhile, the next request opens another one.
     func noticingLoss<Value>(_ body: () async throws(ShellError) -> Value) async throws(ShellError) -> Value {
         do throws(ShellError) { return try await body() } catch {
             guard case .lost(let text) = error else { throw error }
@@ -308,7 +308,7 @@ package final class ShellSession: @unchecked Sendable {
         return "\(target.url) does not answer administrators: the key is for \(key.server)"
     }
 
-    /// Children of a node, as whoever the shell acts as.
+    /// Children of a node, as the user that the shell acts as.
     func page(_ path: Path, after: Key? = nil, limit: Int) async throws(ShellError) -> NodePage {
         NodePage(try await ask(.children(AdminPage(path, after: after, limit: limit, acting: acting?.auth))))
     }
@@ -385,7 +385,7 @@ package final class ShellSession: @unchecked Sendable {
         }
     }
 
-    /// Columns that are as wide as what stands in them.
+    /// Columns that are as wide as their contents.
     func show(
         _ value: @autoclosure () -> JSONValue, elements: @autoclosure () -> [JSONValue]? = nil, table rows: [[String]],
         head: [String]
@@ -397,12 +397,12 @@ package final class ShellSession: @unchecked Sendable {
     /// environment.
     func announce(_ what: String) { if program != nil, !isDry { tell("\(what) at \(target.url)") } }
 
-    /// Says something to people, beside the results.
+    /// Prints a note for people, apart from the results.
     func tell(_ text: String) { out.writeError((program.map { "hearth \($0): " } ?? "") + text) }
 
     // MARK: Changing
 
-    /// Asks before something that cannot be taken back. Throws if the answer is no, or nobody can be asked.
+    /// Asks before an irreversible operation. Throws if the answer is no, or if there is no user to ask.
     func confirm(_ what: String) throws(ShellError) {
         if isSure || isDry { return }
         guard let prompter else { throw .failed("\(what): -y says that you are sure") }

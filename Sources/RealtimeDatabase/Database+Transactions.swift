@@ -4,7 +4,7 @@ import HearthJSONTree
 extension Database {
     /// Whether a compare-and-set of a connection that may write is committed now.
     ///
-    /// - parameter isStale: what it compares with is not what is there.
+    /// - parameter isStale: the value that it compares with is not the present one.
     func verdict(
         on request: Request, at path: Path, isStale: Bool, now: Int64
     ) -> TransactionTurns.Verdict {

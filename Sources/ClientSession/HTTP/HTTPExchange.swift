@@ -1,7 +1,7 @@
 package import HearthClientTransport
 package import HearthHTTPCodec
 
-/// What becomes of the answer to an HTTP request. Called on the loop's thread.
+/// Receives the answer to an HTTP request. Called on the loop's thread.
 package protocol ResponseReader: SendableMetatype {
     associatedtype Value: Sendable
 

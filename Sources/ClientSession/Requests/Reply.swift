@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A result that one task waits for. The loop or the cancellation of the task provides it, whichever comes first. Any
+/// A result that one task waits for. The loop or the cancellation of the task provides it. The first one counts. Any
 /// thread.
 package final class Reply<Value: Sendable, Failure: Error>: Sendable {
     private enum State {

@@ -16,7 +16,7 @@ final class ChangeBuffer: Sendable {
     enum News {
         /// Half of `high` or less waits again.
         case drained
-        /// Nobody will read any further.
+        /// The reader has stopped.
         case abandoned
     }
 
@@ -33,7 +33,7 @@ final class ChangeBuffer: Sendable {
         var outgoing: [Entry] = []
         /// Those after them, the oldest first.
         var incoming: [Entry] = []
-        /// Behind all that was taken out, and behind all that was put in.
+        /// After everything that was taken out, and after everything that was put in.
         var position: [UInt8]?
         var lastPosition: [UInt8]?
         var byteCount = 0
@@ -89,7 +89,7 @@ final class ChangeBuffer: Sendable {
         }
     }
 
-    /// Nothing comes after what is there, or this error. The first call counts.
+    /// Nothing follows the present contents, or only this error. The first call counts.
     func finish(_ error: ConnectionError? = nil) {
         let end: Outcome = error.map { .failure($0) } ?? .success(nil)
         let reader = state.withLock { state in

@@ -26,7 +26,7 @@ struct ListenTable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Whether a reader lags behind.
+    /// Whether a reader lags.
     var isAnyHigh: Bool { entries.contains(where: \.isHigh) }
 
     mutating func add(_ entry: Entry) { entries.append(entry) }

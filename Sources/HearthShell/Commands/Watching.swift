@@ -76,7 +76,7 @@ private struct Watch {
                 guard resumes, case .connection(.disconnected(let reason)) = error else { throw error }
                 switch reason {
                 case .closed, .handshakeRefused, .killed, .redirected: throw error
-                // Where nobody was reached yet, the address may be wrong.
+                // If no server was reached yet, the address may be wrong.
                 case .unreachable where position.isEmpty: throw error
                 case .unreachable, .closedByServer, .lost, .silent: session.tell("\(reason); coming back")
                 }

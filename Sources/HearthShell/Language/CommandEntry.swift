@@ -6,7 +6,7 @@ package protocol CommandEntry: Sendable {
     var alias: String? { get }
     /// The command whose subcommand it is.
     var parent: String? { get set }
-    /// What stands after the name on the line.
+    /// The synopsis after the name.
     var synopsis: String { get }
     var summary: String { get }
     /// More about it.
@@ -22,7 +22,7 @@ extension CommandEntry {
     /// The name, and the alias if there is one.
     package var names: [String] { [name] + (alias.map { [$0] } ?? []) }
 
-    /// As it stands on a line: `users create`.
+    /// As typed: `users create`.
     package var fullName: String { (parent.map { "\($0) " } ?? "") + name }
 
     package var usage: String { synopsis.isEmpty ? fullName : "\(fullName) \(synopsis)" }
@@ -58,7 +58,7 @@ extension CommandEntry {
         } else {
             throw .usage("'\(fullName)' needs \(choices)")
         }
-        // Otherwise it would have no effect, and nobody would notice.
+        // Otherwise it would have no effect, unnoticed.
         let known = entry.options + common
         for name in scanned.options.keys.sorted() where !known.contains(where: { $0.name == name }) {
             throw .usage("'\(entry.fullName)' has no option --\(name)")
@@ -93,7 +93,7 @@ extension CommandEntry {
 
     /// The lines of its help.
     ///
-    /// - parameter program: stands before the name on a line.
+    /// - parameter program: the program's name before the command's.
     package func help(program: String = "") -> [String] {
         let forms = subcommands.isEmpty ? [usage] : subcommands.map(\.usage)
         let usage = forms.enumerated().map { index, form in "\(index == 0 ? "usage:" : "      ") \(program)\(form)" }

@@ -3,7 +3,7 @@
 /// are quoted words, negative numbers and `-`.
 package struct CommandWords: Sendable {
     package private(set) var arguments: [Word] = []
-    /// Where each of these stands among all words.
+    /// The index of each of these among all words.
     private(set) var argumentIndices: [Int] = []
     /// By their long names. The word of a flag is empty.
     package private(set) var options: [String: Word] = [:]

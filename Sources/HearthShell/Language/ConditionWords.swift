@@ -4,13 +4,12 @@ import HearthJSONTree
 ///
 ///     state == "open" and (priority > 2 or tags has "urgent")
 ///
-/// Paths are relative to each child; one with spaces or brackets stands in quotes. Values are JSON. `and` binds before
-/// `or`.
+/// Paths are relative to each child; one with spaces or brackets is quoted. Values are JSON. `and` binds before `or`.
 struct ConditionWords {
     private enum Token: Equatable {
         case open
         case close
-        /// What stands between white space and signs, such as a path, a number or an operator.
+        /// A token between white space and signs, such as a path, a number or an operator.
         case word(String)
         /// JSON text.
         case string(String)

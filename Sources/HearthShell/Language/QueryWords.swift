@@ -59,7 +59,7 @@ package enum QueryWords {
         return ConditionQuery(query?.conditions ?? [], orders: ordered, fields: chosen, isExplained: isExplained)
     }
 
-    /// What is told of children instead of them; nil if that is not asked.
+    /// The figures of children instead of the children; nil if not requested.
     ///
     /// - parameter option: the value of an option, by its name without dashes.
     static func aggregates(_ option: (String) -> String?) throws(ShellError) -> Aggregates? {
@@ -158,7 +158,7 @@ package enum QueryWords {
             guard !isStart || start == nil, !isEnd || end == nil else {
                 throw .usage("--\(name) does not go with another bound at the same side")
             }
-            // All children of the value are left out, whatever their keys.
+            // All children of the value are left out.
             if isStart {
                 start = name == "start-after" ? QueryBound(value, key: .highest, isInclusive: false) : .init(value)
             }

@@ -1,4 +1,4 @@
-/// How commands print what they found out.
+/// How commands print their results.
 package enum OutputFormat: String, CaseIterable, Sendable {
     /// Lines and tables for people.
     case text

@@ -8,7 +8,7 @@ final class Pager: @unchecked Sendable {
     private let program: String?
     /// Rows of the terminal that are used since the last page.
     private var rows = 0
-    /// What was held back to see whether it fits, for a program.
+    /// The buffered output, to see whether it fits, for a program.
     private var held = ""
     private var pipe: UnsafeMutablePointer<FILE>?
     private var showsAll = false

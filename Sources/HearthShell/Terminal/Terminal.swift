@@ -44,14 +44,14 @@ enum Terminal {
 
     /// A line; nil at the end. Throws ``ShellError/givenUp`` after ^C.
     ///
-    /// - parameter isShown: what is typed can be read along.
+    /// - parameter isShown: whether the terminal shows the input.
     static func line(_ prompt: String, isShown: Bool = true) throws(ShellError) -> String? {
         func show(_ text: String) { if isShown { StandardOutput.control(text) } }
         var line: [UInt8] = []
         let answer: Result<String?, ShellError> = withMode {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         } do: {
-            // Not before: what is typed earlier is shown by the terminal, too.
+            // Not earlier: the terminal also shows earlier input.
             StandardOutput.control(prompt)
             defer { StandardOutput.control("\n") }
             while true {

@@ -26,7 +26,8 @@ extension TreeRows {
         }
     }
 
-    /// Puts an empty node in the place of one, and cuts that one off with everything below it, whatever its size. O(1).
+    /// Puts an empty node in the place of one, and cuts that one off with everything below it. O(1), independent of its
+    /// size.
     func renew(_ node: RowNode) -> RowNode {
         let new = RowNode(segment: node.segment, parent: node.parent, state: .packed, value: .null)
         forget(node)

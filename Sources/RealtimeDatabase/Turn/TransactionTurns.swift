@@ -60,7 +60,7 @@ struct TransactionTurns {
 
     /// A connection wants to compare and set.
     ///
-    /// - parameter isStale: what it compares with is not what is there.
+    /// - parameter isStale: the value that it compares with is not the present one.
     /// - parameter now: in milliseconds, by a clock that does not go back.
     mutating func verdict(
         on connection: ConnectionID, number: Int64, at path: Path, isStale: Bool, now: Int64

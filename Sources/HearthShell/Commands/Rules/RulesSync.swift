@@ -3,7 +3,7 @@ import HearthClientSession
 import HearthJSONValues
 import HearthSecurityRules
 
-/// The rules and settings of a server beside those of a file: pulled, pushed and compared.
+/// Pulls, pushes and compares the rules and settings of a server with those of a file.
 struct RulesSync {
     enum Kind: String, Sendable {
         case rules
