@@ -40,9 +40,9 @@ package enum Action: Sendable {
 
     // The connections
 
-    /// Ends connections: what they want written when they end is not certain to be written any more.
+    /// Ends connections: their on-disconnect writes may no longer be made.
     case endConnections([ConnectionID])
-    /// Ends connections without an answer to what they have asked, whose outcome is not known.
+    /// Ends connections without an answer to their requests, whose outcome is not known.
     case abandon([ConnectionID])
     /// Says what turns have to say.
     case deliver([[Output]])

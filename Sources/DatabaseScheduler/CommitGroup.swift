@@ -60,7 +60,7 @@ package struct CommitGroup {
                 }
             case .prune(let database, let log, let pruning):
                 commit(database)
-                // Nobody waits for this, and the next call tries again.
+                // No request waits for this, and the next call tries again.
                 let isMore = try? log.prune(pruning)
                 report(database, .pruned(isMore: isMore ?? false))
             case .close(let log): log.close()

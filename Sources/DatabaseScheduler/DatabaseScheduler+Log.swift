@@ -78,8 +78,8 @@ extension DatabaseScheduler {
         emit(.failLargeReads(error))
     }
 
-    /// Nothing can be read at the moment, and nobody knows for how long: clients are told so. Requests that end
-    /// something wait, and so do those after a request that waits: each connection is answered in order.
+    /// Reading is impossible for an unknown time, and clients get an error. Requests that end something wait, and so do
+    /// those after a request that waits: each connection is answered in order.
     private mutating func refuseWaiting(because error: StorageError) {
         largeWrite = .none
         database.endDecision()

@@ -3,7 +3,7 @@ import HearthStorageErrors
 
 /// Changed rows on their way to the store.
 extension DatabaseScheduler {
-    /// Freezes changed rows once the log has begun to write what was appended so far.
+    /// Freezes changed rows once the log has begun to write the records appended so far.
     mutating func postFreeze(behindOthers: Bool = false) {
         guard !isFreezeDue, mayFreeze(behindOthers: behindOthers) else { return }
         isFreezeDue = true
@@ -25,8 +25,8 @@ extension DatabaseScheduler {
         applyNext()
     }
 
-    /// Hands over what there is to do: rows to write, and in turns as much to remove of what was deleted, which keeps
-    /// in memory what is written in its place.
+    /// Hands over work: rows to write, and alternately as many deleted rows to remove, because rows written in their
+    /// place stay in memory until then.
     mutating func applyNext() {
         guard !recovery.isUnderWay, life != .leaving else { return }
         switch applying {

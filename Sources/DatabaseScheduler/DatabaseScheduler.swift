@@ -34,7 +34,7 @@ package struct DatabaseScheduler: ~Copyable {
     var ownershipSince: Int64
     /// The log is being handed over, and something may still be on its way to it.
     var isDrainDue = false
-    /// What has come of the shared log and is not applied yet.
+    /// Records of the shared log that are not applied yet.
     var arrivals = Queue<Arrival>()
     /// When the process does not wait any more for what other nodes have yet to answer.
     var forwardingEnd: Int64?
@@ -44,7 +44,7 @@ package struct DatabaseScheduler: ~Copyable {
     var sent = OutboxReport()
     /// The files that are open are no longer those of the data folder.
     var isReplaced = false
-    /// The last step of pruning the log left some of what is too old; the next tick goes on.
+    /// The last step of pruning the log left some old records; the next tick continues.
     var hasMoreToPrune = false
     /// The part with which the next step begins.
     var nextPart = StepPart.background
@@ -105,7 +105,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     /// Handles an event.
     ///
-    /// - parameter actions: where what is to be done is appended, in order. Empty, with the capacity of earlier turns.
+    /// - parameter actions: receives the actions, in order. Empty, with the capacity of earlier turns.
     package mutating func handle(_ event: Event, at conditions: Conditions, into actions: inout [Action]) {
         swap(&self.actions, &actions)
         defer { swap(&self.actions, &actions) }
@@ -132,7 +132,7 @@ package struct DatabaseScheduler: ~Copyable {
         case .woken: passOverdueTurns()
         case .tick(let number): tick(number)
         case .endSessions:
-            // What is owed elsewhere is owed to connections of the owner.
+            // Writes owed elsewhere belong to connections of the owner.
             if database.ownedElsewhere == nil { database.orphanAll() }
             payOrphans()
         case .settle: settle()
@@ -184,7 +184,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     mutating func report(_ news: Report) { actions.append(.report(news)) }
 
-    /// Says what may be said now, up to some bytes; the rest comes with the next step.
+    /// Sends the durable outputs, up to some bytes; the rest follows in the next step.
     mutating func release() {
         let turns = database.takeReadyTurns(bytesMax: limits.turnReadBytesMax)
         if !turns.isEmpty { emit(.deliver(turns)) }
@@ -242,8 +242,8 @@ package struct DatabaseScheduler: ~Copyable {
         return (life == .leaving || !database.hasChanges) && !database.isTelling && admission.isEmpty
     }
 
-    /// Whether the database can be closed and opened again without anybody noticing: nothing was asked for a time,
-    /// nobody listens or is owed a write, nothing is under way, and the store has everything.
+    /// Whether the database can be closed and opened again unnoticed: there were no requests for a time, there are no
+    /// listeners, owed writes or running work, and the store has everything.
     package func mayClose(at uptime: Int64) -> Bool {
         // A node follows all databases of its cluster, so that it can take them over.
         guard ownership == .alone else { return false }

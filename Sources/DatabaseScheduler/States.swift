@@ -35,7 +35,7 @@ package enum Ownership: Hashable, Sendable {
     case handingOver
     /// The log was given to this node, which will take the writes in a moment.
     case takingOver
-    /// The node of this name does; nil while none does, or nobody knows.
+    /// The node of this name does; nil while none does, or if it is unknown.
     case elsewhere(node: String?)
 
     /// The connections of this process are the ones to which writes are owed.
@@ -47,7 +47,7 @@ package enum Ownership: Hashable, Sendable {
     }
 }
 
-/// What comes of a log that several nodes append to.
+/// Results of a log that several nodes append to.
 package enum Arrival: Sendable {
     /// Another node has appended a record.
     case record(LogRecord)

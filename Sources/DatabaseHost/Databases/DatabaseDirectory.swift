@@ -11,7 +11,7 @@ package final class DatabaseDirectory: Sendable {
     private struct Entry {
         var index: UInt32
         var users = 0
-        /// It stays when nobody uses it.
+        /// It stays open when it is not used.
         var isKept = false
         /// The client for which the name was entered, while it has no files.
         var owner: (any NameUser)?
@@ -75,7 +75,7 @@ package final class DatabaseDirectory: Sendable {
         return name
     }
 
-    /// Refuses a name that ``use(_:by:mayCreate:)`` would refuse whatever others do.
+    /// Refuses a name that ``use(_:by:mayCreate:)`` would always refuse.
     package func check(_ asked: String, mayCreate: Bool) throws(LookUpError) {
         let name = try name(asked)
         if mayCreate && !limits.areFixed || isOpenToAll(name) { return }

@@ -41,7 +41,7 @@ final class HistoryReader: Sendable {
 
     func stop() { worker.stop() }
 
-    /// By serial; what is missing here is not known.
+    /// By serial; missing ones are unknown.
     private static func answers(
         to job: Job, _ bytesMax: Int
     ) -> Result<[UInt64: MissedChanges.Found], StorageError> {

@@ -180,7 +180,7 @@ package final class HostedDatabases {
 
     // MARK: Opening
 
-    /// Begins to open the files of a database, or to make them. What is asked of it meanwhile waits.
+    /// Begins to open or create the files of a database. Requests to it wait meanwhile.
     ///
     /// - parameter isNew: it has no files yet.
     /// - parameter mustPrune: its log is pruned then.
@@ -270,7 +270,7 @@ package final class HostedDatabases {
         host.rules.program(for: name)?.settings.triggers.isEmpty == false
     }
 
-    /// Finds out whether what is open is still in the data folder, and whether what could not be opened can be now.
+    /// Checks whether the open files are still in the data folder, and retries those that could not be opened.
     private func lookAtFiles() {
         guard finished == nil else { return }
         var problem: StorageError?
@@ -297,9 +297,9 @@ package final class HostedDatabases {
         finished()
     }
 
-    // MARK: Databases that nobody uses
+    // MARK: Unused databases
 
-    /// Closes databases that nobody has used for a while, but for the default one.
+    /// Closes databases that were not used for a while, except the default one.
     private func closeIdle() {
         guard finished == nil else { return }
         for (index, database) in open.sorted(by: { $0.key < $1.key })
@@ -326,7 +326,7 @@ package final class HostedDatabases {
         if !requests.isEmpty || mayHaveEvents { open(index, for: requests) }
     }
 
-    /// What is too old goes from the logs of databases that are closed, too: one is opened for that at a time.
+    /// Old records are removed from the logs of closed databases, too: one is opened for that at a time.
     private func pruneClosed() {
         guard finished == nil, let index = closed.duePruning(at: MonotonicTime.current.milliseconds),
             !opening.has(index)
@@ -338,8 +338,8 @@ package final class HostedDatabases {
 
     private static let isCopied = StorageError.overloaded("this node is copying the database from another node")
 
-    /// The files cannot follow the cluster's log any more. All connections end: what they have asked will not be
-    /// answered, and what they hear would not go on.
+    /// The files cannot follow the cluster's log any more. All connections end: their requests will not be answered,
+    /// and their listeners would not be kept up to date.
     private func beginCopy(_ index: UInt32, _ need: CopyNeed) {
         guard finished == nil, let database = open.removeValue(forKey: index) else { return }
         copied[index] = need

@@ -11,7 +11,7 @@ package final class HistoryKeeper: Sendable {
     package typealias Answer = Result<CanonicalJSON, HistoryError>
 
     enum Job: Sendable {
-        /// Takes up what is new.
+        /// Reads new records.
         case advance(String)
         case ask(String, Path, PastQuestion, @Sendable (Answer) -> Void)
     }

@@ -4,9 +4,9 @@ import HearthRealtimeDatabase
 
 /// What administrators may have a connection told of, in pushes.
 package enum Watched: Hashable, Sendable {
-    /// What is asked of its database (``Profiler``).
+    /// The requests to its database (``Profiler``).
     case requests
-    /// What is committed to it (``CommitTail``).
+    /// The commits of its database (``CommitTail``).
     case commits
 }
 

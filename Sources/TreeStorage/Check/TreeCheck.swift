@@ -80,6 +80,6 @@ enum TreeCheck {
 }
 
 extension StorageError {
-    /// What is damaged, or the whole message of another error.
+    /// The damaged part, or the whole message of another error.
     fileprivate var detail: String { if case .damaged(let detail) = self { detail } else { message } }
 }
