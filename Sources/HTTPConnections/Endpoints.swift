@@ -6,7 +6,7 @@ package import HearthSystem
 
 /// What HTTP connections answer with, besides what connections of all kinds share.
 package final class Endpoints: Sendable {
-    /// What is set of them when a server is started.
+    /// Their settings when a server starts.
     package struct Configuration: Sendable {
         /// Whose requests development mode takes besides those of this machine.
         package var developmentAccess: DevelopmentAccess

@@ -23,7 +23,7 @@ extension HTTPConnection {
             follow()
         case .following: stream.send(shared: bytes, range)
         case .streaming(var answer):
-            // Taken out while it is changed, or each event would copy what is held.
+            // Taken out while it is changed, or each event would copy the buffer.
             work = .none
             answer.held.append(contentsOf: bytes.bytes[range])
             answer.heldClaim.resize(to: answer.held.count)
@@ -72,7 +72,7 @@ extension HTTPConnection {
         stream.setTimeout(after: limits.eventStreamKeepAlive)
     }
 
-    /// Before the stream began: its data could not be read, and the connection goes on.
+    /// Before the stream began: its data could not be read, and the connection continues.
     func dropListener(of read: SnapshotRead) {
         guard let database = listening else { return }
         context.submit(

@@ -13,7 +13,7 @@ package struct AccountOptions: Sendable {
     /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word,
     /// limits are off.
     package var isDevelopment = false
-    /// Nobody learns who has an account (accounts.md 8: e-mail enumeration protection).
+    /// Clients cannot learn who has an account (accounts.md 8: e-mail enumeration protection).
     package var protectsEmails = true
     package var allowsPasswords = true
     package var allowsAnonymous = true
@@ -64,7 +64,7 @@ package final class Accounts: Sendable {
 
     /// Opens the accounts.
     ///
-    /// - parameter survivesPowerLoss: what is acknowledged is on the disk.
+    /// - parameter survivesPowerLoss: acknowledged changes are on the disk.
     /// - parameter clock: milliseconds since 1970.
     package init(
         file path: String, survivesPowerLoss: Bool, options: AccountOptions, mode: TokenAuthority.Mode,
@@ -99,7 +99,7 @@ package final class Accounts: Sendable {
         } catch { throw .storage(.inputOutput("\(error)")) }
     }
 
-    /// Does what is under way, and ends.
+    /// Finishes running work, and ends.
     package func stop() { thread.stop() }
 
     /// Milliseconds since 1970.
@@ -198,7 +198,7 @@ package final class Accounts: Sendable {
         }
     }
 
-    /// The tenant that an ID token names, whoever signed it: only to find the realm in which it is verified.
+    /// The tenant in an ID token that is not verified yet: only to find the realm in which it is verified.
     package func tenant(of idToken: [UInt8]) -> String? {
         (try? JSONWebToken(parsing: idToken))?.claims["firebase"]?.object?["tenant"]?.text
     }

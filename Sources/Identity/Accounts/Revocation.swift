@@ -24,7 +24,7 @@ package struct Revocation: Hashable, Sendable {
     }
 }
 
-/// What a token is worth now, beyond what it says itself.
+/// The present validity of a token, beyond its own claims.
 package enum SessionState: Hashable, Sendable {
     case valid
     case noUser

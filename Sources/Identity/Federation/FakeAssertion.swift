@@ -12,7 +12,7 @@ package struct FakeAssertion: Sendable {
 
     package let identity: ProviderIdentity
 
-    /// - parameter samlResponse: the JSON that stands for a SAML response:
+    /// - parameter samlResponse: the JSON in place of a SAML response:
     /// `{"assertion":{"subject":{"nameId":…},"attributeStatements":{…}}}`.
     package init(
         of provider: String, _ credential: IdentityProviders.Credential, samlResponse: [UInt8]?

@@ -65,7 +65,7 @@ package struct OpenIDProvider: Sendable {
         let token: JSONWebToken
         do throws(TokenError) {
             token = try JSONWebToken(parsing: idToken)
-            // What is not for us makes nobody fetch keys.
+            // Tokens for others cause no fetching of keys.
             try check(token, nonce: nonce, now: now)
         } catch { return answer(.failure(.token(error))) }
         keys.find(token.keyID, now: now) { keys in

@@ -144,7 +144,7 @@ final class SharedTurns {
         }
     }
 
-    /// Does what can be done by now. After each batch.
+    /// Does the work that is possible now. After each batch.
     func goOn() {
         let now = MonotonicTime.current
         queue.removeAll { job, deadline in
@@ -324,7 +324,7 @@ final class SharedTurns {
             again(proposal)
             forgetPlace(isFounded: newest > 0)
         case .refused where isCurrent && proposal.commit == nil && (place?.version ?? 0) == proposal.version:
-            // What was read is the newest state.
+            // The newest state has been read.
             end(proposal, nil)
             hasLooked = true
             if case .look = proposal.purpose { found() }

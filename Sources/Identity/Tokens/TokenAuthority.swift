@@ -92,7 +92,7 @@ package struct TokenAuthority: Sendable {
 }
 
 extension IDToken {
-    /// Reads a token whose signature was checked, and checks what it says (Protocol.md 19).
+    /// Reads a token whose signature was checked, and checks its claims (Protocol.md 19).
     init(_ token: JSONWebToken, issuer: String, audiences: [String], now: Int64) throws(TokenError) {
         try token.check(issuer: issuer)
         try token.check(audiences: audiences)

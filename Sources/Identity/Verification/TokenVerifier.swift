@@ -97,8 +97,8 @@ package final class TokenVerifier: Sendable {
         }
     }
 
-    /// The name of the administrator whose bearer this is, for calls that only administrators may make; nil if it is
-    /// nobody's.
+    /// The name of the administrator with this bearer token, for calls that only administrators may make; nil if it is
+    /// not valid.
     package func administrator(_ credential: [UInt8], now: Int64) -> String? {
         if case .development = authority.mode, case .administrator? = try? trust(credential) { return "owner" }
         guard let token = try? JSONWebToken(parsing: credential) else { return nil }
