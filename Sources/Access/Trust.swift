@@ -13,7 +13,7 @@ package struct Trust: Sendable {
     /// Nil in development mode, where tokens are not signed.
     package var keys: KeyStore? { if case .production(let keys) = mode { keys } else { nil } }
 
-    /// What is set of it when a server is started.
+    /// Its settings when a server starts.
     package struct Configuration: Sendable {
         /// The data folder, which has the server's own keys.
         package var folder: String

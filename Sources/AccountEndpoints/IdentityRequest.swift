@@ -4,7 +4,7 @@ package import HearthServerCodecs
 import HearthIdentity
 import HearthJSONValues
 
-/// One request about accounts, with what was read of its head.
+/// One request about accounts, with the needed parts of its head.
 package struct IdentityRequest: Sendable {
     let route: IdentityRoute
     let method: HTTPMethod?

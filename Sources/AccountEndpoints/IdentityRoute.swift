@@ -218,7 +218,8 @@ package struct IdentityRoute: Hashable, Sendable {
         return IdentityRoute(operation, project: project, tenant: tenant)
     }
 
-    /// Administrators alone have it. What they share with users is judged by ``IdentityService/administrator(_:)``.
+    /// Only administrators may use it. Operations shared with users are checked by
+    /// ``IdentityService/administrator(_:)``.
     package var isAdministrative: Bool {
         switch operation {
         case .accessToken, .create, .batchDelete, .batchGet, .batchCreate, .query, .ruleAuth, .createSessionCookie,

@@ -2,9 +2,8 @@ import HearthHTTPCodec
 import HearthIdentity
 import HearthHTTPResponses
 
-/// The pages behind the links of mails (accounts.md 7). Opening a link changes nothing, since programs that look
-/// through mails open links too: a button does. All pages are without scripts, in no frame, and tell nobody where the
-/// reader came from.
+/// The pages of links in mails (accounts.md 7). Opening a link changes nothing, since mail scanners open links too; a
+/// button does. The pages have no scripts, cannot be framed, and send no referrer.
 extension IdentityService {
     func actionPage(_ request: IdentityRequest) -> HTTPResponse {
         if request.method != .get, request.method != .head, request.method != .post {

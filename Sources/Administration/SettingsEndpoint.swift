@@ -29,7 +29,7 @@ package struct SettingsEndpoint: Sendable {
         /// All nodes of the cluster are to take over a text (SharedDocuments.swift).
         case shared(name: String, [UInt8], AuditEvent)
 
-        /// Does what is still to be done, and calls back with the answer, perhaps later on another thread.
+        /// Does the remaining work, and calls back with the answer, perhaps later on another thread.
         package func finish(_ endpoint: SettingsEndpoint, _ then: @escaping @Sendable (HTTPResponse) -> Void) {
             switch self {
             case .made(let response): then(response)

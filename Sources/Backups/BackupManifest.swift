@@ -42,7 +42,7 @@ struct BackupManifest: Equatable, Sendable {
         self.files = files
     }
 
-    /// What is wrong with the text, in one line.
+    /// The mistake in the text, in one line.
     struct Problem: Error {
         var text: String
     }

@@ -144,7 +144,7 @@ package struct BackupSet: Sendable {
             }
     }
 
-    /// Removes the oldest sets but for so many, and what was left of backups that did not succeed. Answers the paths.
+    /// Removes all but the newest sets, and remains of failed backups. Answers the paths.
     package static func prune(_ target: String, keeping count: Int) -> [String] {
         let partial = FolderContents(target).files.filter { $0.hasPrefix(prefix) && $0.hasSuffix(partialSuffix) }
         let removed = list(in: target).dropLast(max(count, 1)).map(\.path) + partial.sorted().map { "\(target)/\($0)" }

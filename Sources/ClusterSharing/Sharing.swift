@@ -62,7 +62,7 @@ package final class Sharing: Sendable {
     package func stop() { documents.stop() }
 }
 
-/// Where a server finds what it shares with other nodes, which is made after those that need it.
+/// Gives access to the data shared with other nodes, which is created after the parts that need it.
 package final class SharingSlot: Sendable {
     private let slot = Mutex<Sharing?>(nil)
 

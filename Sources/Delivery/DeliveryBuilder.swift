@@ -321,7 +321,7 @@ extension EncodedOutput.Place {
 
 /// An update in one of the two ways of saying it.
 private struct MissedKey: Hashable {
-    /// Kept alive by what is found by it.
+    /// Kept alive by its entries.
     let update: ObjectIdentifier
     let position: Position
     let kind: ConnectionID.Kind

@@ -173,7 +173,7 @@ extension HTTPConnection {
         return true
     }
 
-    /// The peer has taken what was queued.
+    /// The peer has read the queued bytes.
     private func grantPieces() {
         guard case .streaming(var answer) = work else { return }
         for _ in 0..<answer.piecesQueued { answer.snapshot.grant() }

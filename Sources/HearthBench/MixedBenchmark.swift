@@ -1,6 +1,6 @@
 import Glibc
 
-/// How long small writes of one client take while another does something large: nobody should stand still.
+/// How long small writes of one client take while another does large operations: no client should have to wait long.
 ///
 /// The small writes go to a place of their own, one in flight, so that each of them shows how long the server was busy
 /// with something else. The large thing is done again and again for the length of a run.
@@ -168,7 +168,7 @@ private struct LargeLoad {
         }
     }
 
-    /// Takes what has come, without waiting.
+    /// Takes received data, without waiting.
     mutating func turn() throws(BenchError) {
         if isDone { return }
         var answered = 0

@@ -52,7 +52,7 @@ extension Server {
         log.warning("data.adopted", [("folder", configuration.dataFolder), ("written-by", "development mode")])
     }
 
-    /// What is safe only if somebody has thought of it.
+    /// Settings that are safe only if chosen deliberately.
     static func warn(_ folder: DataFolder, _ configuration: ServerConfiguration, _ log: Log) {
         var status = stat()
         if stat(folder.path, &status) == 0, status.st_mode & 0o077 != 0 {

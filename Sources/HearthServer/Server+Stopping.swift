@@ -27,7 +27,7 @@ extension Server {
         services.log.info("server.stopping")
         services.readiness.stop()
         for listener in listeners { listener.close() }
-        // HTTP connections answer what they have. What comes later is refused there, so it keeps its order.
+        // HTTP connections answer their present requests. Later ones are refused there, so the order is kept.
         contexts.beginStopping()
         services.sharing?.beginToStop()
         services.databases.finish()

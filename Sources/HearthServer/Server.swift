@@ -32,7 +32,7 @@ package final class Server: Sendable {
     package let metricsAddress: SocketAddress?
     let listeners: [Listener]
     let contexts: ConnectionLoops
-    /// What became of the seed file; nil if there is none.
+    /// The outcome of the seed file; nil if there is none.
     package let seeding: Seeding?
     let services: Services
     /// Nil for a server that is alone.

@@ -18,7 +18,7 @@ package import HearthRealtimeSessions
 /// Everything that can be set when a server is started.
 package struct ServerConfiguration: Sendable {
     package var address: SocketAddress
-    /// Where administrators are answered; nil for `address` as well. What is administrative exists there only.
+    /// The listener for administrators; nil to use `address`. Administrators' endpoints exist only there.
     package var adminAddress: SocketAddress?
     /// Where metrics are told without a credential, and nothing else is but health; without TLS. Nil for nowhere.
     package var metricsAddress: SocketAddress?
@@ -44,8 +44,8 @@ package struct ServerConfiguration: Sendable {
     package var allowsOpenRules = false
     /// Whose users sign in here: what tokens name as their audience.
     package var project = "hearth"
-    /// In development mode: clients of accounts are of the project that somebody names to the server, of `project` only
-    /// while nobody does.
+    /// In development mode, clients of accounts belong to the project that a program has named to the server, and to
+    /// `project` only until then.
     package var learnsProjects = false
     /// The database that a client means who names none.
     package var defaultDatabase = "default"
@@ -75,8 +75,8 @@ package struct ServerConfiguration: Sendable {
     package var slowRequest: Duration?
     /// With less room on the disk of the data folder, in bytes, the server is not ready.
     package var freeBytesMin: Int64 = 64 << 20
-    /// How long the server goes on after the first signal to stop, while it says that it is not ready, so that load
-    /// balancers send clients elsewhere before it refuses them.
+    /// How long the server keeps working after the first signal to stop, while it reports that it is not ready, so that
+    /// load balancers send clients elsewhere before it refuses them.
     package var drainTime = Duration.zero
     /// Where everything that is committed is kept as well, so that any moment can be restored; nil for nowhere.
     package var archive: ArchiveConfiguration?
@@ -87,8 +87,8 @@ package struct ServerConfiguration: Sendable {
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()
     package var snapshotLimits = SnapshotLimits()
-    /// Bytes of requests that all connections together may have sent without an answer; more is refused. What is below
-    /// a kilobyte, or comes in and is below 4 KiB, is not counted. Nil for a quarter of the memory that the process may
+    /// Bytes of requests that all connections together may have sent without an answer; more is refused. Requests below
+    /// a kilobyte, and arriving ones below 4 KiB, are not counted. Nil for a quarter of the memory that the process may
     /// use, and at most 1 GiB.
     package var requestBytesTotalMax: Int?
     /// Bytes that may wait for all clients together. With more, those for whom most waits are disconnected.

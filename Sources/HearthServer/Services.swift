@@ -13,7 +13,7 @@ import HearthSystem
 import HearthTreeStorage
 import Synchronization
 
-/// The parts of a server, and what is done for them now and then.
+/// The parts of a server, and their periodic work.
 final class Services: Sendable {
     let configuration: ServerConfiguration
     let directory: DatabaseDirectory

@@ -28,7 +28,7 @@ struct JSONParser: ~Copyable {
     /// Memory with which a parser of a short text needs no other. Aligned as eight bytes.
     static let memoryByteCount = 1024
     private static let membersByteCount = 16 * MemoryLayout<JSONMember>.stride
-    /// An object of more bytes is put in order beside the output.
+    /// An object of more bytes is sorted in a separate buffer.
     static let largeObjectBytesMin = 64 << 10
 
     /// `memory` has `memoryByteCount` bytes and outlives the parser.
@@ -171,7 +171,7 @@ struct JSONParser: ~Copyable {
         return .object
     }
 
-    /// Reads what stands after the key `.sv` (Protocol.md 7.6).
+    /// Reads the value of the key `.sv` (Protocol.md 7.6).
     mutating func parseServerValue() throws(JSONError) {
         skipWhiteSpace()
         let start = offset

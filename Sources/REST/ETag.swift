@@ -24,7 +24,7 @@ struct ETag: Hashable, Sendable {
         hash = text.elementsEqual(Self.nothing) ? [] : Array(text)
     }
 
-    /// As it stands in a header field.
+    /// As in a header field.
     var field: [UInt8] { hash.isEmpty ? Self.nothing : hash }
 }
 

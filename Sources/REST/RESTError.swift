@@ -55,7 +55,7 @@ extension DatabaseDirectory.LookUpError {
 extension RESTError {
     package static let notFound = RESTError(.notFound, "404 Not Found")
 
-    /// Nothing is at a path. If it looks like that of data, Firebase's old words say what is missing (rest.md 6).
+    /// There is no endpoint at a path. If it looks like a path of data, the text is Firebase's (rest.md 6).
     package static func notFound(at path: some Collection<UInt8>) -> RESTError {
         if path.starts(with: "/.".utf8) || path.suffix(5).elementsEqual(".json".utf8) { return .notFound }
         return RESTError(.notFound, "append .json to your request URI to use the REST API")

@@ -7,8 +7,7 @@ package import HearthWireProtocol
 import HearthTreeText
 import HearthServerProtocol
 
-/// One request for data on its way (rest.md 1): what it asks of the database, and how the reply becomes a
-/// response.
+/// One request for data (rest.md 1): its request to the database, and the conversion of the reply to a response.
 ///
 /// A pure translation: it looks at no clock, and a push id is handed in.
 package struct RESTExchange: Sendable {
@@ -39,7 +38,7 @@ package struct RESTExchange: Sendable {
     let wantsTag: Bool
     /// `if-none-match`: nothing is sent while this is the tag.
     let knownTag: ETag?
-    /// What is asked of the past, if that is asked.
+    /// The request to the history, if it is one.
     package let history: HistoryRequest?
     /// What a shallow read shows.
     private(set) var range = ShallowRange()
@@ -195,7 +194,7 @@ package struct RESTExchange: Sendable {
         return path
     }
 
-    /// A POST may stand for another method (rest.md 1): some clients can send no other.
+    /// A POST may replace another method (rest.md 1): some clients cannot send others.
     private static func method(_ head: RequestHead, _ parameters: RESTParameters) throws(RESTError) -> HTTPMethod {
         let data: Set<HTTPMethod> = [.get, .put, .post, .patch, .delete]
         var method = head.method

@@ -75,7 +75,7 @@ package struct RESTParameters: Equatable {
         return find
     }
 
-    /// Filters narrow what is read; they mean nothing to a write.
+    /// Filters apply to reads; writes do not have them.
     func refuseForWrites() throws(RESTError) {
         guard filters.isEmpty, find == nil else {
             throw RESTError("Querying related parameters not supported on this request type")

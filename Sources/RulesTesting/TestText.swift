@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthSecurityRules
 
-/// A test file whose parts are read one by one, each known by where it stands.
+/// A test file whose parts are read one by one, each with its position.
 struct TestText {
     let bytes: [UInt8]
 

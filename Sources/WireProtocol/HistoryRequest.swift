@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What is asked of the past of a place (additions.md 9): the body of the action `h`, an addition to the protocol.
+/// A request to the history of a place (additions.md 9): the body of the action `h`, an addition to the protocol.
 package struct HistoryRequest: Hashable, Sendable {
     package enum Moment: Hashable, Sendable {
         /// Milliseconds since 1970.

@@ -98,7 +98,7 @@ private func signIn(_ login: Login, _ call: Call) async throws -> String {
     return password
 }
 
-/// Does something with the login; what was learnt meanwhile is kept.
+/// Uses the login, and keeps what it has learnt meanwhile.
 @MainActor
 private func use(_ call: Call, _ work: @MainActor (Login) async throws -> Void) async throws {
     let login = try Login(server: call.server, file: call.sessionFile, startsOnline: isOnline(call))

@@ -38,7 +38,7 @@ final class OutgoingLink {
     var greeting: PeerConnection.Greeting { .init(received: session.received, flag: !wasConnected) }
 }
 
-/// The end of a link at the node that takes the writes: what it knows of the connections of the other node.
+/// The end of a link at the node that takes the writes, with the connections of the other node.
 final class IncomingLink {
     let node: String
     let id: [UInt8]

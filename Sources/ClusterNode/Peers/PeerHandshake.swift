@@ -119,7 +119,8 @@ package enum PeerHandshake {
     }
 }
 
-/// The codes of the frames of a connection, in one direction: nobody else can make, change, repeat or leave out one.
+/// The codes of the frames of a connection, in one direction: without the keys frames cannot be forged, changed,
+/// repeated or left out.
 struct FrameCodes {
     static let size = 16
     private let key: [UInt8]

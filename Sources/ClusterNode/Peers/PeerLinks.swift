@@ -41,7 +41,7 @@ final class PeerLinks: @unchecked Sendable {
     private var nodes: [String: NodeRecord] = [:]
     private var outgoing: [String: OutgoingLink] = [:]
     private var incoming: [[UInt8]: IncomingLink] = [:]
-    /// The link and name of each connection of another node, by what it is called here.
+    /// The link and name of each connection of another node, by its name here.
     private var owners: [ConnectionID: (link: IncomingLink, key: IncomingLink.Key)] = [:]
     private var lastAlias: UInt64 = 0
     private var isStopping = false
@@ -256,7 +256,7 @@ final class PeerLinks: @unchecked Sendable {
                 link.trim()
                 try take(messages, from: link)
             } else if let link = incoming.values.first(where: { $0.connection === connection }) {
-                // What is not acknowledged is not done, and the other node knows that.
+                // Unacknowledged requests are not done, and the other node knows that.
                 if isStopping { return }
                 try take(link.session.receive(frame), from: link)
             } else {
@@ -358,7 +358,7 @@ final class PeerLinks: @unchecked Sendable {
 
     /// Gives up a link. What the other node may have done is not known.
     ///
-    /// - parameter isOver: the other node takes nothing more, so it has not done what it has not acknowledged.
+    /// - parameter isOver: the other node accepts nothing more, so it has not done unacknowledged requests.
     private func lose(_ link: OutgoingLink, isOver: Bool = false) {
         outgoing[link.node] = nil
         link.connection?.abort()

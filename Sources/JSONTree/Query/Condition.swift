@@ -73,7 +73,8 @@ package indirect enum Condition: Hashable, Sendable {
 
     // MARK: Canonical form
 
-    /// The same condition, with lists in order and without what they have twice, and no list of one or in its like.
+    /// The same condition in normal form: lists are sorted and without duplicates, and lists of one or within a list of
+    /// the same kind are dissolved.
     var canonical: Condition {
         switch self {
         case .compare, .starts: self

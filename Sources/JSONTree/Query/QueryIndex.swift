@@ -53,7 +53,7 @@ extension QueryIndex {
 }
 
 extension CanonicalJSON {
-    /// Where the priority of the value whose text is `range` stands, if it has one.
+    /// The position of the priority of the value whose text is `range`, if it has one.
     package func priorityRange(in range: Range<Int>) -> Range<Int>? {
         bytes.withUnsafeBytes { CanonicalShape($0, range).priority }
     }

@@ -29,7 +29,7 @@ package struct WindowDifference: Hashable, Sendable {
 
     /// Children that were selected and are not any more, with their places before the commit.
     package var left: [IndexPlace] = []
-    /// Children that are selected now and were not: whoever follows the query does not know them yet.
+    /// Children that are selected now and were not: the query's listeners do not know them yet.
     package var entered: [IndexPlace] = []
     /// Children that stayed and were changed by the commit, in the order of their places after it.
     package var changed: [Changed] = []

@@ -6,7 +6,7 @@ package struct ConnectionLimits: Sendable {
     package var receiveRateMin = 16 << 10
     /// The same for a message in segments of long polling, whose clients wait for an answer to each.
     package var polledRateMin = 1 << 10
-    /// How far a peer may fall behind that.
+    /// How far a peer may fall behind that rate.
     package var receivePatience = Duration.seconds(30)
     /// Between two requests of a connection that is kept open.
     package var keepAliveTimeout = Duration.seconds(75)

@@ -3,9 +3,9 @@ import HearthExampleTerminal
 import HearthHTTP
 import HearthClient
 
-/// The fields in the body of a request, a form or a JSON object, and what is wrong with those that were asked for.
+/// The fields in the body of a request, a form or a JSON object, and mistakes in the requested ones.
 struct BodyFields {
-    /// Nil for what is not a text.
+    /// Nil if it is not a text.
     private var given: [String: String?] = [:]
     private var problems: [String: String] = [:]
 
@@ -46,6 +46,6 @@ struct BodyFields {
         return ""
     }
 
-    /// Throws what is wrong with the fields that were asked for.
+    /// Throws the mistakes in the requested fields.
     func check() throws(APIFailure) { if !problems.isEmpty { throw APIFailure(fields: problems) } }
 }
