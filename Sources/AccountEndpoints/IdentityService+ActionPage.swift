@@ -10,7 +10,7 @@ extension IdentityService {
             return HTTPResponse(identity: .request(.notFound))
         }
         guard let mode = request.parameter("mode"), let code = request.parameter("oobCode") else {
-            return ActionPage(title: "This link is incomplete", text: "Please open it as it stands in the mail.")
+            return ActionPage(title: "This link is incomplete", text: "Please open it exactly as in the mail.")
                 .response(
                     .badRequest)
         }

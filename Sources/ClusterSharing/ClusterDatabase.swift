@@ -38,7 +38,7 @@ package final class ClusterDatabase: Sendable {
 
     /// A path that is this program's text.
     static func path(_ text: String) -> Path {
-        guard let path = try? Path(parsing: text) else { preconditionFailure("\(text) is no path") }
+        guard let path = try? Path(parsing: text) else { preconditionFailure("\(text) is not a path") }
         return path
     }
 

@@ -76,7 +76,7 @@ package final class Connection: Sendable {
     /// The children for which conditions hold, in their order, and a cursor if more follow (Protocol.md 18.3).
     package func find(_ path: Path, _ query: QueryObject) async throws(ConnectionError) -> FoundPage {
         guard let page = FoundPage(parsing: try await send(.get(path, query: query)).data) else {
-            throw .protocolError("the answer is no page")
+            throw .protocolError("the answer is not a page")
         }
         return page
     }

@@ -439,9 +439,9 @@ package struct Admission: ~Copyable {
                 precondition(line.entries.first?.question == nil, "a question is not answered")
             case .preparation: precondition(begun == connection, "a line waits for a preparation that is not under way")
             case .history:
-                precondition(line.entries.first?.question != nil, "a line waits for an answer that nobody gives")
+                precondition(line.entries.first?.question != nil, "a line waits for an answer that was not requested")
                 precondition(
-                    asking?.contains(connection) == true || askers.contains(connection), "nobody has asked the log")
+                    asking?.contains(connection) == true || askers.contains(connection), "no request asks the log")
             case .scan, .largeRead: break
             }
         }

@@ -304,7 +304,7 @@ package struct DatabaseScheduler: ~Copyable {
         precondition(appliedSequence <= database.durableSequence, "the store is ahead of the log")
         switch recovery {
         case .none: precondition(database.tornBy == nil, "memory is torn and not being recovered")
-        case .reading, .unreadable: precondition(applying.isIdle, "rows are written while memory is built anew")
+        case .reading, .unreadable: precondition(applying.isIdle, "rows are written while memory is rebuilt")
         case .dropping, .resting: break
         }
         if database.refusal == nil { precondition(!isProbing, "nothing is refused that a probe could end") }

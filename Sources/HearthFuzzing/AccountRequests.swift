@@ -82,7 +82,7 @@ private func check() {
     else { fatalError("the users cannot be listed") }
     var seen: Set<[UInt8]> = []
     for user in object["users"]?.array ?? [] {
-        guard let user = user.object else { fatalError("a user is no object") }
+        guard let user = user.object else { fatalError("a user is not an object") }
         for name in ["localId", "email", "phoneNumber"] {
             guard let value = user[name]?.utf8 else { continue }
             precondition(seen.insert(Array("\(name) ".utf8) + value).inserted, "two users have the same")

@@ -348,7 +348,7 @@ package final class ShellSession: @unchecked Sendable {
         var path = word.text.hasPrefix("/") ? Path.root : place
         var isPriority = false
         for part in word.text.split(separator: "/") {
-            if isPriority { throw .usage("invalid path '\(word.text)': nothing stands below a priority") }
+            if isPriority { throw .usage("invalid path '\(word.text)': a priority has no children") }
             switch part {
             case ".": break
             case "..": path = path.parent ?? .root

@@ -168,7 +168,7 @@ package struct RESTExchange: Sendable {
     /// What a client has that lost its event stream and comes back (Protocol.md 18.2).
     private static func lastEvent(_ head: RequestHead) throws(RESTError) -> Since {
         guard let id = head.headers.first("last-event-id"), !id.isEmpty else { return .nothing }
-        guard let position = Position(id) else { throw RESTError("Last-Event-ID is none of this server") }
+        guard let position = Position(id) else { throw RESTError("Last-Event-ID is not one of this server") }
         return .position(position)
     }
 
@@ -217,7 +217,7 @@ enum RESTBody {
     /// The file in a form.
     static func file(_ body: [UInt8], _ headers: HeaderFields) throws(RESTError) -> [UInt8] {
         guard let type = headers.first("content-type"), let file = MultipartForm.firstPart(of: body, contentType: type)
-        else { throw RESTError("the body is no form with a file") }
+        else { throw RESTError("the body is not a form with a file") }
         return Array(file)
     }
 

@@ -32,7 +32,7 @@ struct RESTPast {
         let moment = moment("at", "seq")
         switch method {
         case .post:
-            guard let moment else { throw RESTError("what is restored is said by at or seq") }
+            guard let moment else { throw RESTError("restoring needs at or seq") }
             return .restore(moment)
         case .get, .head:
             if let moment { return .get(moment) }

@@ -84,7 +84,7 @@ struct TestText {
         do throws(PathError) {
             return try Path(parsing: text)
         } catch {
-            throw Mistake("'\(text)' is no path: \(error)", at: offset)
+            throw Mistake("'\(text)' is not a path: \(error)", at: offset)
         }
     }
 
@@ -93,7 +93,7 @@ struct TestText {
         do throws(PathError) {
             return try WriteTarget(parsing: text)
         } catch {
-            throw Mistake("'\(text)' is no path: \(error)", at: range.lowerBound)
+            throw Mistake("'\(text)' is not a path: \(error)", at: range.lowerBound)
         }
     }
 

@@ -7,7 +7,7 @@ extension Path {
         // Safe because: the text of a static string is there for ever.
         let bytes = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         let isKey = Self.appendSegment(ofKey: bytes, to: &encoded)
-        precondition(isKey, "a path is made from what is no key")
+        precondition(isKey, "a path is made from what is not a key")
         self.init(encoded: encoded)
     }
 

@@ -211,7 +211,7 @@ package final class TriggerSender: @unchecked Sendable {
         _ finish: @escaping (TriggerQueue.Outcome) -> Void
     ) {
         guard let address = FetchAddress(url, allowsPlain: true), let loop = loop.withLock({ $0 }) else {
-            return later { finish(.failed("the url is no address")) }
+            return later { finish(.failed("the url is not an address")) }
         }
         do throws(TLSError) {
             let tls = try makeTLS()

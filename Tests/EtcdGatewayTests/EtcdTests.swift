@@ -180,7 +180,7 @@ struct EtcdTests {
         #expect(changes == (0..<6).map { .delete(key: bytes("w/") + [$0], revision: deleted.revision) })
     }
 
-    @Test("goes on while members are killed and paused, and stops without a majority") func failures() throws {
+    @Test("continues while members are killed and paused, and stops without a majority") func failures() throws {
         let servers = try EtcdServers(count: 3)
         let client = EtcdClient(cluster(servers))
         let key = bytes("k")

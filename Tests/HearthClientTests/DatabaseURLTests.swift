@@ -37,7 +37,7 @@ struct DatabaseURLTests {
         #expect(try DatabaseURL("https://myns.firebaseio.com/rooms").path == path("rooms"))
     }
 
-    @Test("what goes on the wire")
+    @Test("bytes on the wire")
     func wire() throws {
         let url = try DatabaseURL("ws://h:9000/a?ns=my%20db%26x")
         #expect(url.authority == "h:9000" && url.description == "ws://h:9000")
@@ -51,7 +51,7 @@ struct DatabaseURLTests {
     }
 
     @Test(
-        "what is no URL of a database",
+        "what is not a URL of a database",
         arguments: [
             "", "h:9000", "//h:9000", "ftp://h:9000", "ws:/h", "ws://", "ws:///a", "ws://:9000", "ws://h:", "ws://h:0",
             "ws://h:65536",

@@ -97,7 +97,7 @@ struct EndToEndTests {
         #expect(try await client.get(path("n")) == json("2"))
     }
 
-    @Test("what the server refuses is an error with a reason, and the connection goes on")
+    @Test("what the server refuses is an error with a reason, and the connection continues")
     func refusals() async throws {
         let database = try TestDatabase()
         let client = try await database.connect()

@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(
-        "what a user has left for the end of a connection is not done when the account is lost, whoever the client is by then",
+        "what a user has left for the end of a connection is not done when the account is lost, even if another user is signed in by then",
         arguments: ["disabled", "deleted", "revoked"])
     func owedWrites(loss: String) throws {
         let client = try IdentityClient(

@@ -305,7 +305,7 @@ struct AdministrationTests {
         #expect(rest["entries"]?.array?.count == 1 && rest["before"] == nil)
     }
 
-    @Test("what is asked of the database, as it is asked, for whoever watches")
+    @Test("requests to the database as they arrive, for watchers")
     func profile() throws {
         let server = try RealtimeTestServer()
         let (desk, user) = (try Desk(server), try Desk(server))
@@ -340,7 +340,7 @@ struct AdministrationTests {
         #expect(desk.pushes.isEmpty)
     }
 
-    @Test("what is committed, when it is durable, for whoever watches")
+    @Test("commits, once they are durable, for watchers")
     func tail() throws {
         let server = try RealtimeTestServer()
         let (desk, user) = (try Desk(server), try Desk(server))
@@ -410,7 +410,7 @@ struct AdministrationTests {
     }
 
     @Test(
-        "whoever is no administrator any more hears no more of what is asked",
+        "a former administrator no longer hears of requests",
         arguments: [
             ("unauth", "{}"), ("gauth", #"{"cred":"owner","authvar":{"uid":"ann"}}"#), ("auth", #"{"cred":"x"}"#),
         ])

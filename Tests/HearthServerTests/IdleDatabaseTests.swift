@@ -238,7 +238,7 @@ struct IdleDatabaseTests {
         #expect(try client.ask("PUT", "/x.json?ns=quiet", [], "2").text == "2")
     }
 
-    @Test("are missed when their files go, and not made anew")
+    @Test("are missed when their files go, and not made again")
     func lostFiles() throws {
         let server = try start()
         let client = try server.connectREST()

@@ -355,7 +355,7 @@ import HearthTreeStorage
         return "{\((0..<400).map { "\"k\($0)\":\"\(text)\"" }.joined(separator: ","))}"
     }()
 
-    @Test("what is larger than SDKs may write is refused, and the connection goes on (Protocol.md 9)")
+    @Test("what is larger than SDKs may write is refused, and the connection continues (Protocol.md 9)")
     func sizes() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }
         let peer = try server.connect()
@@ -483,7 +483,7 @@ import HearthTreeStorage
         #expect(try server.connectREST().ask("GET", "/a/b.json?ns=new").text == "5")
     }
 
-    @Test("the number of a database goes to another one when nobody uses it")
+    @Test("the number of a database goes to another one when it is not used")
     func directory() throws {
         var limits = DatabaseNameLimits()
         limits.unwrittenMax = 2

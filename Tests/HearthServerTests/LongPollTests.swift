@@ -212,7 +212,7 @@ struct LongPollTests {
         #expect(try watcher.receiveMessage() == push("presence", #""off""#))
     }
 
-    @Test("what is no message ends the session", arguments: ["!", "AAAA", "e30."])
+    @Test("what is not a message ends the session", arguments: ["!", "AAAA", "e30."])
     func malformed(text: String) throws {
         let peer = try PollingPeer(try makeServer())
         let answer = try peer.server.connectREST().ask("GET", peer.target(serial: 1, [(0, 1, text)]))
@@ -377,7 +377,7 @@ struct LongPollTests {
         #expect(try watcher.receiveMessage() == push("presence", #""off""#))
     }
 
-    @Test("long polling goes on when the WebSocket is lost before the switch, and another may stand by")
+    @Test("long polling continues when the WebSocket is lost before the switch, and another may stand by")
     func lostStandby() throws {
         let server = try makeServer()
         let peer = try PollingPeer(server)

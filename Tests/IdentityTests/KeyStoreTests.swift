@@ -91,7 +91,7 @@ struct KeyStoreTests {
         #expect(throws: KeyStoreError.self) { try store(at: start) }
     }
 
-    @Test("when the new key cannot be kept, the old one goes on")
+    @Test("when the new key cannot be kept, the old one continues")
     func unwritable() throws {
         let store = try store(at: start)
         let first = store.signingKey(now: start).id

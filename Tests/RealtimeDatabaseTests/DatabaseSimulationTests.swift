@@ -238,7 +238,7 @@ struct DatabaseSimulationTests {
         return Array(group * 10..<group * 10 + 10)
     }
 
-    @Test("is closed while nobody uses it, and opened again as it was")
+    @Test("is closed while it is not used, and opened again as it was")
     func closing() {
         var closeCount = 0
         for seed in Self.seeds(0) {
@@ -262,7 +262,7 @@ struct DatabaseSimulationTests {
         if TestScale.seed == nil { #expect(closeCount > 10) }
     }
 
-    @Test("answers as the model does while its threads lag behind", arguments: 0..<(4 * TestScale.factor))
+    @Test("answers as the model does while its threads lag", arguments: 0..<(4 * TestScale.factor))
     func lagging(group: UInt64) {
         var figures = Figures()
         for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: false, &figures) }
@@ -284,7 +284,7 @@ struct DatabaseSimulationTests {
         }
     }
 
-    @Test("goes on with further seeds for as long as it is told to", .enabled(if: TestScale.simulationSeconds != nil))
+    @Test("continues with further seeds for as long as it is told to", .enabled(if: TestScale.simulationSeconds != nil))
     func longRun() {
         var figures = Figures()
         let first = TestScale.seed ?? .random(in: 0..<1 << 40)

@@ -145,7 +145,7 @@ struct DatabaseTests {
         #expect(bench.commit() == ["missed a 1", "join 2", "2 listening at 1 recovered"])
     }
 
-    @Test("a listener that asks for positions and begins anew is sent what differs")
+    @Test("a listener that asks for positions and starts over is sent what differs")
     func knownData() throws {
         var bench = Bench()
         bench.process(.set("a", "1"))
@@ -345,7 +345,7 @@ struct DatabaseTests {
 
     // MARK: Failures
 
-    @Test("a failed commit undoes what came after it, and the turns in flight are answered anew")
+    @Test("a failed commit undoes what came after it, and the turns in flight are answered again")
     func failedCommit() throws {
         var bench = Bench()
         bench.process(.set("a", "1"), .listen("a", known: []), by: Self.reader)

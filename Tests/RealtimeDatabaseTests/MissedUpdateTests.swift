@@ -59,7 +59,7 @@ struct MissedUpdateTests {
         #expect(try Self.update(of: "l/z", from: #"{"z":1}"#, writes, since: 1) == "missed nothing")
     }
 
-    @Test("tells of a priority that went with a node which was gone for a while, and of a leaf that is none any more")
+    @Test("tells of a priority that went with a node which was gone for a while, and of a leaf that is no longer one")
     func vanished() throws {
         let first: CanonicalJSON = #"{"a":{".priority":1,"x":1},"z":1}"#
         #expect(try Self.update(from: first, [("l/a/x", "null"), ("l/a/y", "2")]) == #"missed l/a {"y":2}"#)

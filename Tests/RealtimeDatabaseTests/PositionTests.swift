@@ -22,7 +22,7 @@ struct PositionTests {
     }
 
     @Test(
-        "anything else is none",
+        "any other text is invalid",
         arguments: [
             "", ":", "::", "1:1", "0123456789abcdef", "0123456789abcdef:", "0123456789abcdef:-1",
             "0123456789abcdef:01", "0123456789ABCDEF:1", "0123456789abcdeg:1", "0123456789abcdef;1",

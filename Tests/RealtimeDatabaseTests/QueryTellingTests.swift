@@ -207,7 +207,7 @@ struct QueryTellingTests {
             ]) == ["3 \(wide)"])
     }
 
-    @Test("after memory was built anew, those who were not told yet hear of all there is")
+    @Test("after memory was built again, those who were not told yet receive the whole values")
     func interrupted() throws {
         let store = MemoryRowStore()
         let database = Database(index: 0, store: store, sequence: 0, tellingStepCostMax: 50_000)

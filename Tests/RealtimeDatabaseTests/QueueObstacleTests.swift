@@ -98,7 +98,7 @@ struct QueueObstacleTests {
         #expect(bench.database.workers.claims.count == 1)
     }
 
-    @Test("a worker goes on waiting for the job that another one was to take and has not taken")
+    @Test("a worker keeps waiting for the job that another one was to take and has not taken")
     func lostTurn() throws {
         var bench = try Self.bench(#"{"q":{".queue":{}}}"#)
         bench.process(.job("q", Self.patient))

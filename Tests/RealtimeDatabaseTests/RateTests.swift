@@ -242,7 +242,7 @@ struct RateTests {
         #expect(answers[2] == "stream /a" || answers[2].hasPrefix("stream"), "\(answers[2].prefix(100))")
     }
 
-    @Test("are kept when other settings change, and begin anew when they change themselves")
+    @Test("are kept when other settings change, and start over when they change themselves")
     func reload() throws {
         let limit = #""a":{".limit":{"of":"write","rate":"1/m"}}"#
         var bench = try Self.bench(limit)

@@ -150,7 +150,7 @@ struct ExpressionTests {
             ("data.child('empty').exists()", "true"), ("data.child('none').exists()", "false"),
             ("data.child('s/x').exists()", "false"), ("data.child('in/x').exists()", "true"),
             ("data.child('/in/x').exists()", "true"), ("data.child('in').child('x').exists()", "true"),
-            // A part that is no key names nothing.
+            // A part that is not a key names nothing.
             ("data.child('').exists()", "false"), ("data.child('/').exists()", "false"),
             ("data.child('in/').exists()", "false"),
             ("data.child('in//x').exists()", "false"), ("data.child('//in').exists()", "false"),

@@ -174,7 +174,7 @@ extension TreeModel {
     /// `text` must be a valid key.
     package static func realKey(_ text: Text) -> Key {
         guard let key = try? Key(validating: String(decoding: text, as: UTF16.self)) else {
-            preconditionFailure("\(text) is no key")
+            preconditionFailure("\(text) is not a key")
         }
         return key
     }

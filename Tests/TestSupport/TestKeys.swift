@@ -18,7 +18,7 @@ package func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
 /// A JSON object from its text.
 package func object(_ text: String) -> JSONObject {
     guard let object = (try? JSONValue(parsing: bytes(text)))?.object else {
-        preconditionFailure("\(text) is no object")
+        preconditionFailure("\(text) is not an object")
     }
     return object
 }

@@ -163,7 +163,7 @@ struct DeflateTests {
         }
     }
 
-    @Test("a compressor that was released goes on without its context")
+    @Test("a compressor that was released continues without its context")
     func release() {
         let deflater = Deflater(.init())
         var decoder = Self.plain.makeDecoder()

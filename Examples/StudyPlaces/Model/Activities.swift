@@ -118,6 +118,6 @@ final class Activities {
             continuation.finish()
         }
         for await outcome in outcomes { return try outcome.get() }
-        throw Problem("There is no answer yet; what has begun goes on when there is a connection.")
+        throw Problem("There is no answer yet; the operation continues when there is a connection.")
     }
 }

@@ -312,7 +312,7 @@ package final class HostedDatabases {
     private func close(_ index: UInt32, _ place: FilesInPlace) {
         guard let database = open.removeValue(forKey: index) else { return }
         closed.begin(index, place)
-        host.log.info("database.closed", [("database", database.name), ("reason", "nobody uses it")])
+        host.log.info("database.closed", [("database", database.name), ("reason", "unused")])
         host.applier.post(.close(database: index, database.takeFiles()))
     }
 

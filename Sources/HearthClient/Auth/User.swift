@@ -103,7 +103,7 @@ public final class User: Sendable {
         let (token, _) = try await idToken(forcingRefresh: forcingRefresh)
         guard
             let claims = Tokens(idToken: token, refreshToken: "", expires: 0, lifetime: 0).claims
-        else { throw AuthError(.internalError, "The server's token is none") }
+        else { throw AuthError(.internalError, "The server's token is invalid") }
         func time(_ name: String) -> Int { (claims[name]?.int ?? 0) &* 1000 }
         return AuthTokenResult(
             token: token, claims: claims, expirationDate: time("exp"), authDate: time("auth_time"),

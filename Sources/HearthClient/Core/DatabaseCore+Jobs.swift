@@ -77,7 +77,7 @@ extension DatabaseCore {
             completion(
                 result.flatMap { response in
                     ClaimedJob.list(response.data, of: queue).map { .success($0.first) }
-                        ?? .failure(.refused(status: "failure", message: "the answer is no list of jobs"))
+                        ?? .failure(.refused(status: "failure", message: "the answer is not a list of jobs"))
                 })
         }
     }

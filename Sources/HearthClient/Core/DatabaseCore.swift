@@ -300,7 +300,7 @@ final class DatabaseCore: @unchecked Sendable {
                 result.flatMap { response in
                     guard let (value, hasServerValues) = try? CanonicalJSON.parse(response.data), !hasServerValues
                     else {
-                        return .failure(.refused(status: "failure", message: "the answer is no value"))
+                        return .failure(.refused(status: "failure", message: "the answer is not a value"))
                     }
                     return .success(Node(value))
                 })
@@ -320,13 +320,13 @@ final class DatabaseCore: @unchecked Sendable {
         _ place: DatabasePlace, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<FoundPage, DatabaseError>) -> Void
     ) {
-        if place.isInfo { return completion(.failure(.invalidQuery("what is below .info has no pages"))) }
+        if place.isInfo { return completion(.failure(.invalidQuery("locations below .info have no pages"))) }
         outgoing.add(.get(place.path, query: query), .question, isAbandoned: isAbandoned) { [weak self] result in
             completion(
                 result.mapError { $0.answering(query) }.flatMap { response in
                     self?.warn(ofMissingIndex: response, at: place.path)
                     return FoundPage(parsing: response.data).map { .success($0) }
-                        ?? .failure(.refused(status: "failure", message: "the answer is no page"))
+                        ?? .failure(.refused(status: "failure", message: "the answer is not a page"))
                 })
         }
     }

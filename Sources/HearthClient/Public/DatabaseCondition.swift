@@ -13,7 +13,7 @@ public struct DatabaseCondition: Hashable, Sendable {
     /// The value at a path below each child.
     public static func child(_ path: String) -> Field {
         guard let parsed = try? Path(parsing: path), !parsed.isRoot else {
-            return Field(path: .failure(.invalidQuery("'\(path)' is no path below a child")))
+            return Field(path: .failure(.invalidQuery("'\(path)' is not a path below a child")))
         }
         return Field(path: .success(parsed))
     }
@@ -88,7 +88,7 @@ public struct DatabaseCondition: Hashable, Sendable {
         public func has(_ key: String) -> DatabaseCondition {
             make { (path) throws(DatabaseError) in
                 guard let child = try? Path(parsing: key), child.depth == 1 else {
-                    throw .invalidQuery("'\(key)' is no key")
+                    throw .invalidQuery("'\(key)' is not a key")
                 }
                 return .compare(path.appending(child), .notEqual, .null)
             }

@@ -111,7 +111,7 @@ extension DatabaseQuery {
             throw .invalidQuery("aggregates have conditions, and no order, bounds, limit or cursor")
         }
         let place = try ref.place.get()
-        if place.isInfo { throw .invalidQuery("what is below .info has no aggregates") }
+        if place.isInfo { throw .invalidQuery("locations below .info have no aggregates") }
         let asked = Set(kinds.compactMap { Aggregates.Kind(rawValue: $0.rawValue) })
         var field: Path? = asked == [.count] ? nil : .root
         if let path, field != nil {

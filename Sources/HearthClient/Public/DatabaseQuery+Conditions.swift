@@ -78,7 +78,7 @@ extension DatabaseQuery {
         }
         let fields = try fields.map { (field) throws(DatabaseError) in
             guard let path = try? Path(parsing: field), !path.isRoot else {
-                throw .invalidQuery("'\(field)' is no path below a child")
+                throw .invalidQuery("'\(field)' is not a path below a child")
             }
             return path
         }

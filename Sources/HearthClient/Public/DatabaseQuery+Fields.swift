@@ -32,7 +32,7 @@ extension DatabaseQuery {
     fileprivate func fields(_ names: [String]) throws(DatabaseError) -> (path: Path, query: QueryObject) {
         if let failure { throw failure }
         let place = try ref.place.get()
-        if place.isInfo { throw .invalidQuery("what is below .info has no fields") }
+        if place.isInfo { throw .invalidQuery("locations below .info have no fields") }
         if limit?.side == .last {
             throw .invalidQuery("a query with conditions has its first children: let it descend")
         }

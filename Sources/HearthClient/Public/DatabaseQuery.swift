@@ -105,7 +105,7 @@ extension DatabaseQueryable {
     public func queryOrdered(byChild path: String) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             guard let path = try? Path(parsing: path), !path.isRoot else {
-                throw .invalidQuery("'\(path)' is no path below a child")
+                throw .invalidQuery("'\(path)' is not a path below a child")
             }
             try query.order(by: .child(path))
         }

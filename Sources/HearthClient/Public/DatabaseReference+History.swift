@@ -117,7 +117,7 @@ extension DatabaseReference {
     }
 
     private static var misunderstood: DatabaseError {
-        .refused(status: "failure", message: "the answer is no history")
+        .refused(status: "failure", message: "the answer is not a history")
     }
 
     private func object(_ command: HistoryRequest.Command) async throws(DatabaseError) -> JSONObject {

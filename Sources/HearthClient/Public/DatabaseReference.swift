@@ -67,14 +67,14 @@ public struct DatabaseReference: Sendable {
             if base.path.depth > Path.maximumDepth { throw .tooDeep }
             return .success(base)
         } catch {
-            return .failure(.invalidPath("'\(text)' is no path: \(error)"))
+            return .failure(.invalidPath("'\(text)' is not a path: \(error)"))
         }
     }
 
     /// The path, if it can be written to.
     func writablePath() throws(DatabaseError) -> Path {
         let place = try place.get()
-        if place.isInfo { throw .invalidPath("what is below .info cannot be written") }
+        if place.isInfo { throw .invalidPath("locations below .info cannot be written") }
         return place.path
     }
 }

@@ -79,13 +79,13 @@ public struct MutableData: Sendable {
                 part = MutableData(key: path.lastKey?.description ?? key, node: node.value(at: path))
                 part.text = text?.value(at: path)
             } catch {
-                part.failure = .invalidPath("'\(path)' is no path: \(error)")
+                part.failure = .invalidPath("'\(path)' is not a path: \(error)")
             }
             return part
         }
         set {
             guard newValue.failure == nil, let path = try? Path(parsing: path) else {
-                failure = failure ?? newValue.failure ?? .invalidPath("'\(path)' is no path")
+                failure = failure ?? newValue.failure ?? .invalidPath("'\(path)' is not a path")
                 return
             }
             if newValue.text != nil || text != nil {
@@ -145,7 +145,7 @@ public struct MutableData: Sendable {
     }
 
     private static func key(_ name: String) throws(DatabaseError) -> Key {
-        do { return try Key(validating: name) } catch { throw .invalidPath("'\(name)' is no key: \(error)") }
+        do { return try Key(validating: name) } catch { throw .invalidPath("'\(name)' is not a key: \(error)") }
     }
 }
 

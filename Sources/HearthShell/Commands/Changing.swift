@@ -66,7 +66,7 @@ extension ShellCommand {
     }
 
     static let remove = ShellCommand(
-        name: "remove", alias: "rm", synopsis: "PATH... [-y]", summary: "Remove what is at and below a place.",
+        name: "remove", alias: "rm", synopsis: "PATH... [-y]", summary: "Remove a value with everything below it.",
         words: .paths, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("PATH is missing") }

@@ -327,7 +327,7 @@ private struct TreeDrawing {
 
     private func below(_ path: Path, _ child: NodePage.Child) throws(ShellError) -> Path {
         do throws(KeyError) { return path.appending(try Key(validating: child.key)) } catch {
-            throw .failed("the server names a key that is none: \(error)")
+            throw .failed("the server sent an invalid key: \(error)")
         }
     }
 

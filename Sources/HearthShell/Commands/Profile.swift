@@ -6,7 +6,7 @@ import HearthClientSession
 
 extension ShellCommand {
     static let profile = ShellCommand(
-        name: "profile", synopsis: "[-n N]", summary: "Print what is asked of the database, as it is asked, until ^C.",
+        name: "profile", synopsis: "[-n N]", summary: "Print the requests to the database as they arrive, until ^C.",
         details: """
             A line sums up equal requests of a fifth of a second: how many, how long the database worked on them, how long they
             waited besides until their answers were complete, their bytes, who asked, what and where; and whether they were

@@ -82,7 +82,7 @@ struct ConditionWords {
         case .word(let value)?:
             let isNumber = value.first.map { $0.isNumber || $0 == "-" } ?? false
             guard isNumber || ["null", "true", "false"].contains(value) else {
-                throw .usage("'\(value)' is no value; a string is written '\"\(value)\"'")
+                throw .usage("'\(value)' is not a value; a string is written '\"\(value)\"'")
             }
             return value
         case .open?, .close?, nil: throw .usage("a value is missing after '\(word)'")

@@ -11,7 +11,7 @@ package enum QueryWords {
             CommandOption(name: "limit-to-first", value: "N", help: "the first N children in that order"),
             CommandOption(name: "limit-to-last", value: "N", help: "the last N"),
             CommandOption(name: "start-at", value: "JSON", help: "children from this value on"),
-            CommandOption(name: "start-after", value: "JSON", help: "children behind this value"),
+            CommandOption(name: "start-after", value: "JSON", help: "children after this value"),
             CommandOption(name: "end-at", value: "JSON", help: "children up to this value"),
             CommandOption(name: "end-before", value: "JSON", help: "children before this value"),
             CommandOption(name: "equal-to", value: "JSON", help: "children of this value"),
@@ -116,7 +116,7 @@ package enum QueryWords {
 
     private static func path(_ text: Substring, _ option: String) throws(ShellError) -> Path {
         guard let path = try? Path(parsing: String(text)), !path.isRoot else {
-            throw .usage("'\(text)' in \(option) is no path below a child")
+            throw .usage("'\(text)' in \(option) is not a path below a child")
         }
         return path
     }

@@ -23,7 +23,7 @@ package final class OutputFile: Sendable {
         let path = path == "-" ? nil : path
         var status = stat()
         if let path, stat(path, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFREG else { throw .usage("\(path) is there already, and is no file") }
+            guard status.st_mode & S_IFMT == S_IFREG else { throw .usage("\(path) already exists, and is not a file") }
             guard replaces else { throw .usage("\(path) is there already: --overwrite replaces it") }
         }
         self.path = path

@@ -136,7 +136,7 @@ extension QueryError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .boundNotPrimitive: "a bound is neither null, a boolean, a number nor a string"
-        case .keyBoundNotString: "a bound in the order of the keys is no string"
+        case .keyBoundNotString: "a bound in the order of the keys is not a string"
         case .limitNotPositive: "the limit is less than 1"
         case .conditions(let text): text
         }

@@ -75,7 +75,7 @@ enum TreeCheck {
 
     /// The place of a row, for people.
     static func describe(_ key: [UInt8]) -> String {
-        Path(validatingEncoded: key).map { $0.depth == 0 ? "/" : "\($0)" } ?? "a key that is no path"
+        Path(validatingEncoded: key).map { $0.depth == 0 ? "/" : "\($0)" } ?? "a key that is not a path"
     }
 }
 

@@ -48,7 +48,7 @@ struct ScreenProgramTests {
         #expect(try await terminal.outcome() == 0)
     }
 
-    @Test("are drawn anew when the terminal changes its size")
+    @Test("are drawn again when the terminal changes its size")
     func resized() async throws {
         let terminal = try PseudoTerminal(
             "hearth-notebooks", ["--server", "http://127.0.0.1:1", "--session", "/nonexistent"])

@@ -206,7 +206,7 @@ struct ThreadsServiceTests {
         #expect(try await house.ask("/api/threads", token: ann).objects("threads").count == 1)
     }
 
-    @Test("lets nobody go on whose account has gone, though the connection was kept")
+    @Test("stops users whose account was deleted, though the connection was kept")
     func revocation() async throws {
         let house = try ThreadsHouse(isDevelopment: false)
         let (ann, _) = try await house.signUp("Ann")

@@ -183,7 +183,7 @@ struct JobTests {
         try await other?.value
     }
 
-    @Test("whoever does not work here is told so")
+    @Test("a user who may not work here is told so")
     func refusals() async throws {
         let server = try Self.server()
         let client = try server.client()

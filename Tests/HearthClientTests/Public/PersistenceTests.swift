@@ -96,7 +96,7 @@ struct PersistenceTests {
         #expect(await log.next() == "cancelled: the database was closed")
     }
 
-    @Test("is told what is there now of what it missed, or begins anew when the server says so")
+    @Test("is told what is there now of what it missed, or starts over when the server says so")
     func resuming() async throws {
         let other = try server.client().reference(withPath: "rooms")
         try await other.setValue(["a": 1, "b": 1])

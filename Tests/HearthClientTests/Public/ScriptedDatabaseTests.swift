@@ -243,7 +243,7 @@ struct ScriptedDatabaseTests {
         #expect(asked == ["", "e:6", "e:9", ""])
     }
 
-    @Test("a listen begins anew where the server cannot read its position, as one of an earlier version")
+    @Test("a listen starts over where the server cannot read its position, as one of an earlier version")
     func foreignPosition() async throws {
         let connections = Mutex(0)
         let server = ScriptedServer(
@@ -353,7 +353,7 @@ struct ScriptedDatabaseTests {
                 peer.answer(to: text, text.contains(#""a":"g""#) ? #"{".sv":"timestamp"}"# : "{}")
             }))
         let database = try open(server)
-        await #expect(throws: DatabaseError.refused(status: "failure", message: "the answer is no value")) {
+        await #expect(throws: DatabaseError.refused(status: "failure", message: "the answer is not a value")) {
             try await database.reference(withPath: "y").getData()
         }
         let log = EventLog()

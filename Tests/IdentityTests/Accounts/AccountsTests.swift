@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "what is no address, and what is no password",
+        "what is not an address, and what is no password",
         arguments: [
             ("", "secret1", AccountError.Code.invalidEmail), ("ann", "secret1", .invalidEmail),
             ("@b", "secret1", .invalidEmail), ("a@", "secret1", .invalidEmail), ("a@b@c", "secret1", .invalidEmail),

@@ -21,7 +21,7 @@ struct BodyFields {
 
     private mutating func readJSON(_ body: [UInt8]) throws(APIFailure) {
         guard let object = (try? DatabaseValue(json: body))?.object else {
-            throw APIFailure(400, "The body is no JSON object.")
+            throw APIFailure(400, "The body is not a JSON object.")
         }
         for (name, value) in object { given[name] = .some(value.string) }
     }
