@@ -19,7 +19,9 @@ public struct SealingKey: Sendable {
     /// Makes a new random key.
     public init() throws(SealingError) {
         var bytes = [UInt8](repeating: 0, count: Self.byteCount)
-        guard RAND_bytes(&bytes, Int32(bytes.count)) == 1 else { throw SealingError("There is no source of randomness.") }
+        guard RAND_bytes(&bytes, Int32(bytes.count)) == 1 else {
+            throw SealingError("There is no source of randomness.")
+        }
         self.bytes = bytes
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthEtcdGateway
 
-/// The distribution's etcd must understand what is sent, and be understood.
+/// The distribution's etcd must understand our requests, and we its answers.
 @Suite("A real etcd", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized)
 struct EtcdTests {
     private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }

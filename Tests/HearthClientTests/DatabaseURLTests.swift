@@ -20,7 +20,7 @@ struct DatabaseURLTests {
             ("https://myns.firebaseio.com", "myns.firebaseio.com", 443, true, "myns"),
             ("http://myns.firebaseio.com/", "myns.firebaseio.com", 443, true, "myns"),
             ("ws://example.com", "example.com", 443, true, ""), ("wss://[::1]", "::1", 443, true, ""),
-            // An empty name is none; other parameters do not matter.
+            // An empty name counts as missing; other parameters do not matter.
             ("ws://a.b.c:1/?ns=", "a.b.c", 1, false, "a"), ("ws://h:1/?x=1&ns=a%2Db&y", "h", 1, false, "a-b"),
             ("ws://10.0.0.1:65535", "10.0.0.1", 65535, false, ""),
         ] as [(String, String, UInt16, Bool, String)])

@@ -196,7 +196,7 @@ struct EndToEndTests {
         let client = try await database.connect()
         var changes = try await client.listen(path("a")).makeAsyncIterator()
         try await client.set(place("a/b"), to: json(#"{".sv":{"increment":1}}"#))
-        // What has not come by now never will.
+        // Events that have not come by now never will.
         client.close()
         #expect(try await changes.required() == .set("a", "null"))
         #expect(try await changes.required() == .set("a/b", "1"))

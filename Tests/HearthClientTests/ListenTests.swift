@@ -294,7 +294,7 @@ struct ListenTests {
             $0.waitingChangeBytesMax = 1 << 20
         }
         var changes = try await connection.listen(path("a")).makeAsyncIterator()
-        // The answer comes after what nobody reads.
+        // The answer comes after the unread changes.
         #expect(try await connection.get(path("b")) == json("7"))
         #expect(try await changes.required() == .set("a", "0"))
         var count = 0

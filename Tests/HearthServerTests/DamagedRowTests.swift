@@ -14,7 +14,7 @@ struct DamagedRowTests {
         try RealtimeTestServer { $0.dataFolder = folder.path }
     }
 
-    /// Changes a digit of a value in the tree file: that of the row in use, as what is deleted is not read any more.
+    /// Changes a digit of a value in the tree file: that of the row in use, since deleted rows are no longer read.
     private func damage(_ value: String) throws {
         let path = folder.path + "/default.tree"
         let bytes = TemporaryFolder.contents(of: path)
@@ -31,7 +31,7 @@ struct DamagedRowTests {
     func damagedRow() throws {
         do {
             let client = try start().connectREST()
-            // Enough that what is read at first brings only some pages into memory.
+            // Enough data that the first reads bring only some pages into memory.
             let note = String(repeating: "x", count: 2000)
             for number in 10...90 {
                 for (key, value) in [("balance", "7000\(number)"), ("note", "\"\(note)\"")] {

@@ -171,7 +171,7 @@ import HearthRealtimeSessions
         let writer = try server.connectREST()
         for _ in 0..<10 { try Self.write(on: writer, &random) }
         let key = "orderBy=%22$key%22"
-        // Each with a child that the stream shows whatever else there is.
+        // Each with a child that the stream always shows.
         let targets = [
             ("/.json", "-1"), ("/r.json", "-1"), ("/r/a.json", "-1"), ("/r/a/b/c.json", "-1"), ("/r.json?\(key)", "-1"),
             ("/r.json?\(key)&limitToFirst=3", "-1"), ("/r.json?\(key)&limitToLast=2", "~"),

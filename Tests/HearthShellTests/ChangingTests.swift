@@ -142,7 +142,7 @@ struct ChangingTests {
         #expect(
             await shell.run("import y \(shell.folder.path)")
                 == "cannot read \(shell.folder.path): Is a directory; nothing was written\n")
-        // A file that cannot have its name leaves nothing behind.
+        // A file that cannot get its name leaves no trace.
         let folder = "\(shell.folder.path)/data"
         #expect(await shell.run("export x \(folder) --overwrite") == "\(folder) already exists, and is not a file\n")
         #expect(access(shell.folder.path + "/data.part", F_OK) != 0)

@@ -6,10 +6,10 @@ import Testing
 @testable import HearthRealtimeDatabase
 
 /// Sessions with random operations on a database whose threads, log and store delay, fail and come back: the production
-/// scheduler runs it, every answer is compared with a model, every listener with what is durable.
+/// scheduler runs it, every answer is compared with a model, every listener with the durable data.
 ///
-/// `HEARTH_SEED=N` runs one seed alone, with and without faults. `HEARTH_SIMULATION_SECONDS=N` goes on with further seeds
-/// for so long, and prints what they did.
+/// `HEARTH_SEED=N` runs one seed alone, with and without faults. `HEARTH_SIMULATION_SECONDS=N` continues with further
+/// seeds for that long, and prints statistics.
 @Suite("a simulated database")
 struct DatabaseSimulationTests {
     enum Step {
@@ -24,7 +24,7 @@ struct DatabaseSimulationTests {
         case prepare
         /// A large message is parsed, or it is known who a client is.
         case finishBeside
-        /// A client takes nothing that is sent, or goes on.
+        /// A client does not read, or continues.
         case writable(UInt64, Bool)
         case tick
         /// The event loops are behind, or not any more.

@@ -67,7 +67,7 @@ struct DatabaseTests {
                 "join 2", "1 listening", "push a/b/c 1 to 1", "2 done", "leave 2", "3 done", "4 done",
                 "initial /a/b null to 2", "join 2", "5 listening",
             ])
-        // It has been told, and what is beside the place was never in doubt.
+        // It has been told, and data next to the place was never in doubt.
         bench.process(.listen("a/b", known: []), .listen("a/d", known: []), by: Self.reader)
         #expect(bench.commit() == ["6 listening", "join 2", "7 listening"])
         // Above, below, and to a query there; not on another connection.

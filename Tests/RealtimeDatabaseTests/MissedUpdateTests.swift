@@ -4,12 +4,12 @@ import Testing
 
 @testable import HearthRealtimeDatabase
 
-/// What a listener is sent that comes back to `/l`, having what was there after the first write.
+/// The data sent to a listener that comes back to `/l` with the value after the first write.
 @Suite("an update of what was missed")
 struct MissedUpdateTests {
     typealias Write = (path: Path, value: CanonicalJSON)
 
-    /// Makes the writes, each a commit, and answers what is sent.
+    /// Makes the writes, each a commit, and answers the sent data.
     private static func update(
         of path: Path = "l", from first: CanonicalJSON, _ writes: [Write], since: UInt64 = 1
     ) throws -> String {

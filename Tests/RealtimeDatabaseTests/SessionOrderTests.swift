@@ -12,7 +12,7 @@ struct SessionOrderTests {
         var order = Self.order()
         let stops = (0..<4).map { _ in order.add(bytes: 1, reads: false) }
         #expect(stops == [false, false, false, true])
-        // What was read already is worked on, and says nothing new.
+        // Requests that were read already are processed, without new outputs.
         let stopsAgain = order.add(bytes: 1, reads: false)
         #expect(!stopsAgain && order.isPaused)
         order.answered(2, bytes: 0)

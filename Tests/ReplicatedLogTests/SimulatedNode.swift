@@ -23,7 +23,7 @@ struct SimulatedNode {
     var waiting: [UInt64] = []
     var appending: [UInt64] = []
     var flying: [LogRecord] = []
-    /// Of failed appends, until the log says what has come of them.
+    /// Of failed appends, until the log shows their outcome.
     var doubtful: [UInt64] = []
     var term: Int64?
     var draining = TwoNodes.Draining.no

@@ -47,10 +47,10 @@ struct ExpressionTests {
             ("true || false && false", "true"), ("(true || false) && false", "false"), ("!true || true", "true"),
             ("true ? false : true", "false"), ("false ? false : true", "true"),
             ("false ? true : false ? true : true", "true"), ("(true ? true : false) ? false : true", "false"),
-            // Only what is needed is evaluated.
+            // Only needed parts are evaluated.
             ("false && data.val() > 5", "false"),
             ("true || data.val() > 5", "true"), ("true ? true : data.val() > 5", "true"),
-            // An error ends the rule, whatever stands around it.
+            // An error ends the rule, whatever surrounds it.
             ("data.val() > 5 || true", "only two numbers or two strings have an order"),
             ("!(data.val() > 5)", "only two numbers or two strings have an order"),
             ("false || data.val() > 5", "only two numbers or two strings have an order"),

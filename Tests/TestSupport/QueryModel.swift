@@ -32,7 +32,7 @@ package struct QueryModel: Equatable {
 
     package typealias Child = (key: TreeModel.Text, value: TreeModel)
 
-    /// What is selected, in index order.
+    /// The selected children, in index order.
     package func select(_ node: TreeModel) -> [Child] {
         let interval = self.interval(node)
         guard let limit else { return interval }

@@ -23,7 +23,7 @@ package func object(_ text: String) -> JSONObject {
     return object
 }
 
-/// What two hexadecimal digits each stand for.
+/// The bytes of pairs of hexadecimal digits.
 package func hex(_ digits: String) -> [UInt8] {
     let digits = Array(digits.utf8)
     return stride(from: 0, to: digits.count, by: 2).map { index in

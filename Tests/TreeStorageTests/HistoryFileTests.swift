@@ -261,7 +261,7 @@ struct HistoryFileTests {
         }
         #expect(
             try file.commits(at: "pages/sec/t/now", before: nil, limit: 9).commits.map(\.sequence).first == 6)
-        // What nobody can ask about any more is forgotten.
+        // Unreachable history is dropped.
         try set(disk, "pages/other", "2", at: 80)
         while try file.advance(definitions("pages/$", keep: 5), now: 1000) {}
         #expect(try file.connection.integer("SELECT count(*) FROM erased") == 0)

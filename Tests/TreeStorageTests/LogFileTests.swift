@@ -230,7 +230,7 @@ struct LogFileTests {
         #expect(try log.time(of: 4) == 80)
         let expected: [UInt64: Int64] = [1: 70, 2: 70, 3: 70, 4: 80, 5: 80, 6: 80]
         #expect(try log.makeReader().times(of: [0, 6, 3, 1, 2, 4, 5, 7, .max]) == expected)
-        // The beginning is gone, and it goes on after a gap.
+        // The beginning is missing, and it continues after a gap.
         _ = try log.prune(before: 75, keepingBytes: .max, appliedSequence: 6)
         try log.append([Self.record(9, time: 90)])
         #expect(try log.makeReader().times(of: 1...10) == [4: 80, 5: 80, 6: 80, 9: 90])

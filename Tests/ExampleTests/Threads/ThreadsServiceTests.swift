@@ -202,7 +202,7 @@ struct ThreadsServiceTests {
                 #expect(answer.text("error")?.lowercased().contains("log in") == true)
             }
         }
-        // What was refused does not concern those whom the database knows.
+        // Refusals do not affect users that the database knows.
         #expect(try await house.ask("/api/threads", token: ann).objects("threads").count == 1)
     }
 
@@ -214,7 +214,7 @@ struct ThreadsServiceTests {
         #expect(try await house.ask("/api/threads", token: ann).status == 200)
         let auth = try Auth(url: house.server.url)
         try await auth.signIn(withEmail: "ann@example.com", password: "secret1").user.delete()
-        // The database tells the connections of a user who has gone a moment later.
+        // The database tells the connections of a deleted user a moment later.
         var answer = try await house.ask("/api/threads", token: ann)
         while answer.status == 200, !Task.isCancelled { answer = try await house.ask("/api/threads", token: ann) }
         #expect(answer.status == 401)

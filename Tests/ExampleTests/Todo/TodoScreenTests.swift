@@ -16,7 +16,7 @@ struct TodoScreenTests {
         try await terminal.wait(for: "New account")
         terminal.type(.tab, "bob", .tab, "12345", .enter)
         try await terminal.wait(for: "Say what you are called.")
-        // The server says of one field at a time what is wrong with it.
+        // The server reports the mistake of one field at a time.
         terminal.type("Bob", .tab, .tab, .enter)
         try await terminal.wait(for: "This is not an email address.")
         terminal.type("@example.com", .tab, .enter)
@@ -44,7 +44,7 @@ struct TodoScreenTests {
         try await terminal.wait(for: "Nothing to do.")
         terminal.type("a")
         try await terminal.wait(for: "New entry")
-        // What is typed replaces the date that stands there; the page keys pick one.
+        // Typed text replaces the present date; the page keys pick one.
         terminal.type("2026-03-02")
         try await terminal.wait(for: "2026-03-02  Monday")
         terminal.type(.pageUp)

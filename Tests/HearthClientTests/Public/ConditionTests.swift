@@ -95,7 +95,7 @@ struct ConditionTests {
         let first = try await told.next()
         #expect(first?.map(\.key) == ["d", "b"])
         #expect(first?.map(\.value) == [["rank": 3, "due": 2], ["rank": 3, "due": 9]])
-        // What is not asked for is not told.
+        // Fields that are not requested are not sent.
         try await tasks.child("b/title").setValue("Tea")
         try await tasks.child("b/tags").setValue(["home": true, "away": true])
         let second = try await told.next()

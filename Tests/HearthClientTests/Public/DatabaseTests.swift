@@ -239,7 +239,7 @@ struct DatabaseTests {
         }
         await #expect(throws: DatabaseError.writeCancelled) { try await late.value }
         database.goOnline()
-        // After what is queued.
+        // After the queued work.
         try await place.child("c").setValue(3)
         #expect(try await server.client().reference(withPath: "x").getData().value == ["a": 1, "c": 3])
     }

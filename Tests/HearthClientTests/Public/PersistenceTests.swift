@@ -202,7 +202,7 @@ struct PersistenceTests {
         let error: DatabaseError?
     }
 
-    /// The file itself, while nobody uses it.
+    /// The file itself, while it is not in use.
     private func file() throws -> HearthSQLite.Connection {
         try HearthSQLite.Connection(path: "\(folder.path)/cache", mode: .readWrite)
     }
@@ -252,7 +252,7 @@ struct PersistenceTests {
     func failedSave() async throws {
         let scripted = ScriptedServer(
             .init(received: { peer, text in
-                // The write is answered when what was observed is gone.
+                // The write is answered when the observed data no longer exists.
                 if text.contains(#""a":"n""#) { peer.answer(1) }
                 if !text.contains(#""a":"p""#) { peer.answer(to: text) }
             }))

@@ -96,7 +96,7 @@ struct CommitPositionTests {
             let output = tree.restore(above, Node(try json(#"{"b":1,"c":1}"#)), Array(time.utf8))
             #expect(tree.position(of: above) == Array(expected.utf8))
             #expect(tree.cached(above)?.canonical == (try json(#"{"b":9,"c":1}"#)))
-            // Whoever has seen the newer part is not told of the older one.
+            // A listener that has seen the newer part does not get the older one.
             #expect(output.events.map(\.observer) == [2])
         }
     }

@@ -14,7 +14,7 @@ struct StepGenerator {
     init(seed: UInt64) {
         var trees = RandomTrees(seed: seed)
         isSmall = trees.chance(1, in: 2)
-        // Fewer names the deeper they stand, so that steps meet.
+        // Fewer names at deeper levels, so that steps meet.
         var keys: [[Key]] = []
         for depth in 0..<4 {
             let count = trees.pick([2, 3, depth == 1 ? 40 : 5])

@@ -138,7 +138,7 @@ struct TreeRowsMachine {
 }
 
 extension TreeRows {
-    /// What is wrong with the sums that the tree keeps, or with its links.
+    /// Mistakes in the sums that the tree keeps, or in its links.
     var accountingProblem: String? {
         var resident = 0
         var changedNow = 0
