@@ -1,7 +1,7 @@
 import HearthHTTPCodec
 package import HearthServerCodecs
 
-/// What somebody shows to say who they are (Protocol.md 19).
+/// A client's credential (Protocol.md 19).
 package struct Credential: Equatable, Sendable {
     package enum Token: Equatable, Sendable {
         var text: [UInt8] {

@@ -2,7 +2,7 @@ package import HearthIdentity
 package import HearthJSONWebTokens
 import HearthSystem
 
-/// The keys of a server, and whom it believes: what the database and the accounts share.
+/// The keys of a server and its trusted issuers, shared by the database and the accounts.
 package struct Trust: Sendable {
     package let mode: TokenAuthority.Mode
     package let serviceAccounts: ServiceAccounts

@@ -178,7 +178,7 @@ package struct IdentityRoute: Hashable, Sendable {
         }
     }
 
-    /// What the operations were called in version 3, which some SDKs still use (accounts.md 1).
+    /// The names of the operations in version 3, which some SDKs still use (accounts.md 1).
     private static func legacy(_ name: Substring, _ method: HTTPMethod?) -> Operation {
         switch (name, method) {
         case ("signupNewUser", .post): .signUp
@@ -249,6 +249,6 @@ package struct IdentityRoute: Hashable, Sendable {
         }
     }
 
-    /// What the body of a request may have.
+    /// The limits of a request's body.
     package var bodyBytesMax: Int { operation == .batchCreate ? 16 << 20 : 256 << 10 }
 }

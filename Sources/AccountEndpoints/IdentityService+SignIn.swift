@@ -148,7 +148,7 @@ extension IdentityService {
             ]))
     }
 
-    /// Clients renew their tokens once an hour, many of them from one address: what fails is counted alone.
+    /// Clients renew their tokens once an hour, many of them from one address: only failures are counted.
     private func refresh(_ token: [UInt8], _ request: IdentityRequest) throws(AccountFailure) -> SignIn {
         do throws(AccountFailure) { return try accounts.refresh(token).signIn } catch {
             if case .refused = error { try count(.signIn, request) }
@@ -208,7 +208,7 @@ extension IdentityService {
         return HTTPResponse(identity: members)
     }
 
-    // MARK: What clients may know of the project
+    // MARK: Public data of the project
 
     func projectConfiguration(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         try checkKey(request)

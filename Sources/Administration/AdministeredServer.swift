@@ -49,7 +49,7 @@ package final class AdministeredServer: Sendable {
     let connected: ConnectedClients
     let readiness: Readiness
     let metrics: ServerMetrics
-    /// What waits to be sent.
+    /// The waiting output.
     let outbound: OutboundMemory
     let requestMemory: RequestMemory
     /// Nil without TLS.

@@ -23,7 +23,7 @@ package struct SettingsEndpoint: Sendable {
         self.administrator = administrator
     }
 
-    /// What a PUT, POST or DELETE leads to.
+    /// The result of a PUT, POST or DELETE.
     package enum Change {
         case made(HTTPResponse)
         /// All nodes of the cluster are to take over a text (SharedDocuments.swift).
@@ -124,7 +124,7 @@ package struct SettingsEndpoint: Sendable {
         }
     }
 
-    /// Gives the database back the settings of the server's file. What nodes of a cluster share is replaced, not
+    /// Gives the database back the settings of the server's file. Settings shared by a cluster are replaced, not
     /// removed.
     private func removeSettings() -> HTTPResponse {
         guard server.sharing == nil else {

@@ -7,7 +7,7 @@ package import HearthTreeStorage
 /// folder (``TreeStorage/DatabaseArchive``), and the accounts, keys, rules and settings if they have changed
 /// (``AccountsArchive``). No request waits for it.
 package final class Archiver: Sendable {
-    /// What metrics tell of the archive of a database, or of the accounts.
+    /// Figures for metrics about the archive of a database, or of the accounts.
     package struct Figures: Sendable {
         /// When everything that was committed before was last archived, in milliseconds since 1970. Nil if never.
         package var lastSuccess: Int64?

@@ -36,7 +36,7 @@ package struct BackupSet: Sendable {
         files.filter(Self.isDatabase).map { String($0.dropLast(Self.databaseSuffix.count)) }
     }
 
-    /// Small files that belong to a data folder: what signs and verifies tokens, who administers, and rules.
+    /// Small files that belong to a data folder: keys for tokens, administrators, and rules.
     static func isKept(_ file: String) -> Bool {
         ["signing-keys.json", "openid-providers.json", "service-accounts.json", "client-projects.json"].contains(file)
             || file.hasSuffix(".rules") || file.hasSuffix(".settings")

@@ -114,7 +114,7 @@ package final class ClusterNode: Sendable {
     /// Begins to listen for other nodes, if they reach each other. Once.
     ///
     /// - parameter folder: the databases of which other nodes are given copies.
-    /// - parameter requests: told of what connections of other nodes want of a database, on a thread of the links.
+    /// - parameter requests: gets the requests of other nodes' connections to a database, on a thread of the links.
     /// - parameter forwarded: told what came of the requests that this node has sent to others, on the same thread.
     package func beginPeering(
         _ folder: DataFolder,

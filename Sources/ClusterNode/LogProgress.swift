@@ -4,7 +4,7 @@ import HearthStorageErrors
 import Synchronization
 import HearthSystem
 
-/// What the keeper of a log and the thread that commits to it tell each other.
+/// The shared state of the keeper of a log and the thread that commits to it.
 final class LogProgress: Sendable {
     private struct State {
         /// Records of the shared log that the node's own log does not have, in order.

@@ -31,7 +31,7 @@ final class DocumentTable {
     private static let pause = Duration.milliseconds(20)
     private static let root = ClusterDatabase.path("documents")
 
-    /// - parameter fixed: the documents that there are besides rules and settings.
+    /// - parameter fixed: the documents other than rules and settings.
     init(
         _ database: ClusterDatabase, _ cluster: ClusterNode, _ fixed: [SharedDocument], _ rules: RulesInForce,
         _ log: Log,

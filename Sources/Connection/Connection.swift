@@ -11,7 +11,7 @@ package import HearthClientSession
 /// changes that it causes in listens of the same connection arrive changes first. The connection ends when neither it
 /// nor one of its listens is referenced any more.
 package final class Connection: Sendable {
-    /// What the server said first: its clock, its name, this connection's.
+    /// The server's hello: its clock, its name, this connection's.
     package let hello: ServerHello
     private let loop: any ClientLoop
     private let options: ConnectionOptions

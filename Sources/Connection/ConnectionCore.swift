@@ -3,7 +3,7 @@ import HearthJSONTree
 import HearthWireProtocol
 import HearthClientSession
 
-/// What a connection knows, on its loop: its session and its listens.
+/// The state of a connection, on its loop: its session and its listens.
 final class ConnectionCore: SessionOwner, @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 

@@ -1,8 +1,8 @@
 package import HearthRealtimeDatabase
 package import HearthStorageErrors
 
-/// What a database wants done. Actions must be begun in the order in which they are given; those that have an answer
-/// get it as an ``Event``, any time later.
+/// The actions of a database. They must be begun in the order in which they are given; those that have an answer get it
+/// as an ``Event``, any time later.
 package enum Action: Sendable {
     // The commit log. One thread carries these out in order. After an append has failed, it drops further ones until
     // `resumeLog`.

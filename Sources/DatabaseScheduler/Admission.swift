@@ -188,7 +188,7 @@ package struct Admission: ~Copyable {
     /// Scans that are started over before a turn. Each begins with a step.
     private static let rescansOfTurnMax = 8
 
-    /// What a request is taken to cost until it is known, in nanoseconds.
+    /// The assumed cost of a request until it is known, in nanoseconds.
     package static let expectedCost: Int64 = 10_000
 
     /// A request has taken time, of which others wait for some.
@@ -280,8 +280,8 @@ package struct Admission: ~Copyable {
         return taken
     }
 
-    /// Takes the large requests whose turn comes next, and all that their connections have asked after them. What says
-    /// that a connection ends stays.
+    /// Takes the large requests whose turn comes next, and all that their connections have asked after them. Requests
+    /// that end a connection stay.
     ///
     /// - parameter excluded: connections that wait for answers to earlier requests.
     package mutating func takeLarge(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
@@ -393,7 +393,7 @@ package struct Admission: ~Copyable {
         return questionsMade
     }
 
-    /// What to ask the log now; nil if there is nothing, or questions are being answered.
+    /// The next questions to the log; nil if there are none, or questions are being answered.
     package mutating func takeQuestions() -> [HistoryQuestion]? {
         guard asking == nil, !questions.isEmpty else { return nil }
         defer {

@@ -1,7 +1,7 @@
 import HearthRealtimeDatabase
 import HearthStorageErrors
 
-/// What the commit log reports, and the way back from its failures.
+/// Reports of the commit log, and recovery from its failures.
 extension DatabaseScheduler {
     mutating func committed(through sequence: UInt64) {
         database.committed(through: sequence)

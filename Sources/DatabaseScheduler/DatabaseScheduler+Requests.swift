@@ -3,7 +3,7 @@ import HearthStorageErrors
 
 /// When requests are processed: at once, in turns, or in steps between turns.
 extension DatabaseScheduler {
-    /// What the database says that a request has to wait for.
+    /// The database's reason for a request to wait.
     struct Gate: AdmissionGate {
         let database: Database
         let now: Int64
@@ -103,7 +103,7 @@ extension DatabaseScheduler {
             requests, now: now, readBytesMax: limits.turnReadBytesMax
         ) { [nanoseconds] done in
             let now = nanoseconds()
-            // What costs little was charged before.
+            // Cheap requests were charged before.
             if now - time > Admission.expectedCost { costly.append((done - 1, now - time)) }
             time = now
             return now < end
@@ -180,7 +180,7 @@ extension DatabaseScheduler {
 
     private mutating func runLarge() {
         if case .ready(let request) = largeWrite {
-            // What the rules have looked at may have changed since.
+            // Data that the rules have read may have changed since.
             if mustDecide(request) { return largeWrite = .deciding(request) }
             let sequence = database.sequence
             // Its turn may have no room for it: then it stays first in its line, and keeps its parts.

@@ -83,7 +83,7 @@ extension DatabaseScheduler {
     }
 
     /// What waits for the store to have all rows would wait for ever: large reads, and large writes, which come one at
-    /// a time. So does what connections have asked after those.
+    /// a time. So do later requests of their connections.
     mutating func turnAwayLarge() {
         emit(.failLargeReads(.stopping))
         // Earlier requests are answered first.

@@ -40,7 +40,7 @@ package struct DatabaseScheduler: ~Copyable {
     var forwardingEnd: Int64?
     /// The last operation that was appended here.
     var ownSequence: UInt64 = 0
-    /// What became of events of triggers, and is not noted yet.
+    /// Outcomes of events of triggers that are not recorded yet.
     var sent = OutboxReport()
     /// The files that are open are no longer those of the data folder.
     var isReplaced = false
@@ -61,7 +61,7 @@ package struct DatabaseScheduler: ~Copyable {
     /// The last operation that the store includes.
     package internal(set) var appliedSequence: UInt64
     var ticksSinceFreeze = 0
-    /// What took the longest in the last step, for those who look for long ones.
+    /// The longest part of the last step, to find long ones.
     package internal(set) var longestPart: StaticString = "step"
     /// Requests that were processed.
     package internal(set) var requestCount: Int64 = 0

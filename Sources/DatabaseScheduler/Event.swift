@@ -2,7 +2,7 @@ package import HearthRealtimeDatabase
 package import HearthSecurityRules
 package import HearthStorageErrors
 
-/// What happens to a database.
+/// An input of a database.
 package enum Event: Sendable {
     /// All threads are ready for the database, whose memory is as the files say.
     case opened
@@ -51,10 +51,10 @@ package enum Event: Sendable {
 
     /// Its results, in the order of the log.
     case arrived([Arrival])
-    /// What came of requests that were sent to other nodes.
+    /// Results of requests that were sent to other nodes.
     case forwarding([ForwardingNews])
 
-    /// What became of events of triggers. It is noted with the next tick, or as soon as there is much of it.
+    /// Outcomes of events of triggers. It is noted with the next tick, or as soon as there is much of it.
     case sent(OutboxReport)
 
     // The store of rows

@@ -110,7 +110,7 @@ enum LargeWrite {
     case ready(Request)
 }
 
-/// What a step of the database does besides a turn of small requests, in the order in which the parts take their turn.
+/// The parts of a step other than a turn of small requests, in their order.
 enum StepPart: CaseIterable {
     /// Telling listeners of queries, a scan or the making of an index: the first of these that is due.
     case background

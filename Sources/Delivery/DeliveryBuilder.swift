@@ -172,7 +172,7 @@ package struct DeliveryBuilder {
         }
     }
 
-    /// What brings a connection up to date, encoded once for all who need the same.
+    /// The data that brings a connection up to date, encoded once for all that need the same.
     private mutating func add(_ update: MissedUpdate, at position: Position, for connection: ConnectionID) {
         let key = MissedKey(update: ObjectIdentifier(update), position: position, kind: connection.kind)
         let range: Range<Int>

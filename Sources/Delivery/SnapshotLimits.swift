@@ -5,7 +5,7 @@ package struct SnapshotLimits: Sendable {
     package var openMax = 256
     /// Large reads under way at a time, each with a thread; others wait with their snapshot open.
     package var threadsMax = 32
-    /// What a peer must take, in bytes per second, or its read is given up.
+    /// The rate at which a peer must read, in bytes per second, or its read is given up.
     package var rateMin = 16 << 10
     /// How far a peer may fall behind that rate.
     package var patience = Duration.seconds(60)

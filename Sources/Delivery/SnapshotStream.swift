@@ -16,7 +16,7 @@ package final class SnapshotStream: Sendable {
         case text(SnapshotText)
     }
 
-    /// What the reader has made.
+    /// The reader's pieces.
     package enum Piece: Sendable {
         /// The first piece of a text: the data needed before the rest is known. With the hash of the value, if
         /// requested.

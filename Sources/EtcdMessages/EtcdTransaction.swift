@@ -109,7 +109,7 @@ package struct EtcdTransactionReply: Hashable, Sendable {
         self.results = results
     }
 
-    /// What a range read; empty for other operations.
+    /// The result of a range; empty for other operations.
     package func values(_ index: Int) -> [EtcdKeyValue] {
         if case .range(let range) = results[index] { range.values } else { [] }
     }

@@ -26,7 +26,7 @@ package final class EventLoop: @unchecked Sendable {
     private static let scratchSize = 256 * 1024
 
     package let name: String
-    /// Where what waits to be sent is counted.
+    /// The counter of waiting output.
     package let outbound: OutboundMemory
     private let inbox = Mutex(Inbox())
     private let thread = Mutex<NamedThread?>(nil)
@@ -41,7 +41,7 @@ package final class EventLoop: @unchecked Sendable {
     /// TLS handshakes that were completed, and those that failed.
     package internal(set) var handshakeCount = 0
     package internal(set) var failedHandshakeCount = 0
-    /// How long turns took, from the end of the wait: what comes meanwhile waits for as long.
+    /// The duration of turns, from the end of the wait: events that arrive meanwhile wait for that long.
     package private(set) var turns = Histogram(.durations)
     /// Told of turns that take long. On the loop.
     package var turnTimes: StepTimes?
@@ -202,7 +202,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: What streams ask of the turn
+    // MARK: Requests of streams
 
     /// The stream has, or may have, bytes to read that no event will announce.
     func readAgain(_ stream: Stream) { unread.append(stream) }
@@ -231,7 +231,7 @@ package final class EventLoop: @unchecked Sendable {
         putBack(streams)
     }
 
-    /// Empties the list, so that what handlers add to it while the old entries are worked on stays for the next turn.
+    /// Empties the list, so that entries added by handlers meanwhile stay for the next turn.
     private func takeOut(_ list: inout [Stream]) -> [Stream] {
         var streams: [Stream] = []
         if list.isEmpty { return streams }

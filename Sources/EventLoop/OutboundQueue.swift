@@ -28,11 +28,11 @@ package struct OutboundQueue {
     /// While the receiver does not read, a range that is less than this part of its array is copied: it may wait for
     /// long, and a queue must not hold much more memory than the bytes that it accounts for.
     private static let keptPartMin = 8
-    /// Own pieces grow no further than this, which bounds what growing copies and what sent bytes keep allocated.
+    /// Own pieces grow no further than this, which limits copying and the memory that sent bytes keep allocated.
     private static let ownPieceMax = 64 * 1024
 
     private var first = Piece()
-    /// What follows the first piece: empty, or with a last piece that is not used up.
+    /// The pieces after the first one: empty, or with a last piece that is not used up.
     private var others: [Piece] = []
     /// Pieces of `others` before this are used up.
     private var othersStart = 0
@@ -49,8 +49,8 @@ package struct OutboundQueue {
     /// Adds a range of the bytes, by reference or by copy. Costs a reference count where the queue was empty or the
     /// range continues the one before it.
     ///
-    /// - parameter isBlocked: the receiver takes nothing for now, so small parts of large arrays are copied, and what
-    ///   is kept by reference waits, as by `detach`.
+    /// - parameter isBlocked: the receiver does not read for now, so small parts of large arrays are copied, and data
+    ///   kept by reference waits, as by `detach`.
     package mutating func append(
         shared: SharedBytes, _ range: Range<Int>, isBlocked: Bool = false, pool: BufferPool
     ) {

@@ -2,7 +2,7 @@ import CHearthLinux
 import Glibc
 package import HearthSystem
 
-/// What the process does about signals.
+/// The process's handling of signals.
 package enum Signals {
     /// Calls `action` on the loop for each of these signals that arrives from now on, instead of the earlier action.
     /// When the loop begins to shut down they get their default action back, so a second Ctrl-C ends a process that

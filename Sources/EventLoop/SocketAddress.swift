@@ -35,7 +35,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Takes over what the system wrote; nil for another family.
+    /// Reads the address that the system wrote; nil for another family.
     init?(_ address: UnsafePointer<sockaddr>) {
         let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -113,8 +113,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return SocketAddress(words: (word3, 0, 0, 0), scope: 0, port: port, isIPv6: false)
     }
 
-    /// What one client has at its disposal: an IPv4 address, or the network of an IPv6 address (64 bits: RFC 6177),
-    /// without a port. An IPv4 address that is written as an IPv6 address (`::ffff:192.0.2.1`) is that IPv4 address.
+    /// The address range of one client: an IPv4 address, or the network of an IPv6 address (64 bits: RFC 6177), without
+    /// a port. An IPv4 address that is written as an IPv6 address (`::ffff:192.0.2.1`) is that IPv4 address.
     package var network: SocketAddress {
         if !isIPv6 { return SocketAddress(words: (word0, 0, 0, 0), scope: 0, port: 0, isIPv6: false) }
         let unmapped = unmapped

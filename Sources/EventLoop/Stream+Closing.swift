@@ -6,7 +6,7 @@ extension Stream {
     /// Closes gracefully: staged bytes are sent, the peer is told of the end and given time to end too, all within
     /// `StreamLimits.closeTimeout`. Bytes that arrive meanwhile are dropped. The handler now gets only `closed`.
     ///
-    /// - parameter reason: what `closed` will report.
+    /// - parameter reason: the reason for `closed`.
     package func close(_ reason: CloseReason = .local) {
         loop.assertIsCurrent()
         switch state {
@@ -27,17 +27,17 @@ extension Stream {
     /// Closes at once: staged bytes are dropped and the peer gets a reset. The handler gets only `closed`, at the end
     /// of the turn.
     ///
-    /// - parameter reason: what `closed` will report.
+    /// - parameter reason: the reason for `closed`.
     package func abort(_ reason: CloseReason = .local) {
         loop.assertIsCurrent()
         guard state != .closed else { return }
-        // Otherwise the kernel would go on trying to deliver what the peer does not take.
+        // Otherwise the kernel would keep trying to deliver bytes that the peer does not read.
         if descriptor >= 0 { _ = linux_reset_on_close(descriptor) }
         markClosed(reason)
     }
 
     /// Everything is sent: tell the peer, and wait for its end. A descriptor closed with bytes unread would reset the
-    /// connection, and the peer could lose what it has not read yet.
+    /// connection, and the peer could lose unread bytes.
     func endOutput() {
         tls?.sendCloseNotify()
         _ = linux_shutdown_output(descriptor)

@@ -54,7 +54,7 @@ extension Stream: Pollable {
         guard let tls else { return }
         switch tls.shakeHands() {
         case 1:
-            // The end of the handshake may have been read together with what follows it.
+            // The end of the handshake may have been read together with later bytes.
             mayHaveBytes = true
             loop.handshakeCount += 1
             becomeOpen()

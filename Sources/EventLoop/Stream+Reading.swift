@@ -62,8 +62,8 @@ extension Stream {
             return count
         }
         let count = linux_receive(descriptor, buffer.baseAddress, buffer.count)
-        // A short read has emptied the socket, and what comes later causes an event of its own. An end that was already
-        // reported does not.
+        // A short read has emptied the socket, and later bytes cause a new event. An end that was already reported does
+        // not.
         mayHaveBytes = count == buffer.count || count > 0 && hasEndAhead
         return count
     }

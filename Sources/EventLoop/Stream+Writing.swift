@@ -4,7 +4,7 @@ import Glibc
 extension Stream {
     /// Up to this many bytes from several pieces are put together for one write.
     private static let gatherMax = 64 * 1024
-    /// What one stream may send in a turn before the others get theirs.
+    /// The bytes that one stream may send in a turn before the others have their turn.
     private static let bytesPerTurnMax = 1024 * 1024
 
     /// Bytes that wait to be sent, staged in this turn or left by the kernel.

@@ -1,8 +1,8 @@
 package import HearthSystem
 
-/// What a connection does with its bytes. All calls come from the loop's thread, one at a time. Each of them may call
-/// anything on any stream of the loop, `abort` of its own included: no method of a stream calls a handler before it
-/// returns, everything is done in the course of the loop's turn.
+/// The protocol of a connection. All calls come from the loop's thread, one at a time. Each of them may call anything
+/// on any stream of the loop, `abort` of its own included: no method of a stream calls a handler before it returns,
+/// everything is done in the course of the loop's turn.
 ///
 /// The order is: `opened`, then any of the others, then `closed` once. A stream that does not get as far as `opened`
 /// only calls `closed`.

@@ -2,7 +2,8 @@ import CHearthOpenSSL
 import Glibc
 import Synchronization
 
-/// What TLS connections have in common: certificate and key of a server, or whom a client trusts. Any thread.
+/// The shared settings of TLS connections: certificate and key of a server, or the authorities that a client trusts.
+/// Any thread.
 ///
 /// TLS 1.2 and 1.3, forward-secret AEAD ciphers, ALPN `http/1.1`, no compression, no renegotiation. A client verifies
 /// the server's certificate and name.

@@ -7,7 +7,7 @@ struct HeadCollector {
         case failure(HTTPFailure)
     }
 
-    /// What came of the head so far: all of it was searched for the end and holds `lineCount` lines.
+    /// The bytes of the head so far: all of it was searched for the end and holds `lineCount` lines.
     private(set) var begun: [UInt8] = []
     private var lineCount = 0
 

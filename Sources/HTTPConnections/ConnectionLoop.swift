@@ -98,7 +98,7 @@ package final class ConnectionLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: What administrators see
+    // MARK: For administrators
 
     func report(limit: Int) -> LoopReport {
         var report = realtime.report(limit: limit)
@@ -181,7 +181,7 @@ package final class ConnectionLoop: @unchecked Sendable {
         services.parser.post { goOn(work()) }
     }
 
-    /// What takes a result from another thread to a connection, if it still is there.
+    /// Passes a result from another thread to a connection, if it still exists.
     func continuation<Result: Sendable>(
         of connection: HTTPConnection, _ body: @escaping @Sendable (HTTPConnection, Result) -> Void
     ) -> @Sendable (Result) -> Void {

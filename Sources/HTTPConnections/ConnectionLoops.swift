@@ -94,7 +94,7 @@ package final class ConnectionLoops: Sendable {
         }
     }
 
-    /// What administrators see of the connections, and do to them.
+    /// Administrators' access to the connections.
     package var connected: ConnectedClients {
         ConnectedClients { [weak self] limit, then in
             self?.askAll({ $0.report(limit: limit) }, then: then)

@@ -50,7 +50,7 @@ extension HTTPConnection {
         }
     }
 
-    /// From now on there is nothing to do but to pass on events. What the client says means nothing, but its end does.
+    /// From now on the connection only passes on events. The client's data is ignored, except its end.
     func follow() {
         work = .following
         dropUnread()

@@ -80,7 +80,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         case following
     }
 
-    /// What a peer has taken so far, as far as it can be compared.
+    /// The number of bytes that a peer has read so far, for comparisons.
     private struct Progress: Equatable {
         var drains: Int
         var waiting: Int
@@ -118,7 +118,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         pauseReading()
     }
 
-    /// What waits unread counts as what comes in.
+    /// Unread bytes count as incoming ones.
     private func accountForUnread() {
         let count = unread.count - unreadStart
         if count < RequestMemory.partBytesMin {

@@ -4,7 +4,7 @@ import HearthServerCodecs
 import HearthAccountEndpoints
 import HearthREST
 
-/// What a listener answers.
+/// The requests that a listener answers.
 package enum ListenerRole: Sendable {
     case clients
     /// Clients as well.

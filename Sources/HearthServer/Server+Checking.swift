@@ -11,7 +11,7 @@ import HearthServerLog
 import HearthTreeStorage
 import HearthTriggers
 
-/// What a configuration and a data folder have to be like for a server to start.
+/// Checks of a configuration and a data folder before a server starts.
 extension Server {
     static func check(_ configuration: ServerConfiguration) throws(StartError) {
         if let folder = configuration.triggers.commandFolder, access(folder, X_OK) != 0 {

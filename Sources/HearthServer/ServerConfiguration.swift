@@ -28,7 +28,7 @@ package struct ServerConfiguration: Sendable {
     package var durability = Durability.full
     /// Development mode: everything is open, on loopback only.
     package var isDevelopment = false
-    /// Whose requests development mode takes besides those of this machine.
+    /// Further origins and hosts that development mode accepts, in addition to those of this machine.
     package var developmentAccess = DevelopmentAccess()
     /// Whether production takes over a data folder that development mode has written to.
     package var adoptsDevelopmentData = false
@@ -56,7 +56,7 @@ package struct ServerConfiguration: Sendable {
     package var tls: TLSFiles?
     /// Whether clients that offer permessage-deflate get compressed frames: less traffic for more CPU.
     package var compresses = false
-    /// What realtime clients are told to reconnect to; nil for the host that they used.
+    /// The host for reconnections of realtime clients; nil for the host that they used.
     package var advertisedHost: String?
     /// The file of issuers and providers that are believed, see ``TrustFile``.
     package var trustFile: String?
@@ -80,7 +80,7 @@ package struct ServerConfiguration: Sendable {
     package var drainTime = Duration.zero
     /// Where everything that is committed is kept as well, so that any moment can be restored; nil for nowhere.
     package var archive: ArchiveConfiguration?
-    /// What events of triggers may reach.
+    /// The targets that events of triggers may reach.
     package var triggers = TriggerConfiguration()
     /// The cluster that the server is a node of; nil for a server that is alone.
     package var cluster: ClusterConfiguration?
@@ -108,7 +108,7 @@ package struct ServerConfiguration: Sendable {
         return triggers
     }
 
-    /// What administrators' requests need of the configuration.
+    /// The configuration of administrators' requests.
     var administration: AdministeredServer.Configuration {
         AdministeredServer.Configuration(
             dataFolder: dataFolder, isDevelopment: isDevelopment, allowsOpenRules: allowsOpenRules,
@@ -116,14 +116,14 @@ package struct ServerConfiguration: Sendable {
             backlogBytesMax: databaseLimits.backlogBytesMax)
     }
 
-    /// What connections of all kinds need of the configuration.
+    /// The configuration of connections of all kinds.
     var connections: ConnectionConfiguration {
         ConnectionConfiguration(
             connectionLimits: connectionLimits, isDevelopment: isDevelopment,
             listenersMax: databaseLimits.listenersMax, slowRequest: slowRequest)
     }
 
-    /// What HTTP connections need of the configuration besides.
+    /// The further configuration of HTTP connections.
     var endpoints: Endpoints.Configuration {
         Endpoints.Configuration(
             developmentAccess: developmentAccess, defaultDatabase: defaultDatabase, compresses: compresses,

@@ -20,7 +20,7 @@ final class Services: Sendable {
     let databases: DatabaseThread
     let readiness: Readiness
     let metrics: ServerMetrics
-    /// What waits to be sent.
+    /// The waiting output.
     let outbound: OutboundMemory
     /// Nil without TLS.
     let tls: TLSContext?

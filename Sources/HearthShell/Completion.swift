@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthJSONValues
 import HearthServerProtocol
 
-/// What a line could go on with: commands, their subcommands, paths as the server knows them.
+/// Completions of a line: commands, their subcommands, paths of the server.
 struct Completer {
     let session: ShellSession
 

@@ -13,7 +13,7 @@ package final class Shell: Sendable {
         case failure = 1
         /// A command was not valid.
         case usage = 64
-        /// What a file or standard input holds is not valid.
+        /// The contents of a file or standard input are invalid.
         case data = 65
         /// The server cannot be reached, or the connection was lost.
         case unavailable = 69

@@ -1,6 +1,6 @@
 /// A command of the shell. The program has most of them, too.
 package struct ShellCommand: CommandEntry {
-    /// What the words after it are, for completion.
+    /// The kinds of the words after it, for completion.
     enum Words: Sendable {
         case none
         /// All are paths.

@@ -4,7 +4,7 @@ package import HearthClientSession
 package enum ShellError: Error {
     /// It was not written as it must be.
     case usage(String)
-    /// What a file or standard input holds is not valid.
+    /// The contents of a file or standard input are invalid.
     case data(String)
     /// It was refused, or failed.
     case failed(String)

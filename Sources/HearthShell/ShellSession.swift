@@ -17,7 +17,8 @@ package protocol ShellPrompter: AnyObject, Sendable {
     func secret(_ question: String) throws(ShellError) -> String
 }
 
-/// What a shell knows between two commands: the connection, the place, as whom it acts. Used by one command at a time.
+/// The state of a shell between two commands: the connection, the place, the user that it acts as. Used by one command
+/// at a time.
 package final class ShellSession: @unchecked Sendable {
     // Safe because: commands run one after the other, and only they change members.
 
@@ -37,14 +38,14 @@ package final class ShellSession: @unchecked Sendable {
             (self.url, self.credential, self.loop, self.options) = (url, credential, loop, options)
         }
 
-        /// What every bearer is to a server in development mode.
+        /// The identity of every bearer token at a server in development mode.
         package static let developer = Array("owner".utf8)
     }
 
     /// As whom the shell reads and writes, if not as the administrator.
     struct Acting {
         var name: String
-        /// JSON text of what rules see as `auth`.
+        /// The JSON text of `auth` in the rules.
         var auth: [UInt8]
         /// With the time at which it was made.
         var connection: (Connection, ContinuousClock.Instant)?
@@ -64,7 +65,7 @@ package final class ShellSession: @unchecked Sendable {
     /// Yes to all questions.
     package var isSure: Bool
     /// The name of the program's command that the session runs, as in `hearth get`; nil in a shell. Without a
-    /// credential such a command reads and writes as somebody signed out, not as an administrator.
+    /// credential such a command reads and writes without a user, not as an administrator.
     let program: String?
     /// Those of the program that the shell does not have.
     let programCommands: Set<String>
@@ -109,7 +110,7 @@ package final class ShellSession: @unchecked Sendable {
     private enum Identity {
         case administrator
         case guest
-        /// JSON text of what rules see as `auth`.
+        /// The JSON text of `auth` in the rules.
         case acting([UInt8])
     }
 
@@ -175,7 +176,7 @@ package final class ShellSession: @unchecked Sendable {
         }
     }
 
-    /// What an answer has around its value, generously.
+    /// The size of an answer around its value, generously.
     private static let messageOverhead = 1000
 
     private func open(
@@ -343,7 +344,7 @@ package final class ShellSession: @unchecked Sendable {
     /// The same, and it may be a priority.
     func target(_ word: Word?) throws(ShellError) -> WriteTarget {
         guard let word else { return WriteTarget(path: place) }
-        // What a script whose variable is not set says had better not mean the current place.
+        // The empty path of a script with an unset variable should not mean the current place.
         if word.text.isEmpty { throw .usage("the path is empty: / is the whole database, . the current place") }
         var path = word.text.hasPrefix("/") ? Path.root : place
         var isPriority = false
@@ -369,7 +370,7 @@ package final class ShellSession: @unchecked Sendable {
 
     func styled(_ text: String, _ style: Style) -> String { style(text, out.isColoured) }
 
-    /// What a command found out: as JSON, or as lines for people.
+    /// The result of a command: as JSON, or as lines for people.
     ///
     /// - parameter elements: those of a list, if the value is not the list itself.
     func show(
@@ -393,7 +394,7 @@ package final class ShellSession: @unchecked Sendable {
         try show(value(), elements: elements()) { Table(head: head, rows: rows).lines { self.styled($0, .dim) } }
     }
 
-    /// Says what a command of the program is about to destroy, and where: the address may come from a key or the
+    /// Prints what a command of the program is about to destroy, and where: the address may come from a key or the
     /// environment.
     func announce(_ what: String) { if program != nil, !isDry { tell("\(what) at \(target.url)") } }
 
@@ -414,7 +415,7 @@ package final class ShellSession: @unchecked Sendable {
     ///
     /// - parameters:
     ///   - what: for people, in the form "remove /a".
-    ///   - change: what `--json` shows, besides whether it was made.
+    ///   - change: the members that `--json` shows, in addition to whether it was made.
     func change(
         _ what: String..., as change: JSONObject, _ body: () async throws(ShellError) -> Void
     ) async throws(ShellError) {
@@ -433,7 +434,7 @@ package final class ShellSession: @unchecked Sendable {
     }
 }
 
-/// What came of a request of administrators (administration.md 2).
+/// The result of an administrators' request (administration.md 2).
 struct RESTAnswer {
     let status: Int64
     private let body: JSONValue

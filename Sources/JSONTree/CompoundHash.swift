@@ -4,7 +4,7 @@
 /// The client cuts the leaves of its value, in tree order, after certain places, the *posts*, and sends a hash of each
 /// part. The last part, after the last post, has no end.
 package enum CompoundHash {
-    /// What a client says it has: `hashes` has one more element than `posts`.
+    /// A client's statement of its value: `hashes` has one more element than `posts`.
     package struct Parts: Hashable, Sendable {
         package var hashes: [[UInt8]]
         package var posts: [Path]

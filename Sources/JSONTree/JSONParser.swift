@@ -4,7 +4,7 @@
 /// ranges of the output; an object whose members did not come in order, once each and with a value, is rearranged when
 /// it ends.
 struct JSONParser: ~Copyable {
-    /// What a value turned out to be.
+    /// The kind of a value.
     enum Kind {
         case nothing
         case bool

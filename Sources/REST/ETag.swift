@@ -28,7 +28,7 @@ struct ETag: Hashable, Sendable {
     var field: [UInt8] { hash.isEmpty ? Self.nothing : hash }
 }
 
-/// What a request makes its success, or its answer, depend on (rest.md 3).
+/// The precondition of a request, or of its answer (rest.md 3).
 struct RESTConditions {
     /// `X-Firebase-ETag: true`
     let wantsTag: Bool

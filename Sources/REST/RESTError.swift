@@ -46,7 +46,7 @@ package struct RESTError: Error, Equatable {
 // MARK: Places
 
 extension DatabaseDirectory.LookUpError {
-    /// What Firebase says of a database that does not exist; SDKs show it to developers (rest.md 6).
+    /// Firebase's text for a database that does not exist; SDKs show it to developers (rest.md 6).
     package static let unknownText =
         "Firebase error. Please ensure that you have the URL of your Firebase Realtime Database instance configured "
         + "correctly."

@@ -40,7 +40,7 @@ package struct RESTExchange: Sendable {
     let knownTag: ETag?
     /// The request to the history, if it is one.
     package let history: HistoryRequest?
-    /// What a shallow read shows.
+    /// The contents of a shallow read.
     private(set) var range = ShallowRange()
 
     /// Translates a request for data. `body` is that of a write; others have none that matters.
@@ -165,7 +165,7 @@ package struct RESTExchange: Sendable {
     /// The methods that ``init(_:body:pushID:)`` takes.
     static let methods: StaticString = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
 
-    /// What a client has that lost its event stream and comes back (Protocol.md 18.2).
+    /// The state of a client that lost its event stream and comes back (Protocol.md 18.2).
     private static func lastEvent(_ head: RequestHead) throws(RESTError) -> Since {
         guard let id = head.headers.first("last-event-id"), !id.isEmpty else { return .nothing }
         guard let position = Position(id) else { throw RESTError("Last-Event-ID is not one of this server") }

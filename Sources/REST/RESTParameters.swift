@@ -20,7 +20,7 @@ package struct RESTParameters: Equatable {
     var download: [UInt8]?
     /// The function that the answer calls (JSONP).
     var callback: [UInt8]?
-    /// What acts in the place of POST.
+    /// The method in place of POST.
     var method: [UInt8]?
     /// How long a read may wait for its data.
     var timeout: Duration?

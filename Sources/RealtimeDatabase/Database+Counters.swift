@@ -47,7 +47,7 @@ extension Database {
         }
     }
 
-    // MARK: Counting what was there before
+    // MARK: Counting earlier data
 
     /// Some totals are not known yet.
     package var isCounting: Bool { ownedElsewhere == nil && indexes.isCounting }

@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthSecurityRules
 
 extension Database {
-    /// What one connection may owe at most: entries, and bytes of paths and values.
+    /// The limits of one connection's on-disconnect writes: entries, and bytes of paths and values.
     static let owedEntriesMax = 1000
     static let owedBytesMax = 4 << 20
 
@@ -79,7 +79,7 @@ extension Database {
             do throws(Failure) {
                 if !onDisconnect.forfeited.contains(connection) { try pay(writes, in: &turn) }
             } catch {
-                // Torn: what the log has says whether it is still owed.
+                // Torn: the log shows whether it is still owed.
                 return
             }
             turn.record.append(cancelled: .root, of: connection)

@@ -23,7 +23,7 @@ extension Database {
                     tree.tear(by: error)
                     throw error
                 }
-            // Its sender begins with what the outbox has when this node takes the writes.
+            // Its sender begins with the outbox's events when this node takes the writes.
             case .outbox(let change): outbox.take(change, as: operation.sequence)
             case .owe, .cancelOwed: onDisconnect.take(operation.content)
             }

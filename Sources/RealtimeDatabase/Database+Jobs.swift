@@ -11,7 +11,7 @@ extension Database {
     /// After a claim for which the node that takes the writes had no job, in milliseconds.
     static let claimPause: Int64 = 200
     private static let noJobs = CanonicalJSON(trusted: Array(#"{"count":0}"#.utf8))
-    /// Entries of jobs that a claim looks at besides those it needs.
+    /// Entries of jobs that a claim checks in addition to those that it needs.
     private static let examinedMore = 4
     /// Entries of jobs that are looked at for those who wait.
     private static let examinedMax = 200
@@ -20,7 +20,7 @@ extension Database {
     /// Places that are written with the end of a job. Nothing else is done meanwhile.
     private static let finishedEntriesMax = 1000
 
-    /// Does what a worker asks. Nil if it waits for a job, and is answered later.
+    /// Processes a worker's request. Nil if it waits for a job, and is answered later.
     func work(
         at place: Path, _ operation: JobOperation, for request: Request, in turn: inout Turn
     ) throws(Failure) -> CanonicalJSON? {
@@ -210,7 +210,7 @@ extension Database {
         }
     }
 
-    /// Gives a job up, in a commit of its own: it becomes a dead letter. One that is too large to be copied, or whose
+    /// Gives a job up, in a separate commit: it becomes a dead letter. One that is too large to be copied, or whose
     /// letter the settings refuse, stays, and is not handed out. Answers how many bytes were read for that, at most.
     @discardableResult
     private func giveUp(
@@ -345,7 +345,7 @@ extension Database {
         body(&workers.tallies[queue.definition.pattern, default: QueueTally()])
     }
 
-    /// What the server writes of its own accord, with what the settings make of it.
+    /// A write of the server itself, with the effects of the settings.
     private func commit(_ assignments: [Assignment], in turn: inout Turn) throws(Failure) {
         try commit(Change(derived(assignments, nil, by: .administrator)), nil, in: &turn)
     }

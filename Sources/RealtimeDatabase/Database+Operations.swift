@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthSecurityRules
 
-/// Doing what a request asks.
+/// Processing of requests.
 extension Database {
     struct Turn {
         var record: LogRecord
@@ -10,7 +10,7 @@ extension Database {
         var principal = Principal.nobody
         /// That of the request (``Request/client``).
         var client: UInt64 = 0
-        /// What the rules say of it, if that was found before the turn.
+        /// The rules' decision, if it was made before the turn.
         var explanation: Explanation?
         /// Bytes of the values that were read, to be sent or to be compared; those that requests share count once.
         var readBytes = 0

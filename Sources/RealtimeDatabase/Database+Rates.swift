@@ -42,7 +42,7 @@ extension Database {
         return indexes.settings.rateLimits.contains { $0.measure == .bytesRead && $0.pattern.concerns(path) }
     }
 
-    // MARK: What listeners are told
+    // MARK: Pushes to listeners
 
     /// Whether the settings limit bytes that are read anywhere: then it has to be known who is told of a change.
     var countsToldBytes: Bool { indexes.settings.rateLimits.contains { $0.measure == .bytesRead } }

@@ -44,7 +44,7 @@ extension Database {
         return (try? isAllowed(operation, by: request.principal, now: now)) ?? true
     }
 
-    /// What the rules and the settings say of an operation now, for any caller.
+    /// The decision of the rules and the settings on an operation now, for any caller.
     func explain(
         _ operation: Operation, by principal: Principal, now: Int64
     ) throws(Failure) -> Explanation {
@@ -68,7 +68,7 @@ extension Database {
         return told
     }
 
-    /// What the rules say of operations that are needed all, or of which one is enough: of the one that decides, or of
+    /// The rules' decision on several operations, of which all or one must be allowed: that of the deciding one, or of
     /// the first.
     private func explain(
         _ operations: [RuleOperation], areAllNeeded: Bool, by principal: Principal, now: Int64
@@ -145,7 +145,7 @@ extension Database {
         try isAllowed(operation, by: turn.principal, now: turn.record.time)
     }
 
-    /// Whether somebody may read what a query selects.
+    /// Whether somebody may read the selection of a query.
     func mayRead(_ path: Path, _ query: Query, by principal: Principal, now: Int64) throws(Failure) -> Bool {
         for read in RuleOperation.reads(of: path, query) where try isAllowed(read, by: principal, now: now) {
             return true
@@ -153,13 +153,13 @@ extension Database {
         return false
     }
 
-    /// Throws unless the principal of the turn may read what a query selects.
+    /// Throws unless the principal of the turn may read the selection of a query.
     func checkMayRead(_ path: Path, _ query: Query, in turn: borrowing Turn) throws(Failure) {
         if try mayRead(path, query, by: turn.principal, now: turn.record.time) { return }
         throw denial(of: RuleOperation.reads(of: path, query)[0], by: turn.principal, now: turn.record.time)
     }
 
-    /// The same for a listener, which may go on as long as what the rules have looked at stays as it is.
+    /// The same for a listener, which may continue as long as the data that the rules have read is unchanged.
     func checkAllowed(
         _ listener: ReadDependencies.Listener, toRead path: Path, _ query: Query?, by principal: Principal, now: Int64
     ) throws(Failure) {
@@ -173,7 +173,7 @@ extension Database {
         throw denial(of: reads[0], by: principal, now: now)
     }
 
-    /// What the rules have looked at when they allowed a read; nil if they do not.
+    /// The data that the rules read when they allowed a read; nil if they deny it.
     private func placesThatAllow(
         _ read: RuleOperation, by principal: Principal, now: Int64
     ) throws(Failure) -> Set<Path>? {
@@ -189,7 +189,7 @@ extension Database {
 
     /// The answer to a denied request. It is noted, and explained unless too many were denied in this turn.
     ///
-    /// - parameter explained: what the rules have said, if that is known.
+    /// - parameter explained: the rules' decision, if it is known.
     func denial(
         of operation: RuleOperation, by principal: Principal, now: Int64, explained: Explanation? = nil
     ) -> Failure {

@@ -158,7 +158,7 @@ extension Operation {
         }
     }
 
-    /// Whether it reads what a query selects.
+    /// Whether it reads the selection of a query.
     fileprivate var asksQuery: Bool {
         switch self {
         case .get(_, query: .some, needsIndex: _), .listenQuery: true

@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthTreeQueries
 import HearthStorageErrors
 
-/// What queries select of the tree.
+/// Selections of queries from the tree.
 extension Database {
     /// Whether a query can be answered without looking at children that it does not select.
     func hasIndex(for query: Query, at path: Path) -> Bool {
@@ -21,7 +21,7 @@ extension Database {
         do throws(TreeRows.ReadError) {
             var object = ObjectText(bytesMax: bytesMax)
             if query.selectsEverything {
-                // The whole value, but for a priority of its own.
+                // The whole value, except its own priority.
                 let value = try rows.read(path, bytesMax: bytesMax)
                 if value.isLeaf || value.priorityRange == nil { return value.isLeaf ? .null : value }
                 for child in value.children {

@@ -31,7 +31,7 @@ extension Database {
         for assignment in change.assignmentsOneByOne {
             let path = assignment.target.path
             listeners.trie.forEachPlaceOfQueries(concernedBy: path) { place, child in
-                // What a query selects has no priority of its own.
+                // The selection of a query has no priority.
                 if child == nil, assignment.target.isPriority { return }
                 let index = indices[ObjectIdentifier(place)] ?? concerned.count
                 if index == concerned.count {
@@ -116,7 +116,7 @@ extension Database {
                 requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
     }
 
-    /// A step of telling, and what comes after the last one. Throws only if memory is torn.
+    /// A step of telling listeners, and the work after the last one. Throws only if memory is torn.
     func tellOn(in turn: inout Turn, costMax: Int? = nil) throws(Failure) {
         guard var telling else { return }
         self.telling = nil
@@ -172,7 +172,7 @@ extension Database {
                 let told = events?.list(kinds) ?? []
                 contents = told.isEmpty ? [] : [.events(told)]
             case .eventStream where isSet:
-                // What a set does to several children are so many sets (rest.md 4).
+                // A set that changes several children counts as several sets (rest.md 4).
                 contents = (change?.assignments ?? []).map { .change(.set($0)) }
             case .eventStream: contents = change.map { [.change($0.narrowed)] } ?? []
             case .tagged: contents = change.map { [.change($0)] } ?? []
@@ -186,8 +186,7 @@ extension Database {
         }
     }
 
-    /// Answers what changed of what the query selects, if anything; the difference only if the write was below the
-    /// query.
+    /// Answers the change of the query's selection, if any; the difference only if the write was below the query.
     private func takeIn(_ query: ConcernedQuery, isInterrupted: Bool) throws(Failure) -> (Change?, WindowDifference?) {
         let (live, reads) = (query.live, query.place.reads)
         do throws(StorageError) {
@@ -369,7 +368,7 @@ extension Database {
         return ArraySlice(inside.suffix(count ?? .max).reversed())
     }
 
-    /// Makes the window what the tree says.
+    /// Fills the window from the tree.
     private func fill(_ live: LiveQuery, in reads: SharedReads) throws(StorageError) {
         if live.aggregates != nil {
             return try recount(live) { () throws(StorageError) in try self.places(of: live, count: nil, in: reads) }
@@ -390,7 +389,7 @@ extension Database {
         return SharedReads.Selection(index: query.index, first: first, last: last)
     }
 
-    /// What a query selects, as its window says.
+    /// The selection of a query, according to its window.
     private func selection(of live: LiveQuery, in reads: SharedReads) throws(Failure) -> CanonicalJSON {
         let query = live.query
         let places: [IndexPlace]
@@ -437,7 +436,7 @@ extension Database {
         }
     }
 
-    /// Makes all windows what the tree says, after memory was built again.
+    /// Fills all windows from the tree, after memory was built again.
     func refillWindows() throws(StorageError) {
         restartScans()
         for live in listeners.trie.queries where !live.isEmpty { try fill(live) }

@@ -70,7 +70,7 @@ extension Database {
         // Priorities come last: they may belong to nodes that the update itself makes.
         let made = entries.contains { $0.target.isPriority } ? Self.placesMade(by: assignments) : []
         for (target, value) in entries where target.isPriority {
-            // In path order, what lies at or below a place comes first from there on.
+            // In path order, the paths at or below a place come first from there on.
             let next = made.partitioningIndex { $0 >= target.path }
             let isMade = next < made.count && target.path.contains(made[next])
             if !value.json.isNull, !isMade, try !exists(target.path) { isPossible = false }
@@ -287,8 +287,9 @@ extension Database {
         if let error = tornBy ?? ownedElsewhere ?? refusal { throw .unavailable(error) }
     }
 
-    /// Where a row is damaged, what a change replaces is read first. A change that breaks off would have memory built
-    /// again, and all other writers would be refused meanwhile. Costs nothing as long as no change was broken off so.
+    /// Where a row is damaged, the value that a change replaces is read first. A change that fails midway would have
+    /// memory built again, and all other writers would be refused meanwhile. Costs nothing as long as no change has
+    /// failed in this way.
     private func checkReadable(_ assignments: [Assignment]) throws(Failure) {
         guard tree.hasDamage else { return }
         for assignment in assignments {

@@ -41,7 +41,7 @@ package final class Database {
     /// Another node takes the writes of this database: how clients are told; nil where they are taken here.
     package var ownedElsewhere: StorageError?
 
-    /// What waits because the log changes hands.
+    /// Requests that wait because the log changes hands.
     package var heldWrites = HeldWrites.none
     /// The writes that the node makes that takes them; nil where they are not sent to it.
     package var forwarded: ForwardedWrites?
@@ -50,13 +50,13 @@ package final class Database {
     /// The time since 1970 less that of a monotonic clock, in milliseconds (``observeTime(_:uptime:)``).
     var clockOffset: Int64?
 
-    /// What each connection listens to.
+    /// The listens of each connection.
     var listeners: ListenerRegistry
     /// The rules; nil if everything is allowed.
     var judge: RulesJudge?
     /// No decisions are needed: everything is allowed, and no results of rules are wanted.
     var isOpen: Bool { judge.map { $0.program.allowsEverything && $0.coverage == nil } ?? true }
-    /// What the rules say of the large write that comes next.
+    /// The rules' decision on the next large write.
     var decision: SteppedDecision?
     var explainsDenials = false
     var denials: [DeniedRequest] = []
@@ -70,9 +70,9 @@ package final class Database {
     var outbox = TriggerOutbox()
     /// Of clients that the settings limit.
     var rates = RateTable()
-    /// What the last commit has yet to tell.
+    /// The remaining pushes of the last commit.
     var telling: Telling?
-    /// What a step of that may cost, and what all of it may, in bytes (``SharedReads/cost``). Listeners that would cost
+    /// The cost limits of one step and of all steps of that, in bytes (``SharedReads/cost``). Listeners that would cost
     /// more are ended.
     var tellingStepCostMax: Int
     let tellingCostMax: Int

@@ -112,7 +112,7 @@ struct SMTPRelay {
 
         var isDry: Bool { input.isEmpty }
 
-        /// - parameter what: what the line says, for messages, which never hold the line itself.
+        /// - parameter what: a description of the line for messages, which never hold the line itself.
         @discardableResult
         mutating func say(
             _ line: String, expecting code: Int, what: String? = nil

@@ -13,7 +13,7 @@ package final class Reply<Value: Sendable, Failure: Error>: Sendable {
     private let state = Mutex(State.open)
     private let cancelled: Failure
 
-    /// - parameter cancelled: what the task gets that is cancelled while it waits.
+    /// - parameter cancelled: the error for a task that is cancelled while it waits.
     package init(cancelled: Failure) { self.cancelled = cancelled }
 
     /// Whether a result is no longer wanted, or already there.

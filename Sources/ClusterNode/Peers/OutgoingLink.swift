@@ -46,7 +46,7 @@ final class IncomingLink {
     var connection: PeerConnection?
     /// Since when there is no connection.
     var downSince = MonotonicTime.current
-    /// What this node calls the connections of the other one.
+    /// This node's names of the other one's connections.
     var aliases: [Key: ConnectionID] = [:]
     private var principals: [[UInt8]: Principal] = [:]
 

@@ -18,7 +18,7 @@ final class PeerConnection: StreamHandler {
         case violation
     }
 
-    /// What a side says first once both have proved themselves.
+    /// The first message of a side after both have proved themselves.
     struct Greeting: Hashable {
         /// The last message that it has received over the link.
         var received: UInt64

@@ -75,7 +75,7 @@ package enum PeerHandshake {
         return try Hello.parse(message.dropFirst(magic.count), sessionSize: sessionSize)
     }
 
-    /// - parameter caller: what the called side has received.
+    /// - parameter caller: the position that the called side has received.
     package static func message(from called: Hello, to caller: Hello, _ secret: ClusterSecret) -> [UInt8] {
         let proof = secret.code(of: "called", transcript(caller, called))
         var bytes = called.fields

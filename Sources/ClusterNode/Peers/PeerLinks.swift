@@ -4,7 +4,7 @@ import HearthReplicatedLog
 import HearthStorageErrors
 import HearthSystem
 
-/// What links between nodes have for the databases of this node.
+/// Messages of links between nodes for the databases of this node.
 struct PeerDelegate: Sendable {
     /// Requests of other nodes' connections.
     var requests: @Sendable (_ database: String, [Request]) -> Void
@@ -309,7 +309,7 @@ final class PeerLinks: @unchecked Sendable {
         }
     }
 
-    /// What this node calls a connection; nil if there is nothing to do for it.
+    /// This node's name of a connection; nil if there is nothing to do for it.
     private func alias(
         of key: IncomingLink.Key, _ operation: HearthRealtimeDatabase.Operation, _ link: IncomingLink
     ) -> ConnectionID? {
@@ -356,7 +356,7 @@ final class PeerLinks: @unchecked Sendable {
         }
     }
 
-    /// Gives up a link. What the other node may have done is not known.
+    /// Gives up a link. It is unknown what the other node has done.
     ///
     /// - parameter isOver: the other node accepts nothing more, so it has not done unacknowledged requests.
     private func lose(_ link: OutgoingLink, isOver: Bool = false) {

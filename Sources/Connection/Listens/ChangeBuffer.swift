@@ -3,7 +3,7 @@ import HearthClientSession
 
 /// Changes on their way from the loop to the task that reads a listen. Any thread.
 final class ChangeBuffer: Sendable {
-    /// What putting a change in led to.
+    /// The result of putting a change in.
     enum Level {
         case normal
         /// More than `high` bytes wait since this change; `.drained` will tell when no longer.
@@ -12,7 +12,7 @@ final class ChangeBuffer: Sendable {
         case overflow
     }
 
-    /// What the reading task tells the loop.
+    /// The reading task's messages to the loop.
     enum News {
         /// Half of `high` or less waits again.
         case drained
@@ -39,7 +39,7 @@ final class ChangeBuffer: Sendable {
         var byteCount = 0
         var isHigh = false
         var reader: CheckedContinuation<Outcome, Never>?
-        /// What comes after the last change.
+        /// The end, after the last change.
         var end: Outcome?
     }
 

@@ -38,7 +38,7 @@ package final class DatabaseDirectory: Sendable {
     private let limits: DatabaseNameLimits
     /// Whether a database has files, or rules of its own.
     private let exists: @Sendable (String) -> Bool
-    /// What an empty name means.
+    /// The meaning of an empty name.
     package let defaultName: String
 
     /// - parameter exists: tells whether a database that is not known yet has files, or rules of its own.

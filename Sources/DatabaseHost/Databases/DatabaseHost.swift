@@ -9,7 +9,7 @@ import HearthStorageErrors
 import HearthSystem
 import HearthTriggers
 
-/// What all databases of a process share: the threads that they hand work to, and how they reach connections.
+/// The shared parts of all databases of a process: the threads that they hand work to, and how they reach connections.
 struct DatabaseHost: Sendable {
     let limits: DatabaseLimits
     let rules: RulesInForce

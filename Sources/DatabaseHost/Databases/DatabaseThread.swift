@@ -19,7 +19,7 @@ import HearthStorageErrors
 package final class DatabaseThread: Sendable {
     enum Message: Sendable {
         case requests(UInt32, [Request])
-        /// What a thread reports to a database, or a database to itself.
+        /// Reports of a thread to a database, or of a database to itself.
         case event(UInt32, Event)
         /// Some rows of a large value are in the tree file, and there are more to write; large reads wait for that.
         case wroteSome(UInt32, FrozenRows, [SnapshotStream])
@@ -161,7 +161,7 @@ package final class DatabaseThread: Sendable {
 
     /// Ends the thread once everything accepted is durable and the tree files are up to date. Not from an event loop.
     package func finish() {
-        // What became of events by now is still noted.
+        // Outcomes of events so far are still recorded.
         triggers.stop()
         let isDone = Semaphore()
         worker.post(.finish { isDone.signal() })

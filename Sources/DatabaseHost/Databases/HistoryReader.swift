@@ -5,7 +5,7 @@ import HearthSystem
 import HearthTreeStorage
 import HearthStorageErrors
 
-/// The thread that reads commit logs for listeners that resume: what waits for one database is read in one pass.
+/// The thread that reads commit logs for listeners that resume: all that wait for one database are served in one pass.
 final class HistoryReader: Sendable {
     struct Job: Sendable {
         let database: UInt32
@@ -15,8 +15,8 @@ final class HistoryReader: Sendable {
 
     private let worker: Worker<Job>
 
-    /// After a job the thread rests, so many times as long as the job took: what comes meanwhile is read in one pass.
-    /// Clients that come back one after the other then cost little more than those that come at once.
+    /// After a job the thread rests for a multiple of the job's time: requests that arrive meanwhile are served in one
+    /// pass. Clients that come back one after the other then cost little more than those that come at once.
     private static let restFactor = 8
     private static let restMax = Duration.milliseconds(50)
 

@@ -98,8 +98,8 @@ final class HostedDatabase {
         }
     }
 
-    /// What connections of an earlier process were owed is written now, but for users who have lost their accounts or
-    /// tokens: that process may have ended before it could drop their writes.
+    /// On-disconnect writes owed to connections of an earlier process are made now, except for users who have lost
+    /// their accounts or tokens: that process may have ended before it could drop their writes.
     func begin() {
         if host.cluster == nil { database.forfeitOwed(where: host.isRevoked) }
         handle(.opened)

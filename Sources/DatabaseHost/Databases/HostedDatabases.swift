@@ -31,7 +31,7 @@ package final class HostedDatabases {
     /// Called once no database is being opened.
     private var whenOpened: [() -> Void] = []
     private var finished: (@Sendable () -> Void)?
-    /// All databases are closed; what still arrives is not answered.
+    /// All databases are closed; later requests are not answered.
     private var isOver = false
     private var ticks = 0
 
@@ -134,7 +134,7 @@ package final class HostedDatabases {
     private var openInOrder: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
 
     private func run(_ requests: [Request], on index: UInt32) {
-        // What came before the end was announced is still done; what comes later would put the end off for ever.
+        // Requests from before the announced end are still processed; later ones would delay the end for ever.
         guard finished == nil else { return host.refuse(requests, because: .stopping) }
         if let database = open[index] { return database.handle(.requests(requests)) }
         if copied[index] != nil { return host.refuse(requests, because: Self.isCopied, abandons: true) }
@@ -400,7 +400,7 @@ package final class HostedDatabases {
         try open[index]?.countBytesRead(bytes, at: path, by: principal, from: client)
     }
 
-    /// What a connection listens to.
+    /// The listens of a connection.
     package func listens(of connection: ConnectionID, in index: UInt32) -> [Database.Listen] {
         open[index]?.listens(of: connection) ?? unwritten[index]?.database.listens(of: connection) ?? []
     }

@@ -41,7 +41,7 @@ package final class HistoryKeeper: Sendable {
 
     func stop() { worker.stop() }
 
-    /// What belongs to the thread.
+    /// The thread's own state.
     private final class State {
         private let folder: DataFolder
         private let rules: RulesInForce

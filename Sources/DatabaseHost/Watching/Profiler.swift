@@ -92,7 +92,7 @@ final class Profiler: RequestObserver {
     private var preparations: [RequestName: Preparation] = [:]
 
     func park(_ request: Request) {
-        // Those that came before somebody watched are not known, and one is parked again by a scan of its own.
+        // Those that came before there were watchers are not known, and one is parked again by a scan of its own.
         let name = RequestName(request)
         var preparation = preparations[name] ?? Preparation()
         guard preparation.since == nil else { return }

@@ -2,7 +2,7 @@ import HearthDelivery
 import HearthEventLoop
 import HearthRealtimeDatabase
 
-/// What administrators may have a connection told of, in pushes.
+/// Subscriptions of an administrator's connection to pushes.
 package enum Watched: Hashable, Sendable {
     /// The requests to its database (``Profiler``).
     case requests

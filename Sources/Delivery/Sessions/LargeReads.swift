@@ -15,7 +15,7 @@ extension SnapshotStream: LargeReadStream {}
 package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollection> {
     private struct Read {
         let stream: Stream
-        /// What came after it and before the next one.
+        /// The outputs between it and the next one.
         var behind = Held()
         /// Why it failed before its turn.
         var failure: StorageError?

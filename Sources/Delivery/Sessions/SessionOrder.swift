@@ -9,7 +9,7 @@ package struct SessionOrder {
         case nothing
         /// Who the client is.
         case caller
-        /// What a large message says.
+        /// The contents of a large message.
         case message
         /// An earlier state to be restored.
         case past

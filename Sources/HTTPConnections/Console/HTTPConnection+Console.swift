@@ -40,7 +40,7 @@ extension HTTPConnection {
     }
 
     /// A person who opens the address of a server in development mode in a browser is led to the console, or told where
-    /// data is. Nil for programs, and for what the server has an answer to.
+    /// data is. Nil for programs, and for paths with their own answer.
     func guide(_ head: RequestHead, _ route: Route) -> HTTPResponse? {
         guard role == .administrators, context.services.configuration.isDevelopment,
             head.method == .get || head.method == .head,

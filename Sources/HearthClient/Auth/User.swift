@@ -27,7 +27,7 @@ public final class User: Sendable {
         state = Mutex(State(session: session))
     }
 
-    // MARK: What is known
+    // MARK: Data
 
     var session: SavedSession { state.withLock { $0.session } }
 

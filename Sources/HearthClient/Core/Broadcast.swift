@@ -44,7 +44,7 @@ final class Broadcast<Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends the sequences of all readers. What is sent later is ignored.
+    /// Ends the sequences of all readers. Later values are ignored.
     func end() {
         let readers = content.withLock { content in
             content.hasEnded = true

@@ -88,7 +88,7 @@ private struct Watch {
         }
     }
 
-    /// - parameter isNew: over a connection of its own, which is closed afterwards.
+    /// - parameter isNew: over a separate connection, which is closed afterwards.
     private mutating func follow(isNew: Bool) async throws(Failure) {
         let connection: Connection
         let changes: Changes

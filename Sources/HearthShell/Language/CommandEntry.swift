@@ -1,5 +1,5 @@
-/// A command in a table: of the shell, of the program, or of both. It may have subcommands, each with options of its
-/// own: `users create`.
+/// A command in a table: of the shell, of the program, or of both. It may have subcommands with their own options:
+/// `users create`.
 package protocol CommandEntry: Sendable {
     var name: String { get }
     /// Another name for it.
@@ -42,7 +42,7 @@ extension CommandEntry {
 
     /// The command that the words after the name are for, and these without the name of the subcommand.
     ///
-    /// - parameter common: options that it has besides its own.
+    /// - parameter common: options in addition to its own.
     package func entry(
         for words: [Word], common: [CommandOption] = []
     ) throws(ShellError) -> (entry: Self, words: [Word]) {
@@ -86,7 +86,7 @@ extension CommandEntry {
         words.prefix { $0.text != "--" }.contains { !$0.isLiteral && ($0.text == "--help" || $0.text == "-h") }
     }
 
-    /// What words ask about: the command, or one of its subcommands.
+    /// The command that words name, or one of its subcommands.
     package func explained(by words: [Word]) -> Self {
         words.lazy.compactMap { subcommand($0.text) }.first ?? self
     }

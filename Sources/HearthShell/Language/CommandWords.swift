@@ -8,8 +8,8 @@ package struct CommandWords: Sendable {
     /// By their long names. The word of a flag is empty.
     package private(set) var options: [String: Word] = [:]
 
-    /// - parameter handsOn: whether the arguments may be another command with options of its own. Then an unknown
-    ///   option after the first argument that is not a URL belongs to that command.
+    /// - parameter handsOn: whether the arguments may be another command with its own options. Then an unknown option
+    ///   after the first argument that is not a URL belongs to that command.
     package init(_ words: [Word], options known: [CommandOption], handsOn: Bool = false) throws(ShellError) {
         var rest = words[...]
         while let word = rest.popFirst() {

@@ -13,7 +13,7 @@ package protocol ShellOutput: AnyObject, Sendable {
     /// A command begins.
     func begin()
 
-    /// What the command writes from now on comes as it happens: it is not held up at the end of a page.
+    /// Later output of the command is printed as it happens: it is not held up at the end of a page.
     func follow()
 
     /// Makes an empty screen of a terminal, for a page that replaces the one before.
@@ -26,7 +26,7 @@ package protocol ShellOutput: AnyObject, Sendable {
     /// The command has ended.
     func end()
 
-    /// For what went wrong.
+    /// For errors.
     func writeError(_ text: String)
 }
 

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Where results go. Each piece is written at once, also into a pipe. What cannot be written is remembered, and nothing
-/// is written after it.
+/// The output for results. Each piece is written at once, also into a pipe. A failure is remembered, and nothing is
+/// written after it.
 package enum StandardOutput {
     private struct State {
         var failure: String?
@@ -86,7 +86,7 @@ package enum StandardError {
     }
 }
 
-/// Writes all of it; answers the `errno` value of what failed, if something did.
+/// Writes all of it; answers the `errno` value of a failure, if any.
 func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -94,7 +94,7 @@ func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
         if count >= 0 {
             rest = rest.dropFirst(count)
         } else if errno == EAGAIN {
-            // Another program has made what both write to one that does not wait.
+            // Another program has made the shared output non-blocking.
             var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&ready, 1, -1)
         } else if errno != EINTR {

@@ -28,7 +28,7 @@ final class LineEditor {
     fileprivate var wasInterrupted = false
 
     private static let historySize: Int32 = 1000
-    /// Begins and ends what takes no columns in a prompt.
+    /// Begins and ends the parts of a prompt that take no columns.
     private static let escape = CChar(1)
 
     /// Nil if there is no terminal that can be used.
@@ -55,7 +55,7 @@ final class LineEditor {
         hearth_el_bind(editor, "^Z", "hearth-suspend")
         hearth_el_bind(editor, "^R", "em-inc-search-prev")
         hearth_el_bind(editor, "\u{1B}[3~", "ed-delete-next-char")
-        // What people have bound themselves wins.
+        // The user's own key bindings win.
         el_source(editor, nil)
     }
 

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Shows output page by page: a screen, then a key for more. What comes after a page is only made when somebody wants
-/// it. With `PAGER` set, that program gets what does not fit on one screen.
+/// Shows output page by page: a screen, then a key for more. The next page is made only on request. With `PAGER` set,
+/// that program gets output that does not fit on one screen.
 final class Pager: @unchecked Sendable {
     // Safe because: one command at a time writes.
 

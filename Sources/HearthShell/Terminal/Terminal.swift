@@ -15,8 +15,7 @@ enum Terminal {
         return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Text that is ready to be shown, without what a terminal takes for commands, but for the colours of ``Style`` and
-    /// line breaks.
+    /// Text that is ready to be shown, without control characters except the colours of ``Style`` and line breaks.
     static func harmless(_ text: String) -> String {
         let parts = text.split(separator: "\u{1B}", omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(parts[0].printableLines) { out, part in

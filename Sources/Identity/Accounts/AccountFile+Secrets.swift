@@ -13,7 +13,7 @@ package struct RefreshGrant: Hashable, Sendable {
     package var authenticatedAt: Int64
 }
 
-/// What a code that is sent by mail allows, once (accounts.md 7).
+/// The operation that a code in a mail allows, once (accounts.md 7).
 package struct OneTimeCode: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case resetPassword = "PASSWORD_RESET"

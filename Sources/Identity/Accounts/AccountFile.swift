@@ -21,7 +21,7 @@ final class AccountFile: @unchecked Sendable {
     private let identities: [FileIdentity]
     /// The last error since it was asked for.
     private var failure: StorageError?
-    /// What the transaction that is under way takes away from users.
+    /// The revocations of the present transaction.
     private(set) var revocations: [Revocation] = []
 
     /// - parameter survivesPowerLoss: a commit waits for the disk.

@@ -1,6 +1,6 @@
 import HearthJSONValues
 
-/// What addresses, numbers, passwords and claims have to look like.
+/// The valid forms of addresses, numbers, passwords and claims.
 package enum AccountNames {
     /// The form in which an address is kept and compared: lower case (accounts.md 4).
     package static func email(_ text: String) throws(AccountFailure) -> String {

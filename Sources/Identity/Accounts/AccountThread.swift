@@ -2,8 +2,8 @@ import HearthStorageErrors
 import Synchronization
 import HearthSystem
 
-/// The thread that owns the file of the accounts. What waits when it has time becomes one commit; answers are given
-/// when it is durable.
+/// The thread that owns the file of the accounts. All waiting jobs become one commit; answers are given when it is
+/// durable.
 final class AccountThread: Sendable {
     private enum Message: Sendable {
         case job(AccountJob)

@@ -23,7 +23,7 @@ package struct ImportedUser: Sendable {
     }
 }
 
-/// What administrators do with accounts (accounts.md 4).
+/// Administrators' operations on accounts (accounts.md 4).
 extension Accounts {
     /// The user of a client's ID token.
     package func lookUp(_ idToken: [UInt8]?, in realm: Realm) throws(AccountFailure) -> User {

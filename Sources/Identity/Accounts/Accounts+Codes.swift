@@ -109,7 +109,7 @@ extension Accounts {
         }
     }
 
-    /// What a code is for, without using it.
+    /// The operation of a code, without using it.
     package func inspectCode(_ text: String?, in realm: Realm) throws(AccountFailure) -> OneTimeCode {
         guard let text else { throw .refused(.missingCode) }
         let now = now

@@ -189,7 +189,7 @@ extension Accounts {
 }
 
 extension AccountFile {
-    /// Refuses a change that would take what somebody else has.
+    /// Refuses a change that would take another user's address, number or link.
     fileprivate func check(_ change: UserChange, of user: String, in realm: Realm) throws(AccountFailure) {
         if let email = change.email, let owner = try self.user(realm, email: email), owner.id != user {
             throw .refused(.emailExists)

@@ -185,7 +185,7 @@ package final class Accounts: Sendable {
 
     // MARK: ID tokens of clients
 
-    /// What the ID token of a request says, if it is one of this realm.
+    /// The claims of a request's ID token, if it is one of this realm.
     func verify(_ token: [UInt8], in realm: Realm) throws(AccountFailure) -> IDToken {
         do throws(TokenError) {
             let token = try authority(realm).verifyIDToken(token, now: nowSeconds)

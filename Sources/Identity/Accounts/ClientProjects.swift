@@ -85,7 +85,7 @@ package final class ClientProjects: Sendable {
         }
     }
 
-    /// Takes up what somebody names; nil if that is nothing new.
+    /// Adds a named project; nil if it is known.
     func learn(_ naming: Naming) -> Lesson? {
         state.withLock { state in
             let old = state

@@ -2,7 +2,7 @@ import HearthBytes
 package import HearthJSONValues
 package import HearthJSONWebTokens
 
-/// Access tokens: what an administrator's program shows after it has proved that it holds a service account's key (auth
+/// Access tokens: the credential of an administrator's program that has proved to hold a service account's key (auth
 /// 12.1).
 ///
 /// An access token is a signed token of its own type (RFC 9068), valid for an hour, and only for as long as the key
@@ -11,7 +11,7 @@ package struct AccessTokens: Sendable {
     package static let seconds: Int64 = 3600
     /// How long after an assertion was shown tokens can be renewed.
     package static let renewableSeconds: Int64 = 12 * 3600
-    /// What an emulator's clients show as an administrator's token.
+    /// The administrator's token of an emulator's clients.
     package static let owner = Array("owner".utf8)
     package static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 

@@ -27,7 +27,7 @@ package final class ServiceAccounts: Sendable {
         var version = FileVersion()
     }
 
-    /// What changes when the file is replaced.
+    /// The state that changes when the file is replaced.
     private struct FileVersion: Equatable {
         var inode: UInt = 0
         var seconds = 0

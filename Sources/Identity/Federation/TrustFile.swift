@@ -1,7 +1,7 @@
 import HearthJSONValues
 package import HearthJSONWebTokens
 
-/// Whom a server believes besides itself, as its operator writes it down in JSON:
+/// The trusted issuers and providers of a server, as its operator writes them in JSON:
 ///
 ///     {
 ///       "issuers": [

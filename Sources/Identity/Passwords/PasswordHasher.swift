@@ -6,8 +6,7 @@ package import HearthJSONWebTokens
 /// A kept hash is one text that says how it was made: `$scrypt$ln=14,r=8,p=5$SALT$HASH`, both in Base64url (accounts.md
 /// 14). So costs can be raised, and hashes of other systems can be stored as well.
 package struct PasswordHasher: Sendable {
-    /// What scrypt (RFC 7914) is to cost: 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds`
-    /// times.
+    /// The cost of scrypt (RFC 7914): 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds` times.
     package struct Cost: Hashable, Sendable {
         package var logarithm: Int
         package var blockSize: Int

@@ -217,7 +217,7 @@ extension AccountFile {
 
     private static let unknownRow = StorageError.damaged("a row of the shared accounts is of an unknown form")
 
-    /// What a user loses when a row takes the place of another.
+    /// The revocation when a row replaces another.
     private static func revocation(
         of user: String, in realm: Realm, _ before: [SharedValue]?, _ after: [SharedValue]?
     ) -> [Revocation] {

@@ -11,7 +11,7 @@ import HearthSystem
 ///
 /// The thread never waits for an answer. Jobs that need only what this node has are done meanwhile.
 final class SharedTurns {
-    /// What the thread is told besides jobs.
+    /// The thread's inputs other than jobs.
     enum News: Sendable {
         case begin(any AccountSharing)
         /// The log may have more.

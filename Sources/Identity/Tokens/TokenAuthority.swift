@@ -65,8 +65,8 @@ package struct TokenAuthority: Sendable {
 
     // MARK: Believing
 
-    /// What an ID token says, if it is one of this project. Whether the user still exists and the token was revoked is
-    /// not known here.
+    /// The claims of an ID token, if it is one of this project. Whether the user still exists and the token was revoked
+    /// is not known here.
     package func verifyIDToken(_ text: [UInt8], now: Int64) throws(TokenError) -> IDToken {
         try verify(text, issuer: Self.idTokenIssuer(project), now: now)
     }

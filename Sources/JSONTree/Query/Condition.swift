@@ -1,4 +1,5 @@
-/// What a query asks of each child (Protocol.md 18.3). Paths are relative to the child; the root is the child itself.
+/// A condition of a query on each child (Protocol.md 18.3). Paths are relative to the child; the root is the child
+/// itself.
 package indirect enum Condition: Hashable, Sendable {
     package enum Comparison: String, Sendable {
         case equal = "=="

@@ -1,4 +1,4 @@
-/// What the children of a node are ordered by (Protocol.md 16.2). Ties are broken by the key.
+/// The order of the children of a node (Protocol.md 16.2). Ties are broken by the key.
 package enum QueryIndex: Hashable, Sendable {
     case key
     /// The child's own value.

@@ -1,6 +1,6 @@
 import HearthJSONValues
 
-/// What the registered claims of RFC 7519, section 4.1, have to say.
+/// Checks of the registered claims of RFC 7519, section 4.1.
 extension JSONWebToken {
     /// How far the clock of a token's issuer may be ahead, in seconds. Expiry has no tolerance: clients can request a
     /// new token.

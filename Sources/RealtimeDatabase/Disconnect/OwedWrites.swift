@@ -1,7 +1,7 @@
 package import HearthJSONTree
 
-/// What a connection wants to be written when it ends (Protocol.md 17): a sparse tree of values, with server values
-/// still to be resolved.
+/// The on-disconnect writes of a connection (Protocol.md 17): a sparse tree of values, with server values still to be
+/// resolved.
 ///
 /// A value at a place replaces the earlier writes at and below it; one below a place with a value becomes part of that
 /// value.

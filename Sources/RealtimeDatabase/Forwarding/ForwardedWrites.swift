@@ -206,8 +206,8 @@ package struct ForwardedWrites {
         enqueue(connection)
     }
 
-    /// The connection ends without an answer: what became of its requests is not known, or it relies on writes that are
-    /// not owed to it any more.
+    /// The connection ends without an answer: the outcome of its requests is unknown, or it relies on writes that are
+    /// no longer owed to it.
     private mutating func end(_ connection: ConnectionID) {
         drop(connection)
         creditors.remove(connection)
@@ -327,7 +327,7 @@ package struct ForwardedWrites {
         work.toSend += batches
     }
 
-    /// This node takes the writes. What another one has not answered comes first.
+    /// This node takes the writes. Requests that another one has not answered come first.
     private mutating func returnAll(of line: inout Line) {
         guard line.sent.isEmpty else { return }
         for entry in line.waiting {

@@ -2,8 +2,8 @@ import HearthJSONTree
 
 /// The nodes that changed at and below a place, each with the number of its last change.
 ///
-/// That is enough to bring up to date anybody who has the value as it was at some number: what changed since is sent as
-/// it is now (``MissedUpdate``). Values are not kept.
+/// That is enough to bring up to date anybody who has the value as it was at some number: the places that changed since
+/// are sent with their present values (``MissedUpdate``). Values are not kept.
 struct ChangedPaths {
     final class Node: SegmentKeyed {
         let segment: [UInt8]
@@ -67,7 +67,7 @@ struct ChangedPaths {
         return count
     }
 
-    /// What the nodes have now is not known any more.
+    /// The nodes' present state is no longer known.
     func forgetValues() { Self.forgetValues(at: root) }
 
     private static func forgetValues(at node: Node) {

@@ -1,8 +1,8 @@
 package import HearthJSONTree
 import HearthStorageErrors
 
-/// What brings a listener up to date that has its value as it was at some number: the present values of what changed
-/// since, and nothing else (Protocol.md 18.2). One object for all who need the same.
+/// The update for a listener with the value of an earlier number: the present values of the places that changed since,
+/// and nothing else (Protocol.md 18.2). One object for all who need the same.
 package final class MissedUpdate: Sendable {
     /// Where the listener is.
     package let path: Path
@@ -21,7 +21,7 @@ package final class MissedUpdate: Sendable {
     }
 }
 
-/// Collects the present values of what changed after a number.
+/// Collects the present values of the places that changed after a number.
 struct MissedUpdateBuilder {
     private let rows: TreeRows
     private let after: UInt64

@@ -2,14 +2,14 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// What is kept beside the tree of a database, so that children are found, counted, kept unique and dropped in time:
-/// the indexes that rules and settings ask for, their entries, totals, and times of expiry.
+/// The data kept with the tree of a database, so that children are found, counted, kept unique and dropped in time: the
+/// indexes of rules and settings, their entries, totals, and times of expiry.
 ///
-/// Every change of rows goes through ``keeping(_:_:in:_:)``, which brings the entries along. What was there before a
-/// setting is looked through in steps (``build(childrenMax:in:)``, ``countSome(childrenMax:in:)``). Indexes are
-/// used when that is done.
+/// Every change of rows goes through ``keeping(_:_:in:_:)``, which brings the entries along. Data from before a setting
+/// is processed in steps (``build(childrenMax:in:)``, ``countSome(childrenMax:in:)``). Indexes are used when that is
+/// done.
 final class IndexKeeper {
-    /// What the rules want indexed; nil until they have said it.
+    /// The indexes of the rules; nil until rules are set.
     private var definitions: [IndexDefinition]?
     private(set) var settings = DatabaseSettings()
     /// The indexes there are.
@@ -110,8 +110,8 @@ final class IndexKeeper {
         isCatalogChanged = true
     }
 
-    /// Before an operation of the log is applied that this process has not judged. What the catalog says may be older
-    /// than a time when the settings did not ask for it.
+    /// Before an operation of the log is applied that this process has not judged. The catalog's state may be older
+    /// than a time without this setting.
     func willReplay(_ content: LogRecord.Operation.Content, in rows: TreeRows) {
         if trie.hasUniques { catalog.forgetProofs() }
         guard case .change(let change) = content,

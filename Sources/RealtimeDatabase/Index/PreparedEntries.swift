@@ -23,7 +23,7 @@ package final class PreparedEntries: Sendable {
     /// Takes time in proportion to the value, and O(n log n) comparisons where an index orders children otherwise than
     /// by key.
     ///
-    /// - parameter nodes: what the value's place is in the trie of the indexes.
+    /// - parameter nodes: the nodes of the value's place in the trie of the indexes.
     init(_ value: CanonicalJSON, _ nodes: [IndexTrie.Node], of indexes: [IndexCatalog.Index]) {
         var writer = Writer()
         Self.write(value, value.range, [], nodes, to: &writer)

@@ -104,7 +104,7 @@ package final class LoopContext: @unchecked Sendable {
         }
     }
 
-    // MARK: What administrators see
+    // MARK: For administrators
 
     package func report(limit: Int) -> LoopReport {
         var report = LoopReport(sessions: sessions.count, connections: sessions.count, pushes: metrics.pushes)
