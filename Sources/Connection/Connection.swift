@@ -53,10 +53,11 @@ package final class Connection: Sendable {
         }
     }
 
-    /// Ends the connection. Data that was sent before still reaches the server; callers that wait for an answer get
-    /// `disconnected(.closed)`. A request without effect that every client may make. Returns with its answer.
+    /// A request without effect that every client may make. Returns with its answer.
     package func ping() async throws(ConnectionError) { _ = try await send(.statistics) }
 
+    /// Ends the connection. Data that was sent before still reaches the server; callers that wait for an answer get
+    /// `disconnected(.closed)`.
     package func close() {
         let core = core
         loop.execute { core.close() }

@@ -1,7 +1,7 @@
 import HearthBytes
 package import HearthWireProtocol
 
-/// Joins the segments of a client's packets, in any order of arrival by long polling (wire-protocol 1.7): each is a
+/// Joins the segments of a client's packets, in any order of arrival by long polling (long-polling.md 2): each is a
 /// slice of the Base64 text of a message.
 package struct SegmentJoiner: Sendable {
     private struct Segment {

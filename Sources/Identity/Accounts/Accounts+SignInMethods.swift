@@ -64,8 +64,8 @@ extension Accounts {
             changes: changes, voidsTokens: voidsTokens, emailChanged: emailChanged, recovery: recovery)
     }
 
-    /// Access to a device must not suffice to take over the account: critical changes need a recent sign-in (auth 3.1).
-    /// An anonymous user has nothing to sign in with again.
+    /// Access to a device must not suffice to take over the account: critical changes need a recent sign-in
+    /// (accounts.md 9). An anonymous user has nothing to sign in with again.
     func checkRecent(_ token: IDToken, of user: User) throws(AccountFailure) {
         if user.isAnonymous, token.isAnonymous { return }
         try checkRecent(token)

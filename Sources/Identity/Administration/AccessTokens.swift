@@ -2,8 +2,8 @@ import HearthBytes
 package import HearthJSONValues
 package import HearthJSONWebTokens
 
-/// Access tokens: the credential of an administrator's program that has proved to hold a service account's key (auth
-/// 12.1).
+/// Access tokens: the credential of an administrator's program that has proved to hold a service account's key
+/// (accounts.md 11).
 ///
 /// An access token is a signed token of its own type (RFC 9068), valid for an hour, and only for as long as the key
 /// that it was given for is registered. In development it is the word `owner`, for any assertion.
