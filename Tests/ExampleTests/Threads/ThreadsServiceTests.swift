@@ -108,7 +108,7 @@ struct ThreadsServiceTests {
             fields: ["fname"]),
         Wrong(
             path: "/api/signup", body: "email=nobody&fname=F&lname=L&password=secret1", status: 400,
-            error: "no email address", fields: ["email"]),
+            error: "not an email address", fields: ["email"]),
         Wrong(
             path: "/api/signup", body: "email=a%40b.de&fname=F&lname=L&password=12345", status: 400, error: "too weak",
             fields: ["password"]),
@@ -120,8 +120,8 @@ struct ThreadsServiceTests {
             fields: ["password"]),
         Wrong(path: "/api/login", body: "email=ann%40example.com&password=secret2", status: 401, error: "is wrong"),
         Wrong(path: "/api/login", body: "email=eve%40example.com&password=secret1", status: 401, error: "is wrong"),
-        Wrong(path: "/api/login", body: "{", type: "application/json", status: 400, error: "no JSON object"),
-        Wrong(path: "/api/login", body: "[]", type: "application/json", status: 400, error: "no JSON object"),
+        Wrong(path: "/api/login", body: "{", type: "application/json", status: 400, error: "not a JSON object"),
+        Wrong(path: "/api/login", body: "[]", type: "application/json", status: 400, error: "not a JSON object"),
         Wrong(
             path: "/api/login", body: #"{"email":1,"password":null}"#, type: "application/json", status: 400,
             error: "'email' must be a text", fields: ["email", "password"]),
