@@ -24,8 +24,8 @@
 # make fuzz       run every fuzz target for SECONDS (default 5) each
 # make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
 # make bench      measure the release binary (see BENCHMARKS.md)
-# make examples   run each example program against a server of its own (see Examples/README.md)
-# make example-NAME  one of them with a server beside it and its data in data/: example-notebooks, example-todo, …
+# make examples   run each example program with its own server (see Examples/README.md)
+# make example-NAME  one of them with a server, and its data in data/: example-notebooks, example-todo, …
 # make format     format the sources in place
 
 SWIFT ?= swift

@@ -12,30 +12,30 @@ let cFolders: Set = [
     "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CFaults",
 ]
 
-/// One room of the house. A room may use only rooms that stand above it in `rooms`, so the import direction is
-/// checked when the manifest is read.
+/// One module. A module may use only modules above it in `rooms`, so the import direction is checked when the manifest
+/// is read.
 struct Room {
     var name: String
     var uses: [String] = []
-    /// When a room that it uses is one of the program: always, if it is not named here.
+    /// The conditions of dependencies; those not named here are unconditional.
     var conditions: [String: TargetDependencyCondition?] = [:]
-    /// Tests of a room may use any room above it, and `TestSupport`.
+    /// Further modules for its tests, which may use any module above it, and `TestSupport`.
     var testsUse: [String]? = []
 }
 
 let rooms: [Room] = [
     Room(name: "Bytes"),
-    // The little that differs between systems and clients need.
+    // The few system-dependent parts that clients need.
     Room(name: "Platform", testsUse: nil),
     Room(name: "System", uses: ["CLinux", "Platform"]),
     Room(name: "JSONTree", uses: ["Bytes"], testsUse: ["TreeText"]),
-    // What only databases do with trees: the text of large values, and queries.
+    // Operations on trees that only databases need: the text of large values, and queries.
     Room(name: "TreeText", uses: ["Bytes", "JSONTree"]),
     Room(name: "TreeQueries", uses: ["JSONTree"]),
     Room(name: "JSONPieces", uses: ["Bytes", "JSONTree"]),
     Room(name: "WebSocketCodec", uses: ["Bytes", "CZlib"], testsUse: ["ServerCodecs"]),
     Room(name: "HTTPCodec", uses: ["Bytes"]),
-    // The server's halves of both, which clients do without.
+    // The server's halves of both, which clients do not need.
     Room(name: "ServerCodecs", uses: ["WebSocketCodec", "HTTPCodec", "CZlib"]),
     // Its tests are those of the server's half, where each half reads what the other one writes.
     Room(name: "WireProtocol", uses: ["Bytes", "JSONTree"], testsUse: nil),
@@ -48,7 +48,7 @@ let rooms: [Room] = [
     Room(name: "ClientTransport", testsUse: nil),
     Room(name: "MemoryTransport", uses: ["ClientTransport"]),
     Room(name: "EventLoopTransport", uses: ["System", "EventLoop", "ClientTransport"]),
-    // Requests and answers over a transport, with no more of the system than that.
+    // Requests and answers over a transport, without other system calls.
     Room(
         name: "ClientSession",
         uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "ClientTransport"],
@@ -238,8 +238,8 @@ let rooms: [Room] = [
         ]),
 ]
 
-/// Programs that a user of the package could write: they see what is public, and nothing else. Each has a folder in
-/// `Examples`, with its tests in `Tests/ExampleTests`.
+/// Programs that a user of the package could write: they use only public API. Each has a folder in `Examples`, with its
+/// tests in `Tests/ExampleTests`.
 let examples = ["Notebooks", "StudyPlaces", "Todo"]
 /// Those that write their seed themselves, and so have it in the program.
 let seedingExamples: Set = ["StudyPlaces"]
@@ -297,7 +297,7 @@ let exampleTargets: [Target] =
             swiftSettings: settings),
     ]
 
-/// What tests of servers and programs may use, beside the rooms that their own support uses.
+/// Modules that tests of servers and programs may use, in addition to those of their own support.
 let serverTestsUse = [
     "Bytes", "System", "JSONTree", "HTTPCodec", "ServerCodecs", "WebSocketCodec", "WireProtocol", "ServerProtocol",
     "JSONValues", "JSONWebTokens", "EventLoop", "ClientTransport", "MemoryTransport", "EventLoopTransport",
@@ -317,7 +317,7 @@ let threadsTargets: [Target] = [
         path: "Examples/Threads/Client", packageAccess: false, swiftSettings: settings),
 ]
 
-/// Programs of one file, and the products that they use: what is public of these, and nothing else.
+/// Programs of one file, and the products whose public API they use.
 let smallExamples = [
     ("Hello", ["HearthClient"]), ("Chat", ["HearthClient"]), ("Backend", ["HearthClient", "HearthAdmin"]),
     ("Shop", ["HearthClient"]), ("Mailer", ["HearthClient"]), ("Whispers", ["HearthClient"]),
@@ -427,7 +427,7 @@ let package = Package(
         }
 )
 
-/// `scripts/test-asan` names the targets of its tests, and builds nothing beside what they use.
+/// `scripts/test-asan` names the targets of its tests, and builds only their dependencies.
 if let names = Context.environment["HEARTH_TESTS"] {
     var needed = Set(names.split(separator: " ").map(String.init))
     var count = 0

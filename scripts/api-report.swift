@@ -1,4 +1,4 @@
-// Prints what is public in symbol graphs: for each name its declarations, one on a line, sorted.
+// Prints the public API in symbol graphs: for each name its declarations, one per line, sorted.
 // Usage: api-report GRAPH.symbols.json...
 import Foundation
 

@@ -54,7 +54,7 @@ extension Account {
 }
 
 extension Terminal {
-    /// Shows beside each title whether there is a connection and which changes the server does not have, and asks
+    /// Shows next to each title whether there is a connection and which changes the server does not have, and asks
     /// before such changes are lost.
     public func watch(_ account: Account) {
         func unsaved() -> String { account.pendingWrites == 1 ? "1 change" : "\(account.pendingWrites) changes" }

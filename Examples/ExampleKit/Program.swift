@@ -71,7 +71,7 @@ public struct Program: Sendable {
     /// line makes no sense.
     @MainActor
     public func run() async -> Never {
-        // What is printed is seen at once, also in a pipe.
+        // Output is visible at once, also in a pipe.
         setvbuf(stdout, nil, _IOLBF, 0)
         do { try await run(try Call(Array(CommandLine.arguments.dropFirst()), self)) } catch is Quit {} catch {
             complain("\(name): \(Problem.text(of: error))")
@@ -118,7 +118,7 @@ public struct Program: Sendable {
 
 /// A command line that makes no sense: the program ends with 2.
 public struct WrongCall: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong with it.
+    /// The mistake.
     public let description: String
 
     /// A reason.
@@ -174,7 +174,7 @@ public struct Call: Sendable {
     /// The server's URL.
     public var server: String { required("server") }
 
-    /// The file of the session. Its folder is made if there is none.
+    /// The file of the session. Its folder is created if necessary.
     public var sessionFile: String {
         let file = required("session")
         // What cannot be made, or is there, shows when the file is used.

@@ -9,5 +9,5 @@ public func say(numbered lines: [Line]) {
     for (index, line) in lines.enumerated() { say("\(index + 1)  \(line.text)") }
 }
 
-/// Prints what is wrong where errors go, as ``say(_:)`` does.
+/// Prints an error to standard error, filtered like ``say(_:)``.
 public func complain(_ line: Line) { fputs(line.text + "\n", stderr) }

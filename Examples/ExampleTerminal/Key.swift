@@ -1,4 +1,4 @@
-/// A key of the keyboard, with what is held down beside it.
+/// A key of the keyboard, with the modifiers held down.
 public enum Key: Hashable, Sendable, ExpressibleByUnicodeScalarLiteral {
     /// One that writes something; a letter with Ctrl.
     case character(Character), control(Character)

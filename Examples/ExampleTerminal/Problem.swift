@@ -14,7 +14,7 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with what somebody filled in: a sentence for each field, by its name.
+/// Mistakes in a form: a sentence for each field, by its name.
 public struct FieldProblems: Error, Hashable, Sendable, CustomStringConvertible {
     /// Sentences by fields.
     public let fields: [String: String]

@@ -1,12 +1,12 @@
 /// Something to fill in.
 public struct Field: Sendable {
-    /// What is written in a field.
+    /// The text of a field.
     public enum Kind: Sendable {
         case text
         /// It stays hidden.
         case secret
         /// One of values that follow each other, such as days. Page up and Page down pick the value so many further,
-        /// and the first character that is typed replaces the whole. The note stands beside it.
+        /// and the first character that is typed replaces the whole. The note is next to it.
         case picked(next: @Sendable (String, Int) -> String, note: @Sendable (String) -> String?)
     }
 
@@ -18,20 +18,21 @@ public struct Field: Sendable {
     /// A field.
     ///
     /// - parameter name: by which values and problems name it.
-    /// - parameter label: stands before it.
-    /// - parameter text: stands in it at first.
+    /// - parameter label: the text before it.
+    /// - parameter text: the initial text.
     public init(_ name: String, _ label: String, text: String = "", kind: Kind = .text) {
         (self.name, self.label, self.text, self.kind) = (name, label, text, kind)
     }
 }
 
 extension Terminal {
-    /// Shows fields to fill in, until what is in them was taken or the user does not want to any more.
+    /// Shows fields to fill in, until their contents are accepted or the user cancels.
     ///
-    /// - parameter isWrite: whether that ends with a write to the database, which goes on when nobody waits for it.
-    /// - parameter submit: does what the form is for, with the values by the fields' names. It throws ``FieldProblems``
-    ///   for what is wrong with them: each is shown below its field, those of other fields as the message, and the form
-    ///   stays. So it does for any other error.
+    /// - parameter isWrite: whether that ends with a write to the database, which continues when the user no longer
+    ///   waits for it.
+    /// - parameter submit: performs the form's action, with the values by the fields' names. It throws
+    ///   ``FieldProblems`` for mistakes: each is shown below its field, those of other fields as the message, and the
+    ///   form stays. It also stays after any other error.
     public func form(
         _ title: String, _ fields: [Field], does: String = "save", isWrite: Bool = false,
         submit: @escaping @MainActor ([String: String]) async throws -> Void
@@ -71,7 +72,7 @@ extension Terminal {
     }
 }
 
-/// What is in the fields of a form.
+/// The contents of a form's fields.
 private struct Form {
     private let fields: [Field]
     private var texts: [TextField]
@@ -88,7 +89,7 @@ private struct Form {
 
     var values: [String: String] { Dictionary(zip(fields.map(\.name), texts.map { String($0.text) })) { $1 } }
 
-    /// Shows what is wrong, goes to the first field of which something is, and answers what is wrong with others.
+    /// Shows mistakes, goes to the first field with one, and answers the mistakes of other fields.
     mutating func show(_ all: FieldProblems) -> FieldProblems {
         problems = all.fields
         focus = fields.firstIndex { problems[$0.name] != nil } ?? focus
@@ -128,7 +129,7 @@ private struct Form {
         for (index, field) in fields.enumerated() {
             var (shown, note) = (texts[index].text, nil as String?)
             if case .secret = field.kind { shown = shown.map { _ in "•" } }
-            // The end of what is before the cursor is always visible.
+            // The end of the text before the cursor is always visible.
             var before = shown[..<texts[index].cursor]
             while String(before).columns >= room { before.removeFirst() }
             if case .picked(_, let text) = field.kind {

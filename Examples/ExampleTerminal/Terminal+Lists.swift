@@ -47,24 +47,23 @@ public struct ListAction<Item> {
     }
 }
 
-/// What can be done on a first page.
+/// The choices on a first page.
 public struct Choice: Identifiable {
-    /// What it is called.
+    /// Its title.
     public let id: String
     let run: @MainActor () async throws -> Void
 
-    /// A choice by its name, and what it does.
+    /// A choice with its name and its action.
     public init(_ name: String, run: @escaping @MainActor () async throws -> Void) { (id, self.run) = (name, run) }
 }
 
 extension Terminal {
-    /// Shows a list, of which one item is chosen with the arrow keys. It is drawn anew when the items change; the
+    /// Shows a list, of which one item is chosen with the arrow keys. It is drawn again when the items change; the
     /// chosen item stays chosen wherever it goes.
     ///
-    /// - parameter items: what is in it; nil when the list no longer exists, which leaves it.
-    /// - parameter empty: what stands there while it has no items.
-    /// - parameter problem: why what is shown may be wrong; nil if it is not. It stands above the hints, whatever is in
-    ///   the list.
+    /// - parameter items: its items; nil when the list no longer exists, which leaves it.
+    /// - parameter empty: the text while it has no items.
+    /// - parameter problem: why the shown data may be wrong; nil if it is right. It is always shown above the hints.
     /// - parameter row: an item on one line.
     /// - returns: the key by which it was left; nil if it no longer exists.
     @discardableResult
@@ -144,7 +143,7 @@ private struct Selection<ID: Hashable> {
     private var index = 0
     private var ids: [ID] = []
 
-    /// Finds the chosen item where it is now; the next one if it has gone.
+    /// Finds the chosen item in its present position; the next one if it was removed.
     mutating func follow(_ ids: [ID], room: Int) -> Int {
         self.ids = ids
         index = id.flatMap { ids.firstIndex(of: $0) } ?? min(index, max(ids.count - 1, 0))

@@ -9,8 +9,8 @@ public struct Quit: Error {
 
 /// The terminal of a program with a live screen.
 ///
-/// A page is drawn by a closure from what view models hold. Whatever it reads of `@Observable` objects is watched: when
-/// it changes, the page is drawn again. So a view model tells nobody anything; it changes.
+/// A closure draws a page from view models. The `@Observable` members that it reads are watched: when one changes, the
+/// page is drawn again. So view models need no callbacks.
 ///
 /// Screens are functions that show pages, one after the other, until they return; a screen that leads to another calls
 /// it. Models and screens run on the main actor.
@@ -29,7 +29,7 @@ public final class Terminal {
 
     /// Shown above the hints until the next key.
     public var message: Line? { didSet { post(.changed(drawn)) } }
-    /// Shown at the right end of the title, for whatever is true of the whole program.
+    /// Shown at the right end of the title, for states of the whole program.
     public var badge: (@MainActor () -> Line?)?
     /// A question before the user quits or signs out by a key of a list; nil to ask nothing. Ctrl-C quits without.
     public var leaving: (@MainActor () -> String?)?
@@ -58,7 +58,7 @@ public final class Terminal {
 
     // MARK: Showing
 
-    /// Shows a page, draws it again whenever what it shows has changed, and hands over keys until one gives a result.
+    /// Shows a page, draws it again whenever its data has changed, and passes on keys until one gives a result.
     ///
     /// - parameter draw: makes the page; nil when there is nothing to show any more, which ends the page.
     /// - parameter press: what a key does; a result ends the page.
@@ -95,7 +95,7 @@ public final class Terminal {
         throw Quit()
     }
 
-    /// Draws the page; false if there is none any more.
+    /// Draws the page; false if it no longer exists.
     @discardableResult
     private func render() -> Bool {
         drawn += 1
@@ -117,7 +117,8 @@ public final class Terminal {
     /// as the message.
     ///
     /// - parameter what: shown meanwhile, such as `Saving…`.
-    /// - parameter isWrite: whether it ends with a write to the database, which goes on when nobody waits for it.
+    /// - parameter isWrite: whether it ends with a write to the database, which continues when the user no longer waits
+    ///   for it.
     /// - returns: whether it was done.
     /// - throws: ``Quit`` for Ctrl-C.
     @discardableResult

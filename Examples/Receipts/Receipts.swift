@@ -43,7 +43,7 @@ struct Receipts {
     static func take(_ body: [UInt8], _ letters: DatabaseReference) async throws -> Response {
         guard let event = try? DatabaseValue(json: body), let id = event["id"].string,
             let name = event["data"]["delta"]["name"].string, let item = event["data"]["delta"]["item"].string
-        else { throw HTTPError(410, "This is no new order.") }
+        else { throw HTTPError(410, "This is not a new order.") }
         do {
             try await letters.child("jobs").child(id).setValue(["to": .string(name), "item": .string(item)])
             print("a letter to \(name)")

@@ -30,7 +30,7 @@ package final class AuditFile: Sendable {
         guard result == 0 else { throw SystemError("write the audit log \(path)", code: result) }
     }
 
-    /// Opens the file of that name anew; the old one stays in use if that fails.
+    /// Opens the file of that name again; the old one stays in use if that fails.
     func reopen() {
         guard let opened = try? Self.open(path) else { return }
         descriptor.withLock { descriptor in

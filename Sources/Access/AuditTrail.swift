@@ -18,14 +18,14 @@ package struct AuditEvent: Sendable {
         case revoked = "auth.revoked"
         case accessTokenGiven = "auth.access-token-given"
         case accessTokenRefused = "auth.access-token-refused"
-        /// An administrator has changed accounts, or was shown what is secret of them.
+        /// An administrator has changed accounts, or read secret parts of them.
         case accounts = "admin.accounts"
         case keys = "admin.keys"
         case rules = "admin.rules"
         case settings = "admin.settings"
         /// An administrator has written data. Only where the trail has a file of its own.
         case data = "admin.data"
-        /// Somebody without an administrator's credential asked for what is theirs.
+        /// A client without an administrator's credential made an administrator's request.
         case denied = "admin.denied"
 
         /// Strangers can cause as many as they like.
@@ -99,7 +99,7 @@ package struct AuditTrail: Sendable {
     /// Whether writes of administrators are to be noted: a backend may make very many.
     package var notesData: Bool { file != nil }
 
-    /// Goes on with a new file if the old one was renamed.
+    /// Continues with a new file if the old one was renamed.
     package func reopen() { file?.reopen() }
 
     /// How many events there were of each kind, also of those that were not written.

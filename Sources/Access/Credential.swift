@@ -1,7 +1,7 @@
 import HearthHTTPCodec
 package import HearthServerCodecs
 
-/// What somebody shows to say who they are (Protocol.md 19).
+/// A client's credential (Protocol.md 19).
 package struct Credential: Equatable, Sendable {
     package enum Token: Equatable, Sendable {
         var text: [UInt8] {
@@ -17,7 +17,7 @@ package struct Credential: Equatable, Sendable {
     }
 
     package var token: Token
-    /// The JSON text of what rules are to see as `auth` in place of the administrator; `null` for nobody.
+    /// The JSON text of `auth` for the rules in place of the administrator's; `null` for no user.
     package var acting: [UInt8]?
 
     package init(token: Token, acting: [UInt8]? = nil) {

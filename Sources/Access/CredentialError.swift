@@ -10,7 +10,7 @@ package struct CredentialError: Error, Equatable, Sendable {
     }
 
     package var kind: Kind
-    /// For people; says nothing of what the credential holds.
+    /// For people; without the credential's contents.
     package var text: String
 
     /// The word that SDKs know it by (Protocol.md 19).

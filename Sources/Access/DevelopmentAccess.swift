@@ -50,7 +50,7 @@ package struct DevelopmentAccess: Equatable, Sendable {
             guard isTrusted(origin, at: host) else { throw Self.foreign(origin) }
             return
         }
-        // Script tags and images have no origin, but browsers say where they stand.
+        // Script tags and images have no origin, but browsers send the page's site.
         let site = head.headers.first("sec-fetch-site").map { String(decoding: $0, as: UTF8.self) }
         switch site {
         case "same-origin", "none": return
@@ -112,7 +112,7 @@ package struct DevelopmentAccess: Equatable, Sendable {
 enum OriginPattern: Equatable, Sendable {
     /// Files and sandboxed frames.
     case null
-    /// Nil stands for any scheme; without a scheme, no port stands for any.
+    /// Nil means any scheme; without a scheme, no port means any port.
     case page(scheme: String?, host: HostPattern, port: UInt16?)
 
     init?(_ text: some StringProtocol) {

@@ -6,8 +6,8 @@ import HearthSystem
 
 /// Gets documents over HTTPS, one connection each, with certificates verified. Any thread.
 ///
-/// No redirections, no compression, no cookies. What is fetched are keys and answers about users: small, and kept by
-/// the caller.
+/// No redirections, no compression, no cookies. The fetched documents are keys and answers about users: small, and
+/// cached by the caller.
 package final class HTTPSFetcher: DocumentFetcher {
     package struct Limits: Sendable {
         /// From the call to the last byte.
@@ -24,7 +24,7 @@ package final class HTTPSFetcher: DocumentFetcher {
     private let limits: Limits
     private let openCount = Atomic(0)
 
-    /// - parameter loop: runs until nobody fetches any more.
+    /// - parameter loop: runs until all fetching has ended.
     package init(loop: EventLoop, tls: TLSContext, limits: Limits = Limits()) {
         self.loop = loop
         self.tls = tls
@@ -124,7 +124,7 @@ private final class Fetch: StreamHandler {
 
 /// How long an answer may be kept (RFC 9111, section 5.2.2).
 enum CacheControl {
-    /// The seconds of `max-age`; 0 for what may not be kept, nil if nothing is said.
+    /// The seconds of `max-age`; 0 if caching is forbidden, nil if not given.
     static func maxAge(_ field: [UInt8]) -> Int64? {
         var age: Int64?
         for directive in String(decoding: field, as: UTF8.self).lowercased().split(separator: ",") {

@@ -2,7 +2,7 @@ package import HearthIdentity
 package import HearthJSONWebTokens
 import HearthSystem
 
-/// The keys of a server, and whom it believes: what the database and the accounts share.
+/// The keys of a server and its trusted issuers, shared by the database and the accounts.
 package struct Trust: Sendable {
     package let mode: TokenAuthority.Mode
     package let serviceAccounts: ServiceAccounts
@@ -13,7 +13,7 @@ package struct Trust: Sendable {
     /// Nil in development mode, where tokens are not signed.
     package var keys: KeyStore? { if case .production(let keys) = mode { keys } else { nil } }
 
-    /// What is set of it when a server is started.
+    /// Its settings when a server starts.
     package struct Configuration: Sendable {
         /// The data folder, which has the server's own keys.
         package var folder: String

@@ -52,10 +52,10 @@ extension HTTPResponse {
 }
 
 extension User {
-    /// What stands where a password hash is not told: "REDACTED" in Base64.
+    /// The placeholder for a hidden password hash: "REDACTED" in Base64.
     static let redactedHash = "UkVEQUNURUQ="
 
-    /// An element of `users` (accounts.md 4). Nobody sees password hashes, but clients want to know that there is one.
+    /// An element of `users` (accounts.md 4). Password hashes are hidden, but clients want to know that there is one.
     func userInfo(tenant: String?) -> JSONObject {
         return JSONObject([
             "localId": .text(id),

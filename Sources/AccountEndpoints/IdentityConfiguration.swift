@@ -23,8 +23,8 @@ package struct IdentityConfiguration: Sendable {
 
     /// Sign-ins for which an identity provider is being asked, at a time.
     package var providerQuestionsMax = 200
-    /// Where administrators' programs reach this server's token endpoint: `https://db.example.com/token`. Nil for what
-    /// they call it themselves.
+    /// The URL of this server's token endpoint for administrators' programs: `https://db.example.com/token`. Nil to
+    /// accept the URL that they use.
     package var tokenURL: String?
 
     package init() {}

@@ -4,7 +4,7 @@ package import HearthServerCodecs
 import HearthIdentity
 import HearthJSONValues
 
-/// One request about accounts, with what was read of its head.
+/// One request about accounts, with the needed parts of its head.
 package struct IdentityRequest: Sendable {
     let route: IdentityRoute
     let method: HTTPMethod?
@@ -17,16 +17,16 @@ package struct IdentityRequest: Sendable {
     let app: String?
     /// The bearer token; another scheme is as good as none (accounts.md 2).
     let bearer: String?
-    /// Where the client is: what attempts are counted by.
+    /// The client's address, by which attempts are counted.
     let client: String
-    /// What the client calls this server, without and with the scheme.
+    /// The client's name for this server, without and with the scheme.
     let host: String
     let origin: String
     let standing: Standing
-    /// What a provider says of the credential that a sign-in brings, once it has been asked.
+    /// A provider's answer about the credential of a sign-in.
     var vouched: Result<ProviderIdentity, ProviderError>?
 
-    /// What an administrator's credential is worth.
+    /// The rights of an administrator's credential.
     package enum Standing: Sendable {
         /// Nothing: the request came in where administrators are not answered.
         case client

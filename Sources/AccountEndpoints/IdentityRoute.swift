@@ -178,7 +178,7 @@ package struct IdentityRoute: Hashable, Sendable {
         }
     }
 
-    /// What the operations were called in version 3, which some SDKs still use (accounts.md 1).
+    /// The names of the operations in version 3, which some SDKs still use (accounts.md 1).
     private static func legacy(_ name: Substring, _ method: HTTPMethod?) -> Operation {
         switch (name, method) {
         case ("signupNewUser", .post): .signUp
@@ -218,7 +218,8 @@ package struct IdentityRoute: Hashable, Sendable {
         return IdentityRoute(operation, project: project, tenant: tenant)
     }
 
-    /// Administrators alone have it. What they share with users is judged by ``IdentityService/administrator(_:)``.
+    /// Only administrators may use it. Operations shared with users are checked by
+    /// ``IdentityService/administrator(_:)``.
     package var isAdministrative: Bool {
         switch operation {
         case .accessToken, .create, .batchDelete, .batchGet, .batchCreate, .query, .ruleAuth, .createSessionCookie,
@@ -248,6 +249,6 @@ package struct IdentityRoute: Hashable, Sendable {
         }
     }
 
-    /// What the body of a request may have.
+    /// The limits of a request's body.
     package var bodyBytesMax: Int { operation == .batchCreate ? 16 << 20 : 256 << 10 }
 }

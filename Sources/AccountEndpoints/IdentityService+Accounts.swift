@@ -2,7 +2,7 @@ import HearthIdentity
 import HearthJSONValues
 import HearthHTTPResponses
 
-/// What users do with their accounts, and administrators with those of others (accounts.md 4).
+/// Operations of users on their accounts, and of administrators on those of others (accounts.md 4).
 extension IdentityService {
     func lookUp(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         let isAdmin = try isAdministrator(request)

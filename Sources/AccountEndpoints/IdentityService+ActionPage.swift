@@ -2,16 +2,15 @@ import HearthHTTPCodec
 import HearthIdentity
 import HearthHTTPResponses
 
-/// The pages behind the links of mails (accounts.md 7). Opening a link changes nothing, since programs that look
-/// through mails open links too: a button does. All pages are without scripts, in no frame, and tell nobody where the
-/// reader came from.
+/// The pages of links in mails (accounts.md 7). Opening a link changes nothing, since mail scanners open links too; a
+/// button does. The pages have no scripts, cannot be framed, and send no referrer.
 extension IdentityService {
     func actionPage(_ request: IdentityRequest) -> HTTPResponse {
         if request.method != .get, request.method != .head, request.method != .post {
             return HTTPResponse(identity: .request(.notFound))
         }
         guard let mode = request.parameter("mode"), let code = request.parameter("oobCode") else {
-            return ActionPage(title: "This link is incomplete", text: "Please open it as it stands in the mail.")
+            return ActionPage(title: "This link is incomplete", text: "Please open it exactly as in the mail.")
                 .response(
                     .badRequest)
         }

@@ -4,7 +4,7 @@ import HearthJSONValues
 import HearthSecurityRules
 import HearthHTTPResponses
 
-/// What only administrators may do (accounts.md 4).
+/// Operations for administrators only (accounts.md 4).
 extension IdentityService {
     func create(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         let administrator = try requireAdministrator(request)
@@ -111,7 +111,7 @@ extension IdentityService {
             ]))
     }
 
-    /// What rules would see of a user in `auth`: an addition of this server's.
+    /// A user's `auth` as rules would see it: an addition of this server.
     func ruleAuth(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         _ = try requireAdministrator(request)
         let fields = try request.fields()

@@ -1,7 +1,7 @@
 import HearthIdentity
 import HearthAccess
 
-/// What is told to the audit trail.
+/// The entries for the audit trail.
 extension IdentityService {
     /// Somebody has signed up or in, or has changed how to sign in.
     func note(_ signIn: SignIn, _ request: IdentityRequest) {

@@ -3,8 +3,8 @@ import HearthIdentity
 import HearthJSONValues
 import HearthHTTPResponses
 
-/// What tools and tests of apps ask of the official emulator (accounts.md 1), without a credential: in development
-/// mode only.
+/// Requests of tools and tests to the official emulator (accounts.md 1), without a credential: in development mode
+/// only.
 extension IdentityService {
     func emulate(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         guard isDevelopment else { throw .request(.notFound) }

@@ -6,8 +6,8 @@ import HearthHTTPResponses
 
 /// Signing in by way of another provider (accounts.md 4).
 extension IdentityService {
-    /// What a client brings, if it may bring it now, and who is to be asked about it: nobody about what development
-    /// mode takes at its word, because the provider is not set up.
+    /// A client's credential, if it is acceptable now, and the provider that verifies it: none if development mode
+    /// accepts it unverified, because the provider is not set up.
     func admitted(
         _ request: IdentityRequest
     ) throws(AccountFailure) -> (assertion: ProviderAssertion, providers: IdentityProviders?) {

@@ -19,8 +19,8 @@ extension IdentityService {
         return try accounts.realm(project: project, tenant: tenant)
     }
 
-    /// What an operation of clients is asked with, and for which realm. An administrator's program may do it for the
-    /// users of a project that it names.
+    /// The parameters of a client's operation, and its realm. An administrator's program may do it for the users of a
+    /// project that it names.
     func asked(_ request: IdentityRequest) throws(AccountFailure) -> (fields: IdentityFields, realm: Realm) {
         let isAdmin = try isAdministrator(request)
         let fields = try request.fields()

@@ -148,7 +148,7 @@ extension IdentityService {
             ]))
     }
 
-    /// Clients renew their tokens once an hour, many of them from one address: what fails is counted alone.
+    /// Clients renew their tokens once an hour, many of them from one address: only failures are counted.
     private func refresh(_ token: [UInt8], _ request: IdentityRequest) throws(AccountFailure) -> SignIn {
         do throws(AccountFailure) { return try accounts.refresh(token).signIn } catch {
             if case .refused = error { try count(.signIn, request) }
@@ -169,7 +169,8 @@ extension IdentityService {
         return HTTPResponse(HTTPStatus(answer.status), identity: answer.body)
     }
 
-    /// What assertions may call this server. Behind a proxy it cannot know whether it is reached over TLS.
+    /// The URLs of this server that assertions may name. Behind a proxy the server cannot know whether it is reached
+    /// over TLS.
     private func tokenEndpoints(_ request: IdentityRequest) -> [String] {
         if let url = configuration.tokenURL { return [url] }
         return ["http", "https"].map { "\($0)://\(request.host)/token" }
@@ -178,7 +179,7 @@ extension IdentityService {
     /// Projects have no numbers here; clients want one.
     static let projectNumber = "12345"
 
-    /// How somebody may sign in (accounts.md 8), unless that is nobody's business.
+    /// A user's sign-in methods (accounts.md 8), unless they must not be revealed.
     func createAuthURI(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         let (fields, realm) = try asked(request)
         guard let identifier = try fields.text("identifier") else { throw .refused(.missingIdentifier) }
@@ -207,7 +208,7 @@ extension IdentityService {
         return HTTPResponse(identity: members)
     }
 
-    // MARK: What clients may know of the project
+    // MARK: Public data of the project
 
     func projectConfiguration(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         try checkKey(request)

@@ -23,9 +23,9 @@ package final class IdentityService: Sendable {
     var isDevelopment: Bool { accounts.options.isDevelopment }
 
     /// - parameters:
-    ///   - options: those of `configuration`, with what the rest of the server adds to them.
+    ///   - options: those of `configuration`, with additions by the rest of the server.
     ///   - folder: the data folder.
-    ///   - survivesPowerLoss: what is answered is on disk.
+    ///   - survivesPowerLoss: acknowledged changes are on disk.
     package init(
         _ configuration: IdentityConfiguration, options: AccountOptions, in folder: String, survivesPowerLoss: Bool,
         _ trust: Trust, log: Log, trail: AuditTrail
@@ -54,7 +54,7 @@ package final class IdentityService: Sendable {
             name: "passwords", count: configuration.slowThreads, capacity: configuration.slowWaitingMax)
     }
 
-    /// Finishes what is under way, and ends.
+    /// Finishes running work, and ends.
     package func stop() {
         quick.stop()
         slow.stop()
@@ -100,7 +100,7 @@ package final class IdentityService: Sendable {
         return HTTPResponse(identity: error)
     }
 
-    /// Says in the log what is not the client's fault.
+    /// Logs failures that are not the client's fault.
     func report(_ failure: AccountFailure) {
         switch failure {
         case .storage(let error): log.error("accounts.failed", [("error", error.message)])
@@ -192,7 +192,7 @@ package final class IdentityService: Sendable {
         }
     }
 
-    /// The name of the administrator who asks; nobody else may.
+    /// The name of the requesting administrator; refuses other clients.
     func requireAdministrator(_ request: IdentityRequest) throws(AccountFailure) -> String {
         guard let name = try administrator(request) else {
             throw .request(.unauthenticated("Login Required.", reason: "required"))

@@ -41,6 +41,6 @@ final class IdentityWorkers: Sendable {
         }
     }
 
-    /// Finishes what was posted.
+    /// Finishes posted work.
     func stop() { for thread in threads { thread.worker.stop() } }
 }

@@ -1,7 +1,7 @@
 import HearthIdentity
 import HearthJSONValues
 
-/// What a client brings from another provider (accounts.md 4): parameters of the request's URI, of its body and of the
+/// A client's credential of another provider (accounts.md 4): parameters of the request's URI, of its body and of the
 /// URI's fragment, of which later ones win.
 struct ProviderAssertion {
     let provider: String
@@ -34,7 +34,7 @@ struct ProviderAssertion {
     /// The secret that goes with an access token of OAuth 1.
     var tokenSecret: [UInt8]? { parameters["oauth_token_secret"]?.utf8 }
 
-    /// What the provider says of the user, taken at its word (development only).
+    /// The provider's data about the user, unverified (development only).
     func trusted() throws(AccountFailure) -> ProviderIdentity {
         do throws(FakeAssertion.Failure) {
             return try FakeAssertion(of: provider, credential, samlResponse: parameters["SAMLResponse"]?.utf8).identity

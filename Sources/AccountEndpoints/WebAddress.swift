@@ -4,7 +4,7 @@ struct WebAddress {
     /// In lower case, without a port.
     let host: String
 
-    /// Nil for anything else, and for what browsers read otherwise than it looks.
+    /// Nil for anything else, and for text that browsers interpret differently.
     init?(_ text: String) {
         let lower = text.lowercased()
         guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }), text.utf8.count <= 2048,

@@ -50,7 +50,7 @@ struct AdminCall: Sendable {
         if !identity.post(request, then: finish) { finish(HTTPResponse(identity: .busy)) }
     }
 
-    /// What the database answers, as other requests; nil if it is not a question for it.
+    /// The database's answer, as for other requests; nil if the database does not handle the request.
     static func question(
         _ method: [UInt8], _ target: [UInt8], _ body: [UInt8], host: [UInt8]
     ) -> AdministratorQuestion? {

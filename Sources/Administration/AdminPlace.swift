@@ -1,7 +1,7 @@
 import HearthHTTPCodec
 package import HearthServerCodecs
 
-/// Where administrators ask over HTTP, besides the places of accounts.
+/// The HTTP endpoints of administrators, except those of accounts.
 package enum AdminPlace {
     /// The names of the databases, for tools (rest.md 1).
     case databases

@@ -15,7 +15,7 @@ import Synchronization
 
 /// The server as administrators see and change it, over HTTP or over a realtime connection.
 package final class AdministeredServer: Sendable {
-    /// What is set of it when a server is started.
+    /// Its settings when a server starts.
     package struct Configuration: Sendable {
         package var dataFolder: String
         package var isDevelopment: Bool
@@ -49,7 +49,7 @@ package final class AdministeredServer: Sendable {
     let connected: ConnectedClients
     let readiness: Readiness
     let metrics: ServerMetrics
-    /// What waits to be sent.
+    /// The waiting output.
     let outbound: OutboundMemory
     let requestMemory: RequestMemory
     /// Nil without TLS.
@@ -157,7 +157,7 @@ package final class AdministeredServer: Sendable {
         }
     }
 
-    /// On a thread of its own, as it reads all of the file; one at a time, and not beside the making of one.
+    /// On a separate thread, as it reads the whole file; one at a time, and not while a backup is made.
     func checkBackup(_ file: String, _ then: @escaping Administration.Completion) {
         guard !isBackingUp.exchange(true, ordering: .relaxed) else {
             return then(.failure(AdminRefusal(text: "another backup is under way")))

@@ -62,7 +62,7 @@ struct BackupFiles: Sendable {
         return .success(JSONObject(["data": .string(Base64.standard.encode(bytes))]).bytes)
     }
 
-    /// Other files in the folder are nobody's business.
+    /// Other files in the folder must not be served.
     private var names: [String] {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }

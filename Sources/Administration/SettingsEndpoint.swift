@@ -23,13 +23,13 @@ package struct SettingsEndpoint: Sendable {
         self.administrator = administrator
     }
 
-    /// What a PUT, POST or DELETE leads to.
+    /// The result of a PUT, POST or DELETE.
     package enum Change {
         case made(HTTPResponse)
         /// All nodes of the cluster are to take over a text (SharedDocuments.swift).
         case shared(name: String, [UInt8], AuditEvent)
 
-        /// Does what is still to be done, and calls back with the answer, perhaps later on another thread.
+        /// Does the remaining work, and calls back with the answer, perhaps later on another thread.
         package func finish(_ endpoint: SettingsEndpoint, _ then: @escaping @Sendable (HTTPResponse) -> Void) {
             switch self {
             case .made(let response): then(response)
@@ -124,7 +124,7 @@ package struct SettingsEndpoint: Sendable {
         }
     }
 
-    /// Gives the database back the settings of the server's file. What nodes of a cluster share is replaced, not
+    /// Gives the database back the settings of the server's file. Settings shared by a cluster are replaced, not
     /// removed.
     private func removeSettings() -> HTTPResponse {
         guard server.sharing == nil else {

@@ -3,11 +3,11 @@ import Synchronization
 package import HearthSystem
 package import HearthTreeStorage
 
-/// The thread that keeps an archive of all databases: every few seconds it copies what their logs have to another
+/// The thread that keeps an archive of all databases: every few seconds it copies new records of their logs to another
 /// folder (``TreeStorage/DatabaseArchive``), and the accounts, keys, rules and settings if they have changed
-/// (``AccountsArchive``). Nobody waits for it.
+/// (``AccountsArchive``). No request waits for it.
 package final class Archiver: Sendable {
-    /// What metrics tell of the archive of a database, or of the accounts.
+    /// Figures for metrics about the archive of a database, or of the accounts.
     package struct Figures: Sendable {
         /// When everything that was committed before was last archived, in milliseconds since 1970. Nil if never.
         package var lastSuccess: Int64?
@@ -47,7 +47,7 @@ package final class Archiver: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Archives once more what is committed, and ends the thread.
+    /// Archives the last commits, and ends the thread.
     package func stop() {
         stopping.signal()
         thread.withLock { $0 }?.join()
@@ -143,7 +143,7 @@ package final class Archiver: Sendable {
 /// How an archive is kept.
 package struct ArchiveConfiguration: Sendable {
     package var folder: String
-    /// An acknowledged write is in the archive after this time, and what it takes to copy it.
+    /// An acknowledged write is in the archive after this time plus the time to copy it.
     package var interval = Duration.seconds(10)
     package var settings = DatabaseArchive.Settings()
 

@@ -42,7 +42,7 @@ struct BackupManifest: Equatable, Sendable {
         self.files = files
     }
 
-    /// What is wrong with the text, in one line.
+    /// The mistake in the text, in one line.
     struct Problem: Error {
         var text: String
     }
@@ -50,7 +50,7 @@ struct BackupManifest: Equatable, Sendable {
     init(parsing text: [UInt8]) throws(Problem) {
         guard let object = (try? JSONValue(parsing: text))?.object, let format = object["format"]?.integer,
             let version = object["version"]?.text
-        else { throw Problem(text: "it is no manifest of a backup") }
+        else { throw Problem(text: "it is not a manifest of a backup") }
         guard format == Self.format else { throw Problem(text: "it was made by hearth \(version), a later version") }
         guard let time = object["time"]?.integer, case .array(let list)? = object["files"] else {
             throw Problem(text: "it is damaged")

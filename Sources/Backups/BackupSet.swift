@@ -36,7 +36,7 @@ package struct BackupSet: Sendable {
         files.filter(Self.isDatabase).map { String($0.dropLast(Self.databaseSuffix.count)) }
     }
 
-    /// Small files that belong to a data folder: what signs and verifies tokens, who administers, and rules.
+    /// Small files that belong to a data folder: keys for tokens, administrators, and rules.
     static func isKept(_ file: String) -> Bool {
         ["signing-keys.json", "openid-providers.json", "service-accounts.json", "client-projects.json"].contains(file)
             || file.hasSuffix(".rules") || file.hasSuffix(".settings")
@@ -144,7 +144,7 @@ package struct BackupSet: Sendable {
             }
     }
 
-    /// Removes the oldest sets but for so many, and what was left of backups that did not succeed. Answers the paths.
+    /// Removes all but the newest sets, and remains of failed backups. Answers the paths.
     package static func prune(_ target: String, keeping count: Int) -> [String] {
         let partial = FolderContents(target).files.filter { $0.hasPrefix(prefix) && $0.hasSuffix(partialSuffix) }
         let removed = list(in: target).dropLast(max(count, 1)).map(\.path) + partial.sorted().map { "\(target)/\($0)" }

@@ -1,7 +1,7 @@
 import HearthJSONValues
 package import HearthSystem
 
-/// What the last successful `hearth backup --to` says of itself to the server of the data folder: `backup-status.json`.
+/// A report of the last successful `hearth backup --to` for the server of the data folder: `backup-status.json`.
 package struct BackupStatus: Equatable, Sendable {
     /// When it was complete, in milliseconds since 1970.
     package var time: Int64

@@ -1,34 +1,33 @@
-/// A thread of work, of time, and of the streams on it. Work, timers and handlers are called one at a time.
+/// A thread with work, timers and streams. Work, timers and handlers run one at a time.
 ///
-/// ``execute(_:)`` and ``shutDown(grace:)`` may be called by any thread; the rest only on the loop, from work that it
-/// runs.
+/// ``execute(_:)`` and ``shutDown(grace:)`` may be called by any thread; all other members only by work that runs on
+/// the loop.
 public protocol ClientLoop: AnyObject, Sendable {
-    /// Time since some moment. It never goes back, and stands still while one piece of work runs.
+    /// Time since an arbitrary moment. It never goes back, and does not change while one piece of work runs.
     var time: Duration { get }
 
-    /// Runs work on the loop, after what was posted before. It may be called on the loop too, and does not run the work
-    /// before it returns.
+    /// Runs work on the loop, after earlier work. It may be called on the loop too, and returns before the work runs.
     ///
     /// - returns: false if the loop has ended and the work will never run.
     @discardableResult
     func execute(_ work: @escaping @Sendable () -> Void) -> Bool
 
-    /// Runs an action once, when the delay is over or a little later. Not after the loop has ended.
+    /// Runs an action once, after the delay or a little later, unless the loop has ended.
     @discardableResult
     func callLater(after delay: Duration, _ action: @escaping () -> Void) -> any ClientTimer
 
-    /// Connects. The handler hears of the outcome, never before this returns: `opened`, or `closed` with the reason.
-    /// The loop keeps the stream and its handler until then.
+    /// Connects. After this returns, the handler gets the outcome: `opened`, or `closed` with the reason. The loop
+    /// keeps the stream and its handler until then.
     func connect(to endpoint: ClientEndpoint, handler: any ClientStreamHandler) -> any ClientStream
 
-    /// Ends the loop: handlers are told by `shutdownRequested`, and when all streams are closed, or the grace is over,
-    /// those that are left are aborted. Work that was posted before still runs.
+    /// Ends the loop: calls `shutdownRequested` of the handlers, and waits until all streams are closed. Those that are
+    /// open after the grace period are aborted. Work that was posted before still runs.
     func shutDown(grace: Duration)
 }
 
 /// An action that waits for its time. For the loop's thread.
 public protocol ClientTimer: AnyObject {
-    /// Takes the action back, and lets go of what it holds. Without effect after it has run.
+    /// Cancels the action and releases its captures. Without effect after it has run.
     func cancel()
 }
 
@@ -40,12 +39,12 @@ public struct ClientEndpoint: Sendable {
     public var port: UInt16
     /// Whether the bytes go through TLS.
     public var usesTLS: Bool
-    /// Whom to trust over TLS; nil for the system's authorities.
+    /// The trusted authorities for TLS; nil for the system's.
     public var authorities: (any ClientAuthorities)?
-    /// For finding the address, connecting and TLS together.
+    /// The time limit for name resolution, connecting and TLS together.
     public var openTimeout: Duration
 
-    /// An endpoint with all that is known of it.
+    /// An endpoint with these members.
     public init(
         host: String, port: UInt16, usesTLS: Bool = false, authorities: (any ClientAuthorities)? = nil,
         openTimeout: Duration = .seconds(15)

@@ -1,20 +1,20 @@
 /// A connection that carries bytes both ways, in order. All methods are for the loop's thread; none of them calls the
 /// handler before it returns. After the end they do nothing.
 public protocol ClientStream: AnyObject {
-    /// Sends bytes, after those before them. Before `opened` they wait. There is no bound: who sends bounds what waits.
+    /// Sends bytes, in order. Before `opened` they wait. The queue has no limit: the sender must limit it.
     func send(_ bytes: [UInt8])
 
-    /// Stops taking bytes, which makes the peer wait when the buffers between are full.
+    /// Stops reading, which makes the peer wait once the buffers in between are full.
     func pauseReading()
 
-    /// Takes bytes again.
+    /// Reads again.
     func resumeReading()
 
     /// Sets the stream's one deadline, for the handler's `timedOut`. Without effect before `opened`.
     func setTimeout(after delay: Duration)
 
-    /// Ends the connection when what was sent before has gone out; before `opened`, at once. From now on the handler
-    /// hears only of `closed`.
+    /// Ends the connection after all earlier bytes are sent; before `opened`, at once. From now on the handler gets
+    /// only `closed`.
     ///
     /// - parameter end: the reason that `closed` reports.
     func close(_ end: ClientStreamEnd)
@@ -24,30 +24,30 @@ public protocol ClientStream: AnyObject {
 }
 
 extension ClientStream {
-    /// Ends the connection, because this side wants to.
+    /// Ends the connection as closed by this side.
     public func close() { close(.local) }
 }
 
-/// What is told of a stream. All calls come from the loop's thread, one at a time: `opened`, then any of the others,
-/// then `closed` once. A stream that does not get as far as `opened` only calls `closed`.
+/// The events of a stream. All calls come from the loop's thread, one at a time: `opened`, then any of the others, then
+/// `closed` once. A stream that cannot connect only calls `closed`.
 public protocol ClientStreamHandler: AnyObject {
     /// The connection is established; with TLS, the peer has proved its name.
     func opened(_ stream: any ClientStream)
 
-    /// Bytes have arrived. They may be changed in place, and are gone when the call returns. Work that was posted
-    /// before they arrived has run: a program that observes a value before another client's write is told of the write.
+    /// Bytes have arrived. They may be changed in place, and are valid only during the call. Work that was posted
+    /// before they arrived has run, so a program that observes a value before another client's write gets that write.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: any ClientStream)
 
-    /// The peer has sent all that it will send. It may still read.
+    /// The peer has sent its last byte. It may still read.
     func receivedEnd(on stream: any ClientStream)
 
     /// The deadline has come.
     func timedOut(_ stream: any ClientStream)
 
-    /// The loop is to end soon: say goodbye and close.
+    /// The loop ends soon: send a goodbye and close.
     func shutdownRequested(_ stream: any ClientStream)
 
-    /// The connection is gone, or was never made. The last call: the stream lets go of the handler.
+    /// The connection has ended, or was never made. The last call: the stream then releases the handler.
     func closed(_ stream: any ClientStream, because end: ClientStreamEnd)
 }
 
@@ -69,10 +69,10 @@ extension ClientStreamHandler {
 public enum ClientStreamEnd: Hashable, Sendable {
     /// This side closed or aborted it.
     case local
-    /// The peer ended it in good order.
+    /// The peer ended it normally.
     case peer
     /// The loop has ended.
     case shutdown
-    /// It broke, or could not be made, for this reason: one line for people.
+    /// It broke or could not be made; a one-line reason for people.
     case failed(String)
 }

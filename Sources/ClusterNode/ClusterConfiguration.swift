@@ -75,7 +75,7 @@ package struct PeerConfiguration: Sendable {
     }
 }
 
-/// What operators of a node should know.
+/// News for operators of a node.
 package enum ClusterNews: Hashable, Sendable {
     case leaseBegan
     /// etcd could not be reached for too long, or has ended the lease.

@@ -19,7 +19,7 @@ package final class ClusterNode: Sendable {
         var nodes: [String] = []
         var records: [String: NodeRecord] = [:]
         var hub: PeerHub?
-        /// Up to which operation of the cluster's own database this node has put in force what it says.
+        /// The last operation of the cluster's own database that this node has put in force.
         var confirmed: UInt64 = 0
         var isStopping = false
     }
@@ -86,7 +86,7 @@ package final class ClusterNode: Sendable {
         let records = result.nodes.compactMapValues { $0 }
         shared.state.withLock { state in
             let (isNewLease, isNewOrder) = (state.lease != result.lease, state.nodes != nodes)
-            // A node without a lease goes on with the links that it has.
+            // A node without a lease keeps its present links.
             if !records.isEmpty, records != state.records {
                 state.records = records
                 state.hub?.set(records)
@@ -114,7 +114,7 @@ package final class ClusterNode: Sendable {
     /// Begins to listen for other nodes, if they reach each other. Once.
     ///
     /// - parameter folder: the databases of which other nodes are given copies.
-    /// - parameter requests: told of what connections of other nodes want of a database, on a thread of the links.
+    /// - parameter requests: gets the requests of other nodes' connections to a database, on a thread of the links.
     /// - parameter forwarded: told what came of the requests that this node has sent to others, on the same thread.
     package func beginPeering(
         _ folder: DataFolder,
@@ -154,13 +154,13 @@ package final class ClusterNode: Sendable {
     /// Nothing is owed to connections of other nodes any more.
     package func endForwarded(_ connections: [ConnectionID]) { hub?.end(connections) }
 
-    /// Tells the nodes that got requests from this one that all its connections have ended. What they have not answered
-    /// is reported as lost.
+    /// Tells the nodes that got requests from this one that all its connections have ended. Unanswered requests are
+    /// reported as lost.
     package func endForwarding() { hub?.endOutgoing() }
 
     /// Receives a copy of a database from one of the other nodes that run. Waits; not for event loops.
     ///
-    /// - parameter path: where the copy goes; what was there is replaced.
+    /// - parameter path: the target of the copy; an existing file is replaced.
     /// - parameter isWanted: asked now and then. Once it is false, the call fails soon.
     /// - returns: the node that the copy is from, and its bytes.
     package func receiveCopy(
@@ -190,7 +190,7 @@ package final class ClusterNode: Sendable {
     ///
     /// - parameter file: the node's own log, opened as one that is shared.
     /// - parameter sequence: the last operation in the node's files.
-    /// - parameter report: told what comes of the log, in order, on a thread of its own.
+    /// - parameter report: gets the log's results, in order, on a separate thread.
     /// - parameter needsCopy: told, on the same thread, that the log cannot be followed from where the files end. The
     ///   log is to be closed then, and opened again on a copy of another node's files
     ///   (``receiveCopy(of:_:to:isWanted:)``). Never called if nodes do not reach each other.

@@ -111,7 +111,7 @@ package struct ClusterOverview: Sendable {
         return JSONObject(["members": .array(members), "nodes": .array(nodes), "databases": .array(databases)])
     }
 
-    /// What an operator should look at: one line each.
+    /// Problems for an operator: one line each.
     package var problems: [String] {
         var problems: [String] = []
         for case (let member, .failure(let error)) in members { problems.append("etcd at \(member): \(error)") }

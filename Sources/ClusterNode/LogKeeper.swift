@@ -27,10 +27,10 @@ final class LogKeeper: Sendable {
     /// How far the node has come since it opened the database.
     let start: LogStart
 
-    /// How long members are tried in turn, before the decision is made anew.
+    /// How long members are tried in turn, before the decision is made again.
     private static let callDuration = Duration.seconds(3)
 
-    /// - parameter report: told what comes of the log, in order.
+    /// - parameter report: gets the log's results, in order.
     /// - parameter needsCopy: told that the files lack records that etcd does not have any more; nil if nodes do not
     ///   reach each other.
     init(
@@ -139,7 +139,7 @@ final class LogKeeper: Sendable {
     @discardableResult
     func post(_ event: ReplicatedLog.Event) -> Bool { worker.post(event) }
 
-    /// Waits for the end of the threads. What is posted later is not taken.
+    /// Waits for the end of the threads. Later work is not accepted.
     func stop() {
         watcher.stop()
         caller.stop()

@@ -4,7 +4,7 @@ import HearthStorageErrors
 import Synchronization
 import HearthSystem
 
-/// What the keeper of a log and the thread that commits to it tell each other.
+/// The shared state of the keeper of a log and the thread that commits to it.
 final class LogProgress: Sendable {
     private struct State {
         /// Records of the shared log that the node's own log does not have, in order.
@@ -16,7 +16,7 @@ final class LogProgress: Sendable {
         var epoch: UInt64?
         /// The last append, until its outcome is known.
         var appending: [LogRecord] = []
-        /// An append has failed, and nobody knows yet whether the shared log has it.
+        /// An append has failed, and it is not known yet whether the shared log has it.
         var isInDoubt = false
         var outcome: CommitFailure?
         var isClosed = false
@@ -73,7 +73,7 @@ final class LogProgress: Sendable {
     /// The own log could not take records that the shared log has.
     func keep(_ records: [LogRecord]) {
         state.withLock { state in
-            // Parts of texts that are stored beside the log may be gone when it takes them.
+            // Parts of texts that are stored apart from the log may be gone when the log takes them.
             state.arrived += records.map {
                 LogRecord(firstSequence: $0.firstSequence, count: $0.count, time: $0.time, body: $0.wholeBody)
             }

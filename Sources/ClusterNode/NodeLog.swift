@@ -7,9 +7,9 @@ import HearthTreeStorage
 /// The commit log of a database that several nodes share: etcd orders the records, and each node keeps them in a
 /// file of its own (``LogFile``).
 ///
-/// What this node appends goes to etcd first, in one transaction for all records that wait, and then to the file. What
-/// others append arrives through the database (``Arrival``), which has it stored. Records that etcd has and the file
-/// could not take stay in memory until it can; the log is read as if the file had them.
+/// This node's records go to etcd first, in one transaction for all that wait, and then to the file. Records of others
+/// arrive through the database (``Arrival``), which has them stored. Records that etcd has and the file could not take
+/// stay in memory until it can; the log is read as if the file had them.
 package final class NodeLog: CommitLog {
     private let file: LogFile
     private let local: SQLiteLog

@@ -41,7 +41,7 @@ struct NodeRegistration {
 
     private var now: Int64 { MonotonicTime.currentWithSleep.milliseconds }
 
-    /// Does what is due.
+    /// Does due work.
     ///
     /// - returns: the lease that keys can be tied to, and the nodes that run; nil for records of unknown versions.
     mutating func run() -> (lease: Int64?, nodes: [String: NodeRecord?]) {

@@ -29,8 +29,8 @@ package final class OwnerMoves {
     private static let callDuration = Duration.seconds(5)
     /// A request that its asker does not remove ends after so many seconds.
     private static let leaseSeconds: Int64 = 60
-    /// The owner takes up to 2 seconds to notice a request, up to 10 until the other node has what it lacks, and a few
-    /// for the rest.
+    /// The owner takes up to 2 seconds to notice a request, up to 10 until the other node has caught up, and a few for
+    /// the rest.
     private static let patience = Duration.seconds(30)
 
     /// - parameter tls: a client's; nil for connections that are not encrypted.
@@ -107,7 +107,7 @@ package final class OwnerMoves {
 
     /// Makes moves, all at the same time.
     ///
-    /// - parameter report: told of each what has come of it: nil for success.
+    /// - parameter report: gets the outcome of each: nil for success.
     package func make(_ moves: [Move], report: (Move, Failure?) -> Void) {
         if moves.isEmpty { return }
         var waiting: [(move: Move, request: Int64)] = []
@@ -144,7 +144,7 @@ package final class OwnerMoves {
         }
     }
 
-    /// Looks what has come of a request. False if the owner has not decided yet.
+    /// Checks the outcome of a request. False if the owner has not decided yet.
     private func isMade(_ move: Move, _ request: Int64, isLate: Bool) throws(Failure) -> Bool {
         // Withdrawn, it is not carried out any more: what the owner's key says then is final.
         let keys = LogKeys(database: move.database)

@@ -7,8 +7,8 @@ import HearthSystem
 package import HearthTreeStorage
 import Synchronization
 
-/// The database in which the nodes of a cluster keep what they share besides databases
-/// (``DataFolder/clusterDatabase``). It is replicated as others are, and no client can name it.
+/// The database for the other data that the nodes of a cluster share (``DataFolder/clusterDatabase``). It is replicated
+/// like others, and clients cannot access it.
 ///
 /// ```
 /// accounts/head           version: that of the newest commit, author: who has made it
@@ -38,7 +38,7 @@ package final class ClusterDatabase: Sendable {
 
     /// A path that is this program's text.
     static func path(_ text: String) -> Path {
-        guard let path = try? Path(parsing: text) else { preconditionFailure("\(text) is no path") }
+        guard let path = try? Path(parsing: text) else { preconditionFailure("\(text) is not a path") }
         return path
     }
 
@@ -81,7 +81,7 @@ package final class ClusterDatabase: Sendable {
         return answer.withLock { $0 }
     }
 
-    /// Asked as nobody, it is denied once this node has all that was committed before.
+    /// A request without a user is denied once this node has all earlier commits.
     static let question = Operation.update(
         base: path("accounts"),
         [

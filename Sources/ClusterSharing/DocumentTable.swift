@@ -31,7 +31,7 @@ final class DocumentTable {
     private static let pause = Duration.milliseconds(20)
     private static let root = ClusterDatabase.path("documents")
 
-    /// - parameter fixed: the documents that there are besides rules and settings.
+    /// - parameter fixed: the documents other than rules and settings.
     init(
         _ database: ClusterDatabase, _ cluster: ClusterNode, _ fixed: [SharedDocument], _ rules: RulesInForce,
         _ log: Log,
@@ -57,7 +57,7 @@ final class DocumentTable {
         load()
     }
 
-    /// Reads all documents. Without a node that takes writes nothing comes of it; it is tried again then.
+    /// Reads all documents. Without a node that takes writes it fails, and is tried again.
     private func load() {
         guard case .failed(.denied) = database.ask(ClusterDatabase.question, as: .nobody),
             let sequence = database.sequence(), let all = readAll()
@@ -198,7 +198,7 @@ final class DocumentTable {
             }
             break
         }
-        // Nobody has, as far as is known.
+        // No node has, as far as is known.
         var missing = [cluster.name]
         repeat {
             guard catchUp(), let sequence = sequences[name] else { continue }

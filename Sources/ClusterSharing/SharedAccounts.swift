@@ -109,7 +109,7 @@ final class SharedAccounts: AccountSharing {
             readHead { [self] head in
                 guard let head else { return then(nil) }
                 var place = SharedCommit.Place()
-                // What is committed from here on comes with the log, be it in what is read or not.
+                // Later commits come with the log, whether or not the read includes them.
                 (place.sequence, place.version, place.author) = (sequence, head.version, head.author)
                 read(SharedRow.tables[...], after: nil, count: Self.pageCount, piece) { [place] isDone in
                     then(isDone ? place : nil)

@@ -98,7 +98,7 @@ package struct SharedDocument: Sendable {
 }
 
 extension String {
-    /// The rest behind a prefix, if it may name a database.
+    /// The rest after a prefix, if it is a possible name of a database.
     fileprivate func dropping(_ prefix: String) -> String? {
         guard hasPrefix(prefix) else { return nil }
         let rest = String(dropFirst(prefix.count))

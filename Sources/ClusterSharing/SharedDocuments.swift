@@ -4,8 +4,8 @@ import Synchronization
 /// The small texts that all nodes of a cluster have: signing keys, administrators' keys, providers, and the rules and
 /// settings that databases have of their own. The cluster's database has each at `documents/NAME`.
 ///
-/// A node takes over what another one has put there, and then confirms that it is in force. What is changed in the
-/// files of a node is noticed within a second, and put there. On a thread of its own, which waits for the database.
+/// A node applies documents that another one has put there, and then confirms that they are in force. Changes in the
+/// files of a node are noticed within a second, and put there. On a separate thread, which waits for the database.
 package final class SharedDocuments: Sendable {
     /// Why a text is not in force everywhere, for people.
     package struct Failure: Error, CustomStringConvertible {

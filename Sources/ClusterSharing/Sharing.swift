@@ -6,7 +6,8 @@ package import HearthSystem
 import Synchronization
 package import HearthAccess
 
-/// What a node of a cluster shares with the others besides databases: accounts, keys, rules and settings.
+/// The data that a node of a cluster shares with the others in addition to databases: accounts, keys, rules and
+/// settings.
 package final class Sharing: Sendable {
     package let documents: SharedDocuments
     /// Those of this node; nil if it serves none.
@@ -53,7 +54,7 @@ package final class Sharing: Sendable {
     /// To be called about once a second.
     package func look() { documents.look() }
 
-    /// What waits for other nodes is given up.
+    /// Work that waits for other nodes is given up.
     package func beginToStop() {
         documents.beginToStop()
         accounts?.endSharing()
@@ -62,7 +63,7 @@ package final class Sharing: Sendable {
     package func stop() { documents.stop() }
 }
 
-/// Where a server finds what it shares with other nodes, which is made after those that need it.
+/// Gives access to the data shared with other nodes, which is created after the parts that need it.
 package final class SharingSlot: Sendable {
     private let slot = Mutex<Sharing?>(nil)
 

@@ -6,8 +6,8 @@ package import HearthClientSession
 extension Connection {
     /// Who the requests after this one are made by.
     ///
-    /// - parameter acting: JSON text of what rules are to see as `auth`, from an administrator who acts as somebody;
-    ///   `null` for nobody.
+    /// - parameter acting: the JSON text of `auth` for the rules, from an administrator who acts as a user; `null` for
+    ///   no user.
     package func authenticate(_ token: [UInt8], acting: [UInt8]? = nil) async throws(ConnectionError) {
         _ = beginAuthentication()
         _ = try await send(.authenticate(credential: token, acting: acting))
@@ -18,8 +18,8 @@ extension Connection {
         try await send(.admin(body: request.body)).data
     }
 
-    /// What is asked of the database from now on, as JSON texts: about five a second at most. What is not read in time
-    /// is dropped. Ends with the connection, or when it is asked for again.
+    /// The requests to the database from now on, as JSON texts: at most about five per second. Texts that are not read
+    /// in time are dropped. Ends with the connection, or when it is called again.
     package func profile() async throws(ConnectionError) -> AsyncStream<[UInt8]> {
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(100))
         follow(continuation)

@@ -5,14 +5,13 @@ import HearthPlatform
 package import HearthWireProtocol
 package import HearthClientSession
 
-/// One connection to a database, from the server's hello to its end. It does not come back by itself, and keeps nothing
-/// of what it was told.
+/// One connection to a database, from the server's hello to its end. It does not reconnect, and caches no data.
 ///
 /// Any task may use it. Requests reach the server in the order in which the calls are made by one task; a write and the
-/// changes that it causes in listens of the same connection arrive changes first. The connection ends when nobody
-/// refers to it or to one of its listens any more.
+/// changes that it causes in listens of the same connection arrive changes first. The connection ends when neither it
+/// nor one of its listens is referenced any more.
 package final class Connection: Sendable {
-    /// What the server said first: its clock, its name, this connection's.
+    /// The server's hello: its clock, its name, this connection's.
     package let hello: ServerHello
     private let loop: any ClientLoop
     private let options: ConnectionOptions
@@ -54,11 +53,11 @@ package final class Connection: Sendable {
         }
     }
 
-    /// Ends the connection. What was sent before still reaches the server; callers that wait for an answer get
-    /// `disconnected(.closed)`.
-    /// A request that changes nothing and that everybody may make. Returns with its answer.
+    /// A request without effect that every client may make. Returns with its answer.
     package func ping() async throws(ConnectionError) { _ = try await send(.statistics) }
 
+    /// Ends the connection. Data that was sent before still reaches the server; callers that wait for an answer get
+    /// `disconnected(.closed)`.
     package func close() {
         let core = core
         loop.execute { core.close() }
@@ -78,7 +77,7 @@ package final class Connection: Sendable {
     /// The children for which conditions hold, in their order, and a cursor if more follow (Protocol.md 18.3).
     package func find(_ path: Path, _ query: QueryObject) async throws(ConnectionError) -> FoundPage {
         guard let page = FoundPage(parsing: try await send(.get(path, query: query)).data) else {
-            throw .protocolError("the answer is no page")
+            throw .protocolError("the answer is not a page")
         }
         return page
     }
@@ -104,7 +103,7 @@ package final class Connection: Sendable {
         _ = try await send(.merge(base, assignments))
     }
 
-    /// Removes what is at and below a path.
+    /// Removes the value at and below a path.
     package func remove(_ path: Path) async throws(ConnectionError) {
         try await set(WriteTarget(path: path), to: .null)
     }
@@ -159,9 +158,9 @@ package final class Connection: Sendable {
         return PendingRequest(reply: reply)
     }
 
-    /// Says who is there. What is asked for after it is asked in this name. With a key, it is said again before the
-    /// token for it ends, for as long as the connection lasts and nobody else is said to be there; what fails is tried
-    /// again, after pauses of a second to a minute.
+    /// Signs in. Later requests run as this user. With a key, the token is renewed before it expires, for as long as
+    /// the connection lasts and until another sign-in; failed attempts are repeated after pauses of one second to one
+    /// minute.
     package func authenticate(_ credential: Credential) async throws(ConnectionError) {
         try await authenticate(credential, beginAuthentication())
     }
@@ -194,11 +193,10 @@ package final class Connection: Sendable {
 
     // MARK: Many writes at once
 
-    /// Begins what ``set(_:to:expecting:)`` does, and does not wait for it. Takes its place after what was begun
-    /// before.
+    /// Begins ``set(_:to:expecting:)`` without waiting for it, in order with earlier calls.
     package func beginSet(_ assignment: WireAssignment) -> PendingRequest { post(.put(assignment, hash: nil)) }
 
-    /// Begins what ``update(_:_:)`` does, and does not wait for it. Takes its place after what was begun before.
+    /// Begins ``update(_:_:)`` without waiting for it, in order with earlier calls.
     package func beginUpdate(_ base: Path, _ assignments: [WireAssignment]) -> PendingRequest {
         post(.merge(base, assignments))
     }
@@ -209,7 +207,7 @@ package final class Connection: Sendable {
     /// Children that leave the selection become null, those that enter it come whole.
     ///
     /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told first only what
-    ///   changed since, if the server still knows; empty to be told of positions. Listens to queries always begin anew.
+    ///   changed since, if the server still knows; empty to be told of positions. Listens to queries always start over.
     package func listen(
         _ path: Path, query: QueryObject? = nil, since: [UInt8]? = nil
     ) async throws(ConnectionError) -> Changes {
@@ -224,7 +222,7 @@ package final class Connection: Sendable {
                 }
             }
         }
-        // From here on it is taken back when nobody refers to it, also when the server refuses or the task is
+        // From here on it is removed when it is no longer referenced, also if the server refuses or the task is
         // cancelled.
         let listen = Listen(self, number: number, buffer: buffer)
         let reply = Reply<Bool, ConnectionError>()

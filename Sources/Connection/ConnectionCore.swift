@@ -3,7 +3,7 @@ import HearthJSONTree
 import HearthWireProtocol
 import HearthClientSession
 
-/// What a connection knows, on its loop: its session and its listens.
+/// The state of a connection, on its loop: its session and its listens.
 final class ConnectionCore: SessionOwner, @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 
@@ -58,8 +58,8 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
 
     func progressed() { decideReading() }
 
-    /// While a reader lags behind, the server is made to wait; but never for an answer, which the reader itself may
-    /// wait for.
+    /// While a reader lags, reading from the server stops, but never while an answer is outstanding: the reader itself
+    /// may wait for it.
     private func decideReading() {
         guard let session else { return }
         if listens.isAnyHigh, session.isIdle { session.pauseReading() } else { session.resumeReading() }
@@ -99,7 +99,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
         }
     }
 
-    /// Nobody reads the listen any more. Without effect when it has ended.
+    /// The listen has no reader any more. Without effect if it has ended.
     func unlisten(_ number: UInt64) {
         if let entry = listens.remove(number) { stop(entry) }
     }
@@ -127,7 +127,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
         decideReading()
     }
 
-    /// Who reads what is asked of the database, in the place of who did so before.
+    /// The reader of the requests to the database, replacing an earlier one.
     func follow(_ continuation: AsyncStream<[UInt8]>.Continuation?) {
         profile?.finish()
         profile = end == nil ? continuation : nil

@@ -1,7 +1,7 @@
 import HearthSecurityRules
 
 /// The rules of the cluster's own database (``TreeStorage/DataFolder/clusterDatabase``). Nodes propose commits of
-/// accounts as nobody, so that the owner takes those alone that are made on top of the newest one.
+/// accounts without a user, so that the owner accepts only those that are based on the newest one.
 enum ClusterRules {
     private static let text = """
         {"rules": {"accounts": {".write": "newData.child('head/version').val() === 1 + (data.child('head').exists() \

@@ -31,7 +31,7 @@ package final class Readiness: Sendable {
     /// - parameter lacksLease: the server is a node of a cluster, and will have its lease later.
     package init(lacksLease: Bool = false) { state = Mutex(State(lacksLease: lacksLease)) }
 
-    /// What is wrong with a database; nil when it takes all requests.
+    /// The problem of a database; nil if it accepts all requests.
     func database(_ name: String, _ trouble: Trouble?) { state.withLock { $0.databases[name] = trouble } }
 
     /// The files of a database can follow the log of the cluster again.
@@ -41,7 +41,7 @@ package final class Readiness: Sendable {
         }
     }
 
-    /// What is wrong with the data folder as a whole.
+    /// A problem of the data folder as a whole.
     func folder(_ error: StorageError?) { state.withLock { $0.folder = error } }
 
     /// Why accounts cannot be read or written.
@@ -53,7 +53,7 @@ package final class Readiness: Sendable {
     /// Of a server that is the node of a cluster.
     package var hasLease: Bool { state.withLock { !$0.lacksLease } }
 
-    /// What is free on the disk of the data folder, and what has to be, in bytes.
+    /// The free space on the disk of the data folder, and the required space, in bytes.
     package func disk(_ space: DiskSpace?, bytesMin: Int64) {
         state.withLock { $0.scarceBytes = space.flatMap { $0.available < bytesMin ? $0.available : nil } }
     }

@@ -70,7 +70,7 @@ package final class RulesInForce: Sendable {
         self.state = Mutex(state)
     }
 
-    /// What decides about a database, with its settings; nil when everything is allowed and nothing is set.
+    /// The rules of a database, with its settings; nil when everything is allowed and nothing is set.
     package func program(for database: String) -> RulesProgram? {
         if database == DataFolder.clusterDatabase { return ClusterRules.program }
         let (rules, settings) = state.withLock {
@@ -144,7 +144,7 @@ package final class RulesInForce: Sendable {
         return true
     }
 
-    /// What a look at the files has found: the rules if they are others, and whether the settings are.
+    /// The result of checking the files: the rules if they have changed, and whether the settings have.
     package struct Changes {
         package var program: RulesProgram?
         package var hasSettings = false

@@ -1,8 +1,8 @@
 package import HearthRealtimeDatabase
 package import HearthStorageErrors
 
-/// What a database wants done. Actions must be begun in the order in which they are given; those that have an answer
-/// get it as an ``Event``, any time later.
+/// The actions of a database. They must be begun in the order in which they are given; those that have an answer get it
+/// as an ``Event``, any time later.
 package enum Action: Sendable {
     // The commit log. One thread carries these out in order. After an append has failed, it drops further ones until
     // `resumeLog`.
@@ -40,9 +40,9 @@ package enum Action: Sendable {
 
     // The connections
 
-    /// Ends connections: what they want written when they end is not certain to be written any more.
+    /// Ends connections: their on-disconnect writes may no longer be made.
     case endConnections([ConnectionID])
-    /// Ends connections without an answer to what they have asked, whose outcome is not known.
+    /// Ends connections without an answer to their requests, whose outcome is not known.
     case abandon([ConnectionID])
     /// Says what turns have to say.
     case deliver([[Output]])
@@ -112,9 +112,9 @@ extension Action {
 /// News for operators.
 package enum Report: Sendable {
     case commitFailed(CommitFailure)
-    /// Memory could not be built anew from the files, so reads fail as well. It is tried again with each tick.
+    /// Memory could not be built again from the files, so reads fail as well. It is tried again with each tick.
     case recoveryFailed(StorageError)
-    /// Writes are refused from now on. `isRecovered` if memory was built anew for that.
+    /// Writes are refused from now on. `isRecovered` if memory was built again for that.
     case writesRefused(StorageError, isRecovered: Bool)
     case writesAccepted
     /// The open files are no longer those in the data folder.

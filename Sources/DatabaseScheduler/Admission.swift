@@ -4,7 +4,7 @@ package import HearthRealtimeDatabase
 /// All requests that cannot be processed yet.
 ///
 /// Each connection has one line, and its requests leave the line only from the front. Therefore the requests of a
-/// connection are processed in the order in which they came, whatever each of them waits for.
+/// connection are processed in order, whatever each of them waits for.
 ///
 /// The first request of a line waits for one thing at a time: for the history that a listener needs to resume, for the
 /// scan of a query, for the end of a large read, or for its turn. Small requests of all connections share a turn; the
@@ -136,7 +136,7 @@ package struct Admission: ~Copyable {
         return line
     }
 
-    /// The client is gone: what it has asked to be done is done, but nobody waits for data any more.
+    /// The client has disconnected: its writes are still made, but its reads are dropped.
     private mutating func dropReads(of connection: ConnectionID, _ gate: some AdmissionGate) {
         guard let line = lines[connection] else { return }
         switch line.wait {
@@ -172,9 +172,9 @@ package struct Admission: ~Copyable {
         return turn
     }
 
-    /// Whether what was found for the first request of a line does not hold any more. If so, it waits for a new scan:
-    /// its turn would visit all children at once. After some scans it does so all the same, and is told why there is
-    /// no result if that is the cause.
+    /// Whether the scan's result for the first request of a line is no longer valid. If so, the request waits for a new
+    /// scan, because its turn would visit all children at once. After some scans it is processed anyway, with the
+    /// reason if there is no result.
     private func mustScanAgain(_ connection: ConnectionID, _ gate: some AdmissionGate) -> Bool {
         guard let line = lines[connection], let head = line.entries.first, head.rescans < Self.rescansMax,
             gate.mustScan(head.request)
@@ -185,10 +185,10 @@ package struct Admission: ~Copyable {
     }
 
     private static let rescansMax = 3
-    /// Scans that are begun anew before a turn. Each begins with a step.
+    /// Scans that are started over before a turn. Each begins with a step.
     private static let rescansOfTurnMax = 8
 
-    /// What a request is taken to cost until it is known, in nanoseconds.
+    /// The assumed cost of a request until it is known, in nanoseconds.
     package static let expectedCost: Int64 = 10_000
 
     /// A request has taken time, of which others wait for some.
@@ -261,8 +261,8 @@ package struct Admission: ~Copyable {
         count += 1
     }
 
-    /// Takes what can be refused: requests that wait for nothing but their turn, up to the first of each connection
-    /// that must not be refused, because it ends something.
+    /// Removes the requests that can be refused: those that wait only for their turn, up to the first of each
+    /// connection that must not be refused because it ends something.
     ///
     /// - parameter excluded: connections that wait for answers to earlier requests.
     package mutating func takeRefusable(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
@@ -280,8 +280,8 @@ package struct Admission: ~Copyable {
         return taken
     }
 
-    /// Takes the large requests whose turn comes next, and all that their connections have asked after them. What says
-    /// that a connection ends stays.
+    /// Takes the large requests whose turn comes next, and all that their connections have asked after them. Requests
+    /// that end a connection stay.
     ///
     /// - parameter excluded: connections that wait for answers to earlier requests.
     package mutating func takeLarge(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
@@ -360,7 +360,7 @@ package struct Admission: ~Copyable {
         if let line = lines[connection], case .scan = line.wait { lineUp(connection, line) }
     }
 
-    /// A large read of a connection has ended, or what it has forwarded was answered.
+    /// A large read of a connection has ended, or its forwarded request was answered.
     package mutating func largeReadEnded(of connection: ConnectionID) {
         if let line = lines[connection], case .largeRead = line.wait { lineUp(connection, line) }
     }
@@ -393,7 +393,7 @@ package struct Admission: ~Copyable {
         return questionsMade
     }
 
-    /// What to ask the log now; nil if there is nothing, or questions are being answered.
+    /// The next questions to the log; nil if there are none, or questions are being answered.
     package mutating func takeQuestions() -> [HistoryQuestion]? {
         guard asking == nil, !questions.isEmpty else { return nil }
         defer {
@@ -439,9 +439,9 @@ package struct Admission: ~Copyable {
                 precondition(line.entries.first?.question == nil, "a question is not answered")
             case .preparation: precondition(begun == connection, "a line waits for a preparation that is not under way")
             case .history:
-                precondition(line.entries.first?.question != nil, "a line waits for an answer that nobody gives")
+                precondition(line.entries.first?.question != nil, "a line waits for an answer that was not requested")
                 precondition(
-                    asking?.contains(connection) == true || askers.contains(connection), "nobody has asked the log")
+                    asking?.contains(connection) == true || askers.contains(connection), "no request asks the log")
             case .scan, .largeRead: break
             }
         }

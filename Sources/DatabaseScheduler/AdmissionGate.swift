@@ -1,9 +1,9 @@
 package import HearthJSONTree
 package import HearthRealtimeDatabase
 
-/// What a request may have to wait for, as the database says.
+/// The reasons for which a request may have to wait.
 package protocol AdmissionGate {
-    /// What must be read of the log first.
+    /// The part of the log that must be read first.
     func history(for request: Request) -> HistoryNeed?
     /// Whether a query must be scanned first. If so, the scan begins.
     func mustScan(_ request: Request) -> Bool
@@ -25,7 +25,7 @@ package struct HistoryNeed: Sendable {
     }
 }
 
-/// What a listener that resumes wants to know of the log.
+/// A resuming listener's question to the log.
 package struct HistoryQuestion: Sendable {
     /// Tells the questions of a database apart.
     package let serial: UInt64

@@ -5,7 +5,7 @@ package enum CommitJob: Sendable {
     case append(database: UInt32, any CommitLog, LogRecord)
     /// Keeps what other nodes have appended.
     case storeArrived(database: UInt32, any CommitLog, through: UInt64)
-    /// Stores a part of a text for which a record comes later; what waits is committed first.
+    /// Stores a part of a text for which a record comes later; waiting records are committed first.
     case store(database: UInt32, any CommitLog, TextParts, serial: UInt64)
     /// No record comes for the text that was stored last.
     case dropParts(any CommitLog)
@@ -60,7 +60,7 @@ package struct CommitGroup {
                 }
             case .prune(let database, let log, let pruning):
                 commit(database)
-                // Nobody waits for this, and the next call tries again.
+                // No request waits for this, and the next call tries again.
                 let isMore = try? log.prune(pruning)
                 report(database, .pruned(isMore: isMore ?? false))
             case .close(let log): log.close()

@@ -61,7 +61,7 @@ package enum CommitFailure: Error, Hashable, Sendable {
     }
 }
 
-/// What a log may forget.
+/// The part of a log that may be removed.
 package struct LogPruning: Hashable, Sendable {
     /// Records that were made before this time, in milliseconds since 1970.
     package var before: Int64

@@ -4,7 +4,7 @@ package struct DatabaseLimits: Sendable {
     package var residentBytesMax = 32 << 20
     /// Values of one turn, which becomes one row of the commit log, in bytes. A single request may have more.
     package var turnBytesMax = 256 << 10
-    /// Values of a request that has a turn of its own, in bytes, whatever ``Request/isLarge`` says.
+    /// Bytes of values from which a request gets a separate turn, even if ``Request/isLarge`` is false.
     package var largeRequestBytesMin = 64 << 10
     /// Children that a step of a scan visits, if their time is less than that of a turn.
     package var scannedPerStepMax = 200
@@ -15,12 +15,12 @@ package struct DatabaseLimits: Sendable {
     package var turnReadBytesMax = 1 << 20
     /// How long a turn takes; the request that takes it beyond that is its last.
     package var turnTimeMax = Duration.milliseconds(2)
-    /// How long a step does what is not a turn of small requests; the part that takes it beyond that is its last.
+    /// The time for work other than turns of small requests in one step; the part that exceeds it is the last one.
     package var stepTimeMax = Duration.milliseconds(1)
     /// Values that were read and wait for the log, per database, in bytes. With more, further requests wait.
     package var waitingReadBytesMax = 64 << 20
-    /// What all databases have to say and the event loops have not passed on yet, in bytes. With more, further requests
-    /// wait.
+    /// The limit of outputs of all databases that the event loops have not delivered yet, in bytes. With more, further
+    /// requests wait.
     package var backlogBytesMax = 64 << 20
     /// Listeners of one connection.
     package var listenersMax = 10_000
@@ -45,9 +45,9 @@ package struct DatabaseLimits: Sendable {
     package var changedBytesHard = 40 << 20
     /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.
     package var applyIntervalTicks = 10
-    /// What is read of the commit log for listeners that resume, in bytes; those that need more begin anew.
+    /// The maximum number of log bytes read for listeners that resume; those that need more start over.
     package var resumeBytesMax = 64 << 20
-    /// A database that nobody has used for so long is closed, in milliseconds.
+    /// The time without use after which a database is closed, in milliseconds.
     package var idleMillisecondsMax: Int64 = 300_000
     /// How long the commit log reaches back, in milliseconds.
     package var logWindowMilliseconds: Int64 = 24 * 3_600_000

@@ -3,16 +3,16 @@ import HearthStorageErrors
 
 /// A log that several nodes append to: its records are applied in the order in which they arrive.
 extension DatabaseScheduler {
-    /// The outcome of what was appended here is known, so memory is as the log is. A node whose files do not take
-    /// records waits until they do.
+    /// The outcome of this node's appends is known, so memory matches the log. A node whose files cannot be written
+    /// waits until they can.
     var mayFollow: Bool {
-        // What was appended here is still to become durable when the log is handed over: this ends that.
+        // Records appended here were not durable yet when the log was handed over: this ends that state.
         if case .ownership(.handingOver)? = arrivals.first { return !recovery.isUnderWay }
         return mayRun && (life == .serving || database.forwarded?.isEmpty == false) && database.refusal == nil
             && ownSequence <= database.durableSequence
     }
 
-    /// Applies what has arrived, for as long as a turn may take; the rest comes with the next step.
+    /// Applies arrived records, for as long as a turn may take; the rest follows in the next step.
     mutating func follow() {
         guard !arrivals.isEmpty, mayFollow else { return }
         let end = nanoseconds() + limits.turnNanosecondsMax

@@ -5,10 +5,10 @@ extension DatabaseScheduler {
     /// How long the end of the process waits for the answers of other nodes, in milliseconds.
     static var forwardingGrace: Int64 { 3000 }
 
-    /// Does what can be done for requests that were forwarded, and lets those go on that wait for them.
+    /// Processes forwarded requests as far as possible, and resumes the requests that wait for them.
     mutating func goOnForwarding() {
         if let end = forwardingEnd, conditions.uptime >= end { database.forwarded?.giveUp() }
-        // Memory is being built anew: what is said now could be lost.
+        // Memory is being rebuilt: outputs could be lost now.
         guard !recovery.isUnderWay, !database.isTelling else { return }
         let time = conditions.uptime
         guard let work = database.forwarded?.takeWork(applied: database.sequence, now: time), !work.isEmpty else {

@@ -1,7 +1,7 @@
 import HearthRealtimeDatabase
 import HearthStorageErrors
 
-/// What the commit log reports, and the way back from its failures.
+/// Reports of the commit log, and recovery from its failures.
 extension DatabaseScheduler {
     mutating func committed(through sequence: UInt64) {
         database.committed(through: sequence)
@@ -78,8 +78,8 @@ extension DatabaseScheduler {
         emit(.failLargeReads(error))
     }
 
-    /// Nothing can be read at the moment, and nobody knows for how long: clients are told so. Requests that end
-    /// something wait, and so do those after a request that waits: each connection is answered in order.
+    /// Reading is impossible for an unknown time, and clients get an error. Requests that end something wait, and so do
+    /// those after a request that waits: each connection is answered in order.
     private mutating func refuseWaiting(because error: StorageError) {
         largeWrite = .none
         database.endDecision()

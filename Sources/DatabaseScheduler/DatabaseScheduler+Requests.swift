@@ -1,9 +1,9 @@
 import HearthRealtimeDatabase
 import HearthStorageErrors
 
-/// When requests are processed: at once, in turns, and what is done in steps in between.
+/// When requests are processed: at once, in turns, or in steps between turns.
 extension DatabaseScheduler {
-    /// What the database says that a request has to wait for.
+    /// The database's reason for a request to wait.
     struct Gate: AdmissionGate {
         let database: Database
         let now: Int64
@@ -62,7 +62,7 @@ extension DatabaseScheduler {
         switch result {
         case .success(let answers): admission.answered(answers, gate)
         case .failure(let error):
-            // The listeners begin anew.
+            // The listeners start over.
             report(.historyReadFailed(error))
             admission.answered([:], gate)
         }
@@ -103,7 +103,7 @@ extension DatabaseScheduler {
             requests, now: now, readBytesMax: limits.turnReadBytesMax
         ) { [nanoseconds] done in
             let now = nanoseconds()
-            // What costs little was charged before.
+            // Cheap requests were charged before.
             if now - time > Admission.expectedCost { costly.append((done - 1, now - time)) }
             time = now
             return now < end
@@ -136,7 +136,7 @@ extension DatabaseScheduler {
             && !database.isTelling && database.unwrittenBytes < limits.unwrittenBytesMax && hasRoomToSay
     }
 
-    /// What was said already is not too much.
+    /// Outputs that were sent already do not count.
     private var hasRoomToSay: Bool {
         database.pendingReadBytes < limits.waitingReadBytesMax && !conditions.isBacklogFull
     }
@@ -180,7 +180,7 @@ extension DatabaseScheduler {
 
     private mutating func runLarge() {
         if case .ready(let request) = largeWrite {
-            // What the rules have looked at may have changed since.
+            // Data that the rules have read may have changed since.
             if mustDecide(request) { return largeWrite = .deciding(request) }
             let sequence = database.sequence
             // Its turn may have no room for it: then it stays first in its line, and keeps its parts.
@@ -250,8 +250,8 @@ extension DatabaseScheduler {
 
     // MARK: Steps
 
-    /// Asks for a step of what is done bit by bit, which comes after the requests that have arrived. Ticks ask again
-    /// where it was left.
+    /// Requests a step of incremental work, which comes after the requests that have arrived. Ticks request it again if
+    /// it was left.
     mutating func postStep() {
         guard !isStepDue else { return }
         guard
@@ -262,9 +262,9 @@ extension DatabaseScheduler {
         emit(.step)
     }
 
-    /// Says what may be said and does a turn of small requests. Then it does the other parts in turn until they have
-    /// taken as long as they may, and goes on with the next one in the next step. So a small request waits for one
-    /// costly part instead of all.
+    /// Sends the durable outputs and does a turn of small requests. Then it does the other parts in turn until their
+    /// time is used up, and continues with the next one in the next step. So a small request waits for one costly part
+    /// instead of all.
     mutating func step() {
         isStepDue = false
         var longest: Int64 = 0
@@ -406,7 +406,7 @@ extension DatabaseScheduler {
 
     private var mayHandOut: Bool { life == .serving && mayRun && database.hasReadyClaims(at: now) }
 
-    /// Goes on with workers for whom there is a job, or who have waited long enough.
+    /// Answers workers for which there is a job, or that have waited long enough.
     mutating func handOutJobs() {
         guard mayHandOut else { return }
         let requests = database.takeReadyClaims(at: now) { admission.isChanging($0) }

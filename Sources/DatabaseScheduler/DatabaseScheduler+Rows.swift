@@ -3,7 +3,7 @@ import HearthStorageErrors
 
 /// Changed rows on their way to the store.
 extension DatabaseScheduler {
-    /// Freezes changed rows once the log has begun to write what was appended so far.
+    /// Freezes changed rows once the log has begun to write the records appended so far.
     mutating func postFreeze(behindOthers: Bool = false) {
         guard !isFreezeDue, mayFreeze(behindOthers: behindOthers) else { return }
         isFreezeDue = true
@@ -25,8 +25,8 @@ extension DatabaseScheduler {
         applyNext()
     }
 
-    /// Hands over what there is to do: rows to write, and in turns as much to remove of what was deleted, which keeps
-    /// in memory what is written in its place.
+    /// Hands over work: rows to write, and alternately as many deleted rows to remove, because rows written in their
+    /// place stay in memory until then.
     mutating func applyNext() {
         guard !recovery.isUnderWay, life != .leaving else { return }
         switch applying {
@@ -70,7 +70,7 @@ extension DatabaseScheduler {
             if case .settling(let end) = life, conditions.uptime >= end { return leave() }
             return emit(.write(frozen))
         }
-        // The log has the value, and memory is built anew.
+        // The log has the value, and memory is built again.
         applying = .failed(frozen)
         goOnRecovering()
     }
@@ -83,7 +83,7 @@ extension DatabaseScheduler {
     }
 
     /// What waits for the store to have all rows would wait for ever: large reads, and large writes, which come one at
-    /// a time. So does what connections have asked after those.
+    /// a time. So do later requests of their connections.
     mutating func turnAwayLarge() {
         emit(.failLargeReads(.stopping))
         // Earlier requests are answered first.

@@ -1,6 +1,6 @@
 import HearthRealtimeDatabase
 
-/// What became of events of triggers.
+/// Outcomes of events of triggers.
 extension DatabaseScheduler {
     /// So many make an operation at once, without a tick.
     static var sentMax: Int { 256 }

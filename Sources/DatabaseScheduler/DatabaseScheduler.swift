@@ -19,7 +19,7 @@ package struct DatabaseScheduler: ~Copyable {
     var largeWrite = LargeWrite.none
     var largeWritesMade: UInt64 = 0
     var recovery = Recovery.none
-    /// Why memory could not be built anew the last time, as operators were told.
+    /// Why memory could not be built again the last time, as operators were told.
     var recoveryFailure: StorageError?
     /// Why rows stayed spread, as operators were told.
     var packingFailure: StorageError?
@@ -34,17 +34,17 @@ package struct DatabaseScheduler: ~Copyable {
     var ownershipSince: Int64
     /// The log is being handed over, and something may still be on its way to it.
     var isDrainDue = false
-    /// What has come of the shared log and is not applied yet.
+    /// Records of the shared log that are not applied yet.
     var arrivals = Queue<Arrival>()
     /// When the process does not wait any more for what other nodes have yet to answer.
     var forwardingEnd: Int64?
     /// The last operation that was appended here.
     var ownSequence: UInt64 = 0
-    /// What became of events of triggers, and is not noted yet.
+    /// Outcomes of events of triggers that are not recorded yet.
     var sent = OutboxReport()
     /// The files that are open are no longer those of the data folder.
     var isReplaced = false
-    /// The last step of pruning the log left some of what is too old; the next tick goes on.
+    /// The last step of pruning the log left some old records; the next tick continues.
     var hasMoreToPrune = false
     /// The part with which the next step begins.
     var nextPart = StepPart.background
@@ -61,7 +61,7 @@ package struct DatabaseScheduler: ~Copyable {
     /// The last operation that the store includes.
     package internal(set) var appliedSequence: UInt64
     var ticksSinceFreeze = 0
-    /// What took the longest in the last step, for those who look for long ones.
+    /// The longest part of the last step, to find long ones.
     package internal(set) var longestPart: StaticString = "step"
     /// Requests that were processed.
     package internal(set) var requestCount: Int64 = 0
@@ -105,7 +105,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     /// Handles an event.
     ///
-    /// - parameter actions: where what is to be done is appended, in order. Empty, with the capacity of earlier turns.
+    /// - parameter actions: receives the actions, in order. Empty, with the capacity of earlier turns.
     package mutating func handle(_ event: Event, at conditions: Conditions, into actions: inout [Action]) {
         swap(&self.actions, &actions)
         defer { swap(&self.actions, &actions) }
@@ -132,7 +132,7 @@ package struct DatabaseScheduler: ~Copyable {
         case .woken: passOverdueTurns()
         case .tick(let number): tick(number)
         case .endSessions:
-            // What is owed elsewhere is owed to connections of the owner.
+            // Writes owed elsewhere belong to connections of the owner.
             if database.ownedElsewhere == nil { database.orphanAll() }
             payOrphans()
         case .settle: settle()
@@ -184,7 +184,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     mutating func report(_ news: Report) { actions.append(.report(news)) }
 
-    /// Says what may be said now, up to some bytes; the rest comes with the next step.
+    /// Sends the durable outputs, up to some bytes; the rest follows in the next step.
     mutating func release() {
         let turns = database.takeReadyTurns(bytesMax: limits.turnReadBytesMax)
         if !turns.isEmpty { emit(.deliver(turns)) }
@@ -242,8 +242,8 @@ package struct DatabaseScheduler: ~Copyable {
         return (life == .leaving || !database.hasChanges) && !database.isTelling && admission.isEmpty
     }
 
-    /// Whether the database can be closed and opened again without anybody noticing: nothing was asked for a time,
-    /// nobody listens or is owed a write, nothing is under way, and the store has everything.
+    /// Whether the database can be closed and opened again unnoticed: there were no requests for a time, there are no
+    /// listeners, owed writes or running work, and the store has everything.
     package func mayClose(at uptime: Int64) -> Bool {
         // A node follows all databases of its cluster, so that it can take them over.
         guard ownership == .alone else { return false }
@@ -304,7 +304,7 @@ package struct DatabaseScheduler: ~Copyable {
         precondition(appliedSequence <= database.durableSequence, "the store is ahead of the log")
         switch recovery {
         case .none: precondition(database.tornBy == nil, "memory is torn and not being recovered")
-        case .reading, .unreadable: precondition(applying.isIdle, "rows are written while memory is built anew")
+        case .reading, .unreadable: precondition(applying.isIdle, "rows are written while memory is rebuilt")
         case .dropping, .resting: break
         }
         if database.refusal == nil { precondition(!isProbing, "nothing is refused that a probe could end") }

@@ -2,7 +2,7 @@ package import HearthRealtimeDatabase
 package import HearthSecurityRules
 package import HearthStorageErrors
 
-/// What happens to a database.
+/// An input of a database.
 package enum Event: Sendable {
     /// All threads are ready for the database, whose memory is as the files say.
     case opened
@@ -23,7 +23,7 @@ package enum Event: Sendable {
     case tick(Int)
     /// The connections that own listeners and on-disconnect writes will all end.
     case endSessions
-    /// The process ends: finish what is under way and bring everything to the store (``DatabaseScheduler/isSettled``).
+    /// The process ends: finish running work and write everything to the store (``DatabaseScheduler/isSettled``).
     case settle
 
     // The commit log
@@ -42,19 +42,19 @@ package enum Event: Sendable {
     case pruned(isMore: Bool)
     /// Answers ``Action/storePart(_:serial:)``.
     case stored(TextParts, serial: UInt64, CommitFailure?)
-    /// Answers ``Action/readHistory(_:)``; what is missing among the answers is not known.
+    /// Answers ``Action/readHistory(_:)``; missing answers are unknown.
     case history(Result<[UInt64: MissedChanges.Found], StorageError>)
-    /// Whether the files that are open still are those in the data folder: nil, or what is wrong.
+    /// Whether the open files are still those in the data folder: nil, or the problem.
     case filesVerified(StorageError?)
 
     // A log that several nodes append to
 
-    /// What comes of it, in the order of the log.
+    /// Its results, in the order of the log.
     case arrived([Arrival])
-    /// What came of requests that were sent to other nodes.
+    /// Results of requests that were sent to other nodes.
     case forwarding([ForwardingNews])
 
-    /// What became of events of triggers. It is noted with the next tick, or as soon as there is much of it.
+    /// Outcomes of events of triggers. It is noted with the next tick, or as soon as there is much of it.
     case sent(OutboxReport)
 
     // The store of rows
@@ -111,9 +111,9 @@ extension Event {
 package struct Conditions: Sendable {
     /// The clock of the machine, in milliseconds since 1970.
     package var wall: Int64
-    /// A clock that nobody sets, in milliseconds.
+    /// A monotonic clock, in milliseconds.
     package var uptime: Int64
-    /// The event loops have not passed on enough of what was said: ``Event/delivered`` will come.
+    /// The event loops have not delivered enough of the outputs: ``Event/delivered`` will follow.
     package var isBacklogFull: Bool
 
     package init(wall: Int64, uptime: Int64, isBacklogFull: Bool = false) {

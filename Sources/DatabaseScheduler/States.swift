@@ -9,7 +9,7 @@ enum Recovery {
     case dropping(StorageError)
     /// The applier still writes.
     case resting(StorageError)
-    /// The log is being read, to build memory anew.
+    /// The log is being read, to build memory again.
     case reading(StorageError)
     /// The log could not be read. The next tick tries again; meanwhile nothing can be read or written.
     case unreadable(StorageError)
@@ -35,7 +35,7 @@ package enum Ownership: Hashable, Sendable {
     case handingOver
     /// The log was given to this node, which will take the writes in a moment.
     case takingOver
-    /// The node of this name does; nil while none does, or nobody knows.
+    /// The node of this name does; nil while none does, or if it is unknown.
     case elsewhere(node: String?)
 
     /// The connections of this process are the ones to which writes are owed.
@@ -47,7 +47,7 @@ package enum Ownership: Hashable, Sendable {
     }
 }
 
-/// What comes of a log that several nodes append to.
+/// Results of a log that several nodes append to.
 package enum Arrival: Sendable {
     /// Another node has appended a record.
     case record(LogRecord)
@@ -110,7 +110,7 @@ enum LargeWrite {
     case ready(Request)
 }
 
-/// What a step of the database does besides a turn of small requests, in the order in which the parts take their turn.
+/// The parts of a step other than a turn of small requests, in their order.
 enum StepPart: CaseIterable {
     /// Telling listeners of queries, a scan or the making of an index: the first of these that is due.
     case background

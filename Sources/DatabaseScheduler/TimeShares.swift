@@ -5,9 +5,9 @@ import HearthRealtimeDatabase
 /// that asks for little hardly notices others that ask for much.
 ///
 /// This is start-time fair queueing: one that comes back, or is new, counts as having had as much as the client that
-/// was served last, so nobody saves up time.
+/// was served last, so clients cannot save up time.
 struct TimeShares {
-    /// Stands for the requests that come from one address.
+    /// Represents the requests from one address.
     typealias ClientNumber = UInt64
 
     /// In nanoseconds.
@@ -34,7 +34,7 @@ struct TimeShares {
     /// A client that had this much is served, and no other that waits had less.
     mutating func serve(at time: Int64) { floor = max(floor, time) }
 
-    /// Nobody waits: everybody is alike again.
+    /// No client waits: all are equal again.
     mutating func reset() {
         if !used.isEmpty { used.removeAll() }
         floor = 0
@@ -114,6 +114,6 @@ struct FairLine: ~Copyable {
 }
 
 extension Request {
-    /// Who gets the time that it takes. Requests that nobody in particular makes share by connection.
+    /// The client that the time is charged to. Requests without a known client share by connection.
     var sharer: TimeShares.ClientNumber { client == 0 ? connection.raw | 1 << 63 : client }
 }

@@ -172,7 +172,7 @@ package struct DeliveryBuilder {
         }
     }
 
-    /// What brings a connection up to date, encoded once for all who need the same.
+    /// The data that brings a connection up to date, encoded once for all that need the same.
     private mutating func add(_ update: MissedUpdate, at position: Position, for connection: ConnectionID) {
         let key = MissedKey(update: ObjectIdentifier(update), position: position, kind: connection.kind)
         let range: Range<Int>
@@ -321,7 +321,7 @@ extension EncodedOutput.Place {
 
 /// An update in one of the two ways of saying it.
 private struct MissedKey: Hashable {
-    /// Kept alive by what is found by it.
+    /// Kept alive by its entries.
     let update: ObjectIdentifier
     let position: Position
     let kind: ConnectionID.Kind

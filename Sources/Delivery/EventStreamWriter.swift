@@ -12,7 +12,7 @@ package enum EventStreamWriter {
     /// The credential has run out or was revoked; the stream ends. Clients compare the text, which is not JSON.
     package static let authRevoked = event("auth_revoked", "credential is no longer valid")
 
-    /// What stands before and after the value that a stream begins with, as of a position.
+    /// The text before and after the initial value of a stream, as of a position.
     package static let initialHead = Array("event: put\ndata: {\"path\":\"/\",\"data\":".utf8)
 
     package static func initialTail(_ position: Position?) -> [UInt8] {

@@ -2,7 +2,7 @@ import HearthJSONValues
 package import HearthSecurityRules
 
 extension Explanation {
-    /// What clients are told.
+    /// The text for clients.
     package var json: [UInt8] {
         let lines = lines(file: "rules").map { JSONValue.text($0) }
         return JSONObject([

@@ -2,7 +2,7 @@ package import HearthEventLoop
 import HearthJSONTree
 package import HearthRealtimeDatabase
 
-/// What one event loop must send, in order: everything that databases had to say in one turn, encoded once.
+/// The outputs that one event loop must send, in order: all those of databases in one turn, encoded once.
 package struct LoopDelivery: Sendable {
     package enum Entry: Sendable {
         /// Frames for one connection, which answer so many requests of it.

@@ -3,7 +3,7 @@ package import HearthRealtimeDatabase
 package import HearthWireProtocol
 
 extension Operation {
-    /// What a request of the realtime protocol asks of the database.
+    /// The database request of a message of the realtime protocol.
     package init(_ request: ClientRequest) {
         switch request {
         case .put(let entry, let hash): self = .set(entry.target, IncomingValue(entry), expecting: hash)

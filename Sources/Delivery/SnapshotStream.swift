@@ -16,9 +16,10 @@ package final class SnapshotStream: Sendable {
         case text(SnapshotText)
     }
 
-    /// What the reader has made.
+    /// The reader's pieces.
     package enum Piece: Sendable {
-        /// The first one of a text: what is needed before it is known. With the hash of the value, if it was wanted.
+        /// The first piece of a text: the data needed before the rest is known. With the hash of the value, if
+        /// requested.
         case started(hash: [UInt8]?)
         case bytes([UInt8])
         case end
@@ -38,7 +39,7 @@ package final class SnapshotStream: Sendable {
         var patience: Duration
         /// Starts the reading, once the loop wants it.
         var start: (@Sendable () -> Void)?
-        /// Called when nobody wants it any more.
+        /// Called when it is abandoned.
         var leave: (@Sendable () -> Void)?
     }
 
@@ -76,7 +77,7 @@ package final class SnapshotStream: Sendable {
             defer { (state.start, state.leave) = (nil, nil) }
             return (state.start, state.leave)
         }
-        // With it goes the snapshot of a read that nobody waits for any more.
+        // With it goes the snapshot of a read that no caller waits for any more.
         _ = consume start
         leave?()
         granted.signal()
@@ -106,8 +107,8 @@ package final class SnapshotStream: Sendable {
     /// Waits for the loop to want the data; nil when it never will.
     package func waitForForm() -> Form? { waitForGrant(after: 0) ? state.withLock { $0.form } : nil }
 
-    /// Waits until another piece may be made, after one of so many bytes; false when nobody wants it any more, or the
-    /// peer takes less than it must.
+    /// Waits until another piece may be made, after one of so many bytes; false when it is abandoned, or the peer reads
+    /// too slowly.
     package func waitForGrant(after bytes: Int) -> Bool {
         let patience = state.withLock { $0.patience } + .seconds(bytes) / max(limits.rateMin, 1)
         let start = MonotonicTime.current

@@ -1,4 +1,4 @@
-/// What is wanted of a large value, as JSON text.
+/// The requested form of a large value, as JSON text.
 package struct SnapshotText: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         /// The value in its forms (``JSONOutput``).

@@ -2,7 +2,7 @@ package import HearthEtcdMessages
 import Glibc
 import HearthSystem
 
-/// Calls etcd for one thread, which waits for the replies. Keeps one connection, and goes on to another member when
+/// Calls etcd for one thread, which waits for the replies. Keeps one connection, and switches to another member when
 /// one fails.
 package final class EtcdClient {
     private let cluster: EtcdCluster

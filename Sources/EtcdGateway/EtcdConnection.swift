@@ -34,7 +34,7 @@ final class EtcdConnection {
         _ path: StaticString, _ body: [UInt8], deadline: MonotonicTime
     ) throws(EtcdError) -> (status: Int, body: [UInt8]) {
         precondition(isUsable)
-        // If anything fails, nobody knows where the next response begins.
+        // After a failure the beginning of the next response is unknown.
         isUsable = false
         connection.deadline = deadline
         try send(path, body)
@@ -97,7 +97,7 @@ final class EtcdConnection {
         do throws(WaitingConnection.Failure) { try connection.send(request) } catch { throw unknown(error) }
     }
 
-    /// Decodes what was received, until `body` returns false.
+    /// Decodes received bytes, until `body` returns false.
     private func decode(
         _ body: (HTTPEvent<ResponseHead>) throws(EtcdError) -> Bool
     ) throws(EtcdError) {

@@ -25,7 +25,7 @@ package final class EtcdWatchStream {
     /// The first revision whose changes have not been returned: where another watch has to begin.
     package var next: Int64 { decoder.next }
 
-    /// What has come by some time; empty if nothing has. Throws when the watch has ended.
+    /// The events received by some time; empty if there are none. Throws when the watch has ended.
     package func events(until end: MonotonicTime) throws(EtcdError) -> [EtcdWatchEvent] {
         var events: [EtcdWatchEvent] = []
         while events.isEmpty, let piece = try connection.nextOfStream(until: end) {

@@ -2,8 +2,8 @@ package import HearthEtcdMessages
 
 /// Decides what follows a failed attempt of a call: another member, a pause, or the end.
 ///
-/// A call that must not be made twice is repeated only after failures that say that nothing was done. If any
-/// attempt may have been applied, the error at the end says so, whatever came of the others.
+/// A call that must not be made twice is repeated only after failures without effect. If any attempt may have been
+/// applied, the final error says so, regardless of the others.
 package struct MemberAttempts: Sendable {
     package enum Step: Hashable, Sendable {
         /// Try the next member, after a pause.

@@ -16,7 +16,7 @@ package protocol EtcdCall: Sendable {
     func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> Reply
 }
 
-/// What each reply begins with.
+/// The beginning of each reply.
 package struct EtcdHeader: Hashable, Sendable {
     package var cluster: UInt64
     package var member: UInt64

@@ -23,7 +23,7 @@ package struct EtcdKeyRange: Hashable, Sendable {
         EtcdKeyRange(start: prefix, end: end(ofPrefix: prefix))
     }
 
-    /// The first key after all keys that begin with `prefix`. One zero byte stands for the end of all keys.
+    /// The first key after all keys that begin with `prefix`. One zero byte means the end of all keys.
     package static func end(ofPrefix prefix: [UInt8]) -> [UInt8] {
         guard let last = prefix.lastIndex(where: { $0 < 0xFF }) else { return [0] }
         return prefix[..<last] + [prefix[last] + 1]

@@ -34,7 +34,7 @@ package struct EtcdGrantLease: EtcdCall, Hashable {
     }
 }
 
-/// Begins the seconds of a lease anew.
+/// Begins the seconds of a lease again.
 package struct EtcdKeepLeaseAlive: EtcdCall, Hashable {
     package static let path: StaticString = "/v3/lease/keepalive"
 

@@ -1,6 +1,6 @@
 package import HearthJSONValues
 
-/// Comparisons, and what is done if all of them hold, or if not. Nothing can come in between.
+/// Comparisons, and the operations if all of them hold, or if not. Atomic.
 package struct EtcdTransaction: EtcdCall, Hashable {
     package static let path: StaticString = "/v3/kv/txn"
     /// How many operations a branch may have, unless etcd runs with another `--max-txn-ops`.
@@ -9,7 +9,8 @@ package struct EtcdTransaction: EtcdCall, Hashable {
     package struct Comparison: Hashable, Sendable {
         package enum Relation: Hashable, Sendable { case equal, notEqual, greater, less }
 
-        /// What is compared. All numbers of a key that does not exist are 0; a comparison with its value never holds.
+        /// The compared property. All numbers of a key that does not exist are 0; a comparison with its value never
+        /// holds.
         package enum Property: Hashable, Sendable {
             case createRevision(Int64)
             case modRevision(Int64)
@@ -30,7 +31,7 @@ package struct EtcdTransaction: EtcdCall, Hashable {
 
     /// A key may be written by one operation of a branch only.
     package enum Operation: Hashable, Sendable {
-        /// A lease of 0 means none; the key then has no lease, whatever it had before.
+        /// A lease of 0 means none; the key then has no lease, even if it had one before.
         case put(key: [UInt8], value: [UInt8], lease: Int64 = 0)
         case delete(EtcdKeyRange)
         case range(EtcdRange)
@@ -108,7 +109,7 @@ package struct EtcdTransactionReply: Hashable, Sendable {
         self.results = results
     }
 
-    /// What a range read; empty for other operations.
+    /// The result of a range; empty for other operations.
     package func values(_ index: Int) -> [EtcdKeyValue] {
         if case .range(let range) = results[index] { range.values } else { [] }
     }

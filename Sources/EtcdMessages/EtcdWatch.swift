@@ -9,7 +9,7 @@ package struct EtcdWatch: Hashable, Sendable {
     /// The first revision whose changes are wanted.
     package var start: Int64
 
-    /// - precondition: `start` is positive: 0 would mean "from now on", which nobody could resume.
+    /// - precondition: `start` is positive: 0 would mean "from now on", which could not be resumed.
     package init(_ keys: EtcdKeyRange, from start: Int64) {
         precondition(start > 0)
         self.keys = keys

@@ -3,9 +3,9 @@
 package final class BufferPool {
     /// A buffer that grew beyond this is not kept.
     private static let keptCapacityMax = 8 * 1024
-    /// What all kept buffers together may hold.
+    /// The limit of all kept buffers together.
     private static let keptBytesMax = 4 * 1024 * 1024
-    /// What an array needs besides its elements, and what the allocator needs for it, roughly.
+    /// The approximate overhead of an array and of the allocator.
     private static let overhead = 48
 
     private var buffers: [[UInt8]] = []

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Counts the open connections of a listener, over all loops.
 final class ConnectionGauge: Sendable {
-    // Relaxed: the number stands for itself and orders nothing else.
+    // Relaxed: the number orders no other memory access.
     private let value = Atomic<Int>(0)
     private let networks = Mutex<[SocketAddress: Int]>([:])
 

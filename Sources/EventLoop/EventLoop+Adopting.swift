@@ -5,7 +5,7 @@ extension EventLoop {
     /// thread. The handler's `opened` follows.
     ///
     /// - parameter tls: a server's context; nil for a plain connection.
-    /// - returns: nil, with the socket closed, if the loop is to end or the system lacks what a connection needs.
+    /// - returns: nil, with the socket closed, if the loop is ending or the system lacks resources for a connection.
     @discardableResult
     package func adopt(
         _ socket: Int32, peer: SocketAddress? = nil, tls: TLSContext? = nil, limits: StreamLimits = StreamLimits(),

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 package import HearthSystem
 
-/// One thread that waits for sockets, timers and work posted by other threads, and runs what they call for.
+/// One thread that waits for sockets, timers and work from other threads, and runs their handlers.
 ///
 /// A turn of the loop is: wait; call the handlers of streams with news; run posted work; fire timers; send what all
 /// these staged, once per stream; report closed streams. Everything that a stream, timer or listener does happens on
@@ -26,7 +26,7 @@ package final class EventLoop: @unchecked Sendable {
     private static let scratchSize = 256 * 1024
 
     package let name: String
-    /// Where what waits to be sent is counted.
+    /// The counter of waiting output.
     package let outbound: OutboundMemory
     private let inbox = Mutex(Inbox())
     private let thread = Mutex<NamedThread?>(nil)
@@ -41,7 +41,7 @@ package final class EventLoop: @unchecked Sendable {
     /// TLS handshakes that were completed, and those that failed.
     package internal(set) var handshakeCount = 0
     package internal(set) var failedHandshakeCount = 0
-    /// How long turns took, from the end of the wait: what comes meanwhile waits for as long.
+    /// The duration of turns, from the end of the wait: events that arrive meanwhile wait for that long.
     package private(set) var turns = Histogram(.durations)
     /// Told of turns that take long. On the loop.
     package var turnTimes: StepTimes?
@@ -49,7 +49,7 @@ package final class EventLoop: @unchecked Sendable {
     let poller: Poller
     var timers = TimerHeap()
     let buffers = BufferPool()
-    /// Where reads go to and writes are put together. Valid for one use within a turn; nobody keeps bytes here.
+    /// A buffer for reads and for assembling writes. Valid for one use within a turn; no bytes are kept here.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchSize, alignment: 64)
     private(set) var isShuttingDown = false
     /// Streams that wait for a name to be looked up and have no descriptor yet.
@@ -61,7 +61,7 @@ package final class EventLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var staged: [Stream] = []
     private var closed: [Stream] = []
     private var spare: [Stream] = []
-    /// What is to be done at the end of the turn.
+    /// Work for the end of the turn.
     private var ending: [() -> Void] = []
     private var spareEnding: [() -> Void] = []
 
@@ -101,8 +101,9 @@ package final class EventLoop: @unchecked Sendable {
         return isTaken
     }
 
-    /// Ends the loop gracefully: listeners close, every handler is told by `shutdownRequested`, whose default sends
-    /// what is staged and closes, and the loop ends when no stream is left. Those left after `grace` are aborted.
+    /// Ends the loop gracefully: listeners close, `shutdownRequested` of every handler is called, whose default sends
+    /// the staged bytes and closes, and the loop ends when no stream is left. Streams that are open after `grace` are
+    /// aborted.
     package func shutDown(grace: Duration) {
         execute { self.beginShutdown(grace: grace) }
     }
@@ -134,7 +135,7 @@ package final class EventLoop: @unchecked Sendable {
             endTurn()
             sendStaged()
             reportClosed()
-            // Handlers have heard of closed streams. What is staged now is sent in the next turn.
+            // Handlers were told of closed streams. Bytes staged now are sent in the next turn.
             endTurn()
             turns.addTime(since: now)
             turnTimes?.ended("turn", since: now)
@@ -201,7 +202,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: What streams ask of the turn
+    // MARK: Requests of streams
 
     /// The stream has, or may have, bytes to read that no event will announce.
     func readAgain(_ stream: Stream) { unread.append(stream) }
@@ -230,7 +231,7 @@ package final class EventLoop: @unchecked Sendable {
         putBack(streams)
     }
 
-    /// Empties the list, so that what handlers add to it while the old entries are worked on stays for the next turn.
+    /// Empties the list, so that entries added by handlers meanwhile stay for the next turn.
     private func takeOut(_ list: inout [Stream]) -> [Stream] {
         var streams: [Stream] = []
         if list.isEmpty { return streams }
@@ -268,7 +269,7 @@ package final class EventLoop: @unchecked Sendable {
             defer { inbox.work = [] }
             return inbox.work
         }
-        // What was accepted by `execute` runs, so nobody waits for it forever; no new stream can be made.
+        // Work that `execute` accepted runs, so no caller waits for it forever; no new stream can be made.
         for work in rest { work() }
         endTurn()
         // These hold streams and handlers, which hold the loop.

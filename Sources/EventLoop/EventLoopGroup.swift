@@ -8,7 +8,7 @@ package final class EventLoopGroup: Sendable {
     /// CPUs this process may run on, which is the default number of loops.
     package static var availableCPUCount: Int { Int(linux_available_cpu_count()) }
 
-    /// Makes and starts loops named `name-0`, `name-1`, …, which share a count of what waits to be sent.
+    /// Makes and starts loops named `name-0`, `name-1`, …, which share a count of waiting output.
     package init(
         count: Int = EventLoopGroup.availableCPUCount, name: String = "loop",
         outbound: OutboundMemory = OutboundMemory()

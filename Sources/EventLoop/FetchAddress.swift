@@ -1,5 +1,5 @@
-/// The parts of an `https:` address. Plain `http:` is taken for this machine alone, unless it is allowed: elsewhere
-/// nobody could tell who answers.
+/// The parts of an `https:` address. Plain `http:` is accepted only for this machine, unless it is allowed: elsewhere
+/// the server would not be authenticated.
 package struct FetchAddress: Hashable, Sendable {
     package let isSecure: Bool
     /// Without brackets.

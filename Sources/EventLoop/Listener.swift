@@ -9,7 +9,7 @@ package final class Listener: @unchecked Sendable, Pollable {
     // of the accepting loop.
 
     package struct Options: Sendable {
-        /// Connections that the kernel may complete before they are accepted; it has a maximum of its own.
+        /// Connections that the kernel may complete before they are accepted; the kernel has its own maximum.
         package var backlog: Int32 = 4096
         /// Beyond this many open connections of this listener, further ones are accepted and closed at once.
         package var connectionsMax = Int.max
@@ -26,7 +26,7 @@ package final class Listener: @unchecked Sendable, Pollable {
 
     /// Connections accepted in one turn before the loop looks after its streams again.
     private static let acceptedPerTurnMax = 128
-    /// Pause when the system lacks what a connection needs; nothing reports when it has that again.
+    /// Pause when the system lacks resources for a connection; there is no event when it has them again.
     private static let pauseAfterShortage = Duration.milliseconds(100)
 
     /// Where it listens, with the real port if 0 was asked for.
@@ -92,7 +92,7 @@ package final class Listener: @unchecked Sendable, Pollable {
             _ = linux_set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1)
             // Accepted sockets inherit this one.
             _ = linux_set_option(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // `::` leaves IPv4 to a listener of its own, so that both can be bound.
+            // `::` leaves IPv4 to a separate listener, so that both can be bound.
             if address.isIPv6 { _ = linux_set_option(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
             let bound = address.withSystemAddress { linux_bind(socket, $0, $1) }
             _ = try SystemError.check(bound, "listen on \(address)")
@@ -122,7 +122,7 @@ package final class Listener: @unchecked Sendable, Pollable {
     private func begin() {
         if loop.isShuttingDown { return closeNow() }
         do throws(SystemError) {
-            // Level-triggered, unlike streams: what is left of the backlog is reported again in the next turn.
+            // Level-triggered, unlike streams: the rest of the backlog is reported again in the next turn.
             token = try loop.poller.add(self, descriptor, .readable)
         } catch {
             closeNow()

@@ -2,7 +2,7 @@ import Glibc
 
 /// A host name without an address.
 package struct NameNotFound: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What the system's resolver says about it.
+    /// The error of the system's resolver.
     package let text: String
 
     package var description: String { text }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The memory of all that waits to be sent, on all loops that share this: what streams could not send at once, and what
-/// is kept to be handed to them (``OutboundClaim``).
+/// The memory of all bytes that wait to be sent, on all loops that share this: bytes that streams could not send at
+/// once, and bytes kept for them elsewhere (``OutboundClaim``).
 ///
-/// It limits nothing by itself: the owner of the connections checks ``isExceeded``.
+/// It only counts: the owner of the connections checks ``isExceeded``.
 package final class OutboundMemory: Sendable {
     package let bytesMax: Int
     private let used = Atomic<Int>(0)

@@ -7,7 +7,7 @@ package struct OutboundQueue {
     private struct Piece {
         /// Nil for an own piece.
         var shared: SharedBytes?
-        /// The array of an own piece. It came from the pool and nobody else refers to it, so it can grow in place.
+        /// The array of an own piece. It came from the pool and has no other reference, so it can grow in place.
         var own: [UInt8] = []
         var start = 0
         var end = 0
@@ -25,14 +25,14 @@ package struct OutboundQueue {
 
     /// Up to this size, copying a shared range costs less than keeping a piece for it.
     private static let copiedMax = 2048
-    /// While the receiver takes nothing, a range that is less than this part of its array is copied: nobody knows how
-    /// long it will wait, and a queue must not hold much more memory than the bytes that it is accountable for.
+    /// While the receiver does not read, a range that is less than this part of its array is copied: it may wait for
+    /// long, and a queue must not hold much more memory than the bytes that it accounts for.
     private static let keptPartMin = 8
-    /// Own pieces grow no further than this, which bounds what growing copies and what sent bytes keep allocated.
+    /// Own pieces grow no further than this, which limits copying and the memory that sent bytes keep allocated.
     private static let ownPieceMax = 64 * 1024
 
     private var first = Piece()
-    /// What follows the first piece: empty, or with a last piece that is not used up.
+    /// The pieces after the first one: empty, or with a last piece that is not used up.
     private var others: [Piece] = []
     /// Pieces of `others` before this are used up.
     private var othersStart = 0
@@ -49,8 +49,8 @@ package struct OutboundQueue {
     /// Adds a range of the bytes, by reference or by copy. Costs a reference count where the queue was empty or the
     /// range continues the one before it.
     ///
-    /// - parameter isBlocked: the receiver takes nothing for now, so small parts of large arrays are copied, and what
-    ///   is kept by reference waits, as by `detach`.
+    /// - parameter isBlocked: the receiver does not read for now, so small parts of large arrays are copied, and data
+    ///   kept by reference waits, as by `detach`.
     package mutating func append(
         shared: SharedBytes, _ range: Range<Int>, isBlocked: Bool = false, pool: BufferPool
     ) {
@@ -106,8 +106,8 @@ package struct OutboundQueue {
         count * keptPartMin < shared.count
     }
 
-    /// About the memory that the queue keeps from being freed, in bytes: that of the arrays behind it, each counted
-    /// once per piece.
+    /// About the memory that the queue keeps from being freed, in bytes: that of its arrays, each counted once per
+    /// piece.
     package var heldBytes: Int {
         func held(_ piece: Piece) -> Int { piece.shared?.bytes.capacity ?? piece.own.capacity }
         return others[othersStart...].reduce(held(first)) { $0 + held($1) }
@@ -120,7 +120,7 @@ package struct OutboundQueue {
         case sentShare
         /// The receiver takes no more for now.
         case blocked
-        /// The receiver failed with this negated `errno`, or what it uses in place of one.
+        /// The receiver failed with this negated `errno` or its own code.
         case failed(Int)
     }
 

@@ -1,7 +1,7 @@
 import CHearthOpenSSL
 import Glibc
 
-/// What is wrong with a file that should hold a certificate or a key, in words that need no knowledge of OpenSSL.
+/// Describes the mistake in a file that should hold a certificate or a key, for readers without knowledge of OpenSSL.
 struct PEMFile {
     enum Content {
         case certificate, privateKey

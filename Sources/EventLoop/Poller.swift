@@ -1,7 +1,7 @@
 import CHearthLinux
 import HearthSystem
 
-/// What the system says about a descriptor.
+/// The system's events of a descriptor.
 struct Readiness: OptionSet {
     let rawValue: UInt32
 
@@ -23,11 +23,11 @@ protocol Pollable: AnyObject {
     func shutdownRequested()
 }
 
-/// An epoll set and the table of what its descriptors belong to.
+/// An epoll set and the table of its descriptors' owners.
 ///
 /// A descriptor's events carry the place of its owner in the table and that place's generation. A place gets a new
-/// generation when it is vacated, so events that were already fetched for a closed descriptor find nobody, even if the
-/// number of the descriptor and the place in the table are in use again.
+/// generation when it is vacated, so events that were already fetched for a closed descriptor find no owner, even if
+/// the number of the descriptor and the place in the table are in use again.
 final class Poller {
     struct Token {
         fileprivate var slot: UInt32

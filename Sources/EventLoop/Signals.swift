@@ -2,9 +2,9 @@ import CHearthLinux
 import Glibc
 package import HearthSystem
 
-/// What the process does about signals.
+/// The process's handling of signals.
 package enum Signals {
-    /// Calls `action` on the loop for each of these signals that arrives from now on, instead of what it did before.
+    /// Calls `action` on the loop for each of these signals that arrives from now on, instead of the earlier action.
     /// When the loop begins to shut down they get their default action back, so a second Ctrl-C ends a process that
     /// takes long to end.
     ///
@@ -22,8 +22,8 @@ package enum Signals {
         loop.execute { source.begin(on: loop) }
     }
 
-    /// Makes writing to a pipe or socket that nobody reads, or to a file that may not grow (`ulimit -f`), an error and
-    /// nothing else, in the whole process. The loops do not need this for their own threads.
+    /// Makes writing to a pipe or socket without a reader, or to a file that may not grow (`ulimit -f`), only an error,
+    /// in the whole process. The loops do not need this for their own threads.
     package static func ignoreFailedWrites() {
         for signal in [SIGPIPE, SIGXFSZ] { _ = linux_signal_ignore(signal) }
     }

@@ -15,11 +15,11 @@ extension SocketAddress {
             if !isIPv6 { return nil }
         default:
             self.init(numeric: host, port: port)
-            // Without brackets nobody could say where the address ends.
+            // Without brackets the end of the address would be ambiguous.
             if isIPv6 { return nil }
         }
     }
 
-    /// It stands for all addresses of the machine.
+    /// It means all addresses of the machine.
     package var isUnspecified: Bool { host == (isIPv6 ? "::" : "0.0.0.0") }
 }

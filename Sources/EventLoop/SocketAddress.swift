@@ -5,7 +5,7 @@ import Glibc
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     private typealias Words = (UInt32, UInt32, UInt32, UInt32)
 
-    // The address as it stands on the wire, in four words; IPv4 uses the first.
+    // The address in network order, in four words; IPv4 uses the first.
     private let word0, word1, word2, word3: UInt32
     private let scope: UInt32
     package let port: UInt16
@@ -35,7 +35,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Takes over what the system wrote; nil for another family.
+    /// Reads the address that the system wrote; nil for another family.
     init?(_ address: UnsafePointer<sockaddr>) {
         let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -74,7 +74,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return withUnsafeBytes(of: &native) { body($0.baseAddress!, UInt32($0.count)) }
     }
 
-    /// Calls `fill` with room for any address and its length, and reads what it left there.
+    /// Calls `fill` with room for any address and its length, and reads the result.
     static func filled(
         by fill: (UnsafeMutableRawPointer, UnsafeMutablePointer<UInt32>) -> Int32
     ) -> (result: Int32, address: SocketAddress?) {
@@ -96,7 +96,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address as it stands on the wire: 4 bytes or 16.
+    /// The address in network order: 4 or 16 bytes.
     package var addressBytes: [UInt8] {
         (isIPv6 ? [word0, word1, word2, word3] : [word0]).flatMap { word in withUnsafeBytes(of: word) { Array($0) } }
     }
@@ -113,8 +113,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return SocketAddress(words: (word3, 0, 0, 0), scope: 0, port: port, isIPv6: false)
     }
 
-    /// What one client has at its disposal: an IPv4 address, or the network of an IPv6 address (64 bits: RFC 6177),
-    /// without a port. An IPv4 address that is written as an IPv6 address (`::ffff:192.0.2.1`) is that IPv4 address.
+    /// The address range of one client: an IPv4 address, or the network of an IPv6 address (64 bits: RFC 6177), without
+    /// a port. An IPv4 address that is written as an IPv6 address (`::ffff:192.0.2.1`) is that IPv4 address.
     package var network: SocketAddress {
         if !isIPv6 { return SocketAddress(words: (word0, 0, 0, 0), scope: 0, port: 0, isIPv6: false) }
         let unmapped = unmapped

@@ -3,10 +3,10 @@ import Glibc
 import HearthSystem
 
 extension Stream {
-    /// Closes gracefully: what is staged is sent, the peer is told of the end and given time to end too, all within
-    /// `StreamLimits.closeTimeout`. What arrives meanwhile is dropped. The handler hears only of `closed` from now on.
+    /// Closes gracefully: staged bytes are sent, the peer is told of the end and given time to end too, all within
+    /// `StreamLimits.closeTimeout`. Bytes that arrive meanwhile are dropped. The handler now gets only `closed`.
     ///
-    /// - parameter reason: what `closed` will report.
+    /// - parameter reason: the reason for `closed`.
     package func close(_ reason: CloseReason = .local) {
         loop.assertIsCurrent()
         switch state {
@@ -16,7 +16,7 @@ extension Stream {
             self.reason = reason
             state = .draining
             armTimer(after: limits.closeTimeout)
-            // The end of what is staged is handled where the turn's writes are made.
+            // The end of the staged bytes is handled where the turn's writes are made.
             if !isWriteBlocked { stage() }
             readInNextTurn()
         case .draining, .lingering, .closed:
@@ -24,20 +24,20 @@ extension Stream {
         }
     }
 
-    /// Closes at once: what is staged is dropped and the peer gets a reset. The handler hears of `closed`, at the end
-    /// of the turn, and of nothing else any more.
+    /// Closes at once: staged bytes are dropped and the peer gets a reset. The handler gets only `closed`, at the end
+    /// of the turn.
     ///
-    /// - parameter reason: what `closed` will report.
+    /// - parameter reason: the reason for `closed`.
     package func abort(_ reason: CloseReason = .local) {
         loop.assertIsCurrent()
         guard state != .closed else { return }
-        // Otherwise the kernel would go on trying to deliver what the peer does not take.
+        // Otherwise the kernel would keep trying to deliver bytes that the peer does not read.
         if descriptor >= 0 { _ = linux_reset_on_close(descriptor) }
         markClosed(reason)
     }
 
-    /// All is sent: tell the peer, and wait for its end. A descriptor closed with bytes unread would reset the
-    /// connection, and the peer could lose what it has not read yet.
+    /// Everything is sent: tell the peer, and wait for its end. A descriptor closed with bytes unread would reset the
+    /// connection, and the peer could lose unread bytes.
     func endOutput() {
         tls?.sendCloseNotify()
         _ = linux_shutdown_output(descriptor)
@@ -47,7 +47,7 @@ extension Stream {
         readInNextTurn()
     }
 
-    /// Nothing more happens on this stream. A reason given earlier, to `close`, stands.
+    /// Ends all activity on this stream. An earlier reason, given to `close`, stays.
     func markClosed(_ reason: CloseReason) {
         guard state != .closed else { return }
         state = .closed

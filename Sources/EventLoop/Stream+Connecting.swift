@@ -2,7 +2,7 @@ import CHearthLinux
 import Glibc
 import HearthSystem
 
-/// What an outgoing connection needs until it is made.
+/// The state of an outgoing connection until it is made.
 final class ConnectAttempt {
     private let serverName: String
     private let tls: TLSContext?
@@ -28,7 +28,7 @@ final class ConnectAttempt {
 extension EventLoop {
     /// Connects to a host by name or numeric address, trying its addresses one after the other. Only on the loop's
     /// thread. Bytes may be staged at once; they are sent after the handler's `opened`. A failure is reported to the
-    /// handler's `closed`. Names are looked up on a thread of their own.
+    /// handler's `closed`. Names are looked up on a separate thread.
     ///
     /// - parameter host: a name, or an address without brackets. With TLS the server's certificate must name it.
     /// - parameter tls: a client's context; nil for a plain connection.
@@ -58,7 +58,7 @@ extension EventLoop {
     private func resolve(_ stream: Stream, host: String, port: UInt16) {
         resolving.append(stream)
         do {
-            // Not joined: the lookup has a time limit of its own, and its answer may come when nobody waits any more.
+            // Not joined: the lookup has its own time limit, and its answer may come too late.
             _ = try NamedThread(name: "resolve") {
                 let answer = Result { () throws(NameNotFound) in try SocketAddress.resolve(host: host, port: port) }
                 self.execute {

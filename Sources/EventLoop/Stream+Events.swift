@@ -54,7 +54,7 @@ extension Stream: Pollable {
         guard let tls else { return }
         switch tls.shakeHands() {
         case 1:
-            // The end of the handshake may have been read together with what follows it.
+            // The end of the handshake may have been read together with later bytes.
             mayHaveBytes = true
             loop.handshakeCount += 1
             becomeOpen()
@@ -76,7 +76,7 @@ extension Stream: Pollable {
         if mayHaveBytes { readOnce() }
     }
 
-    /// An error was reported while nobody reads: take it from the socket.
+    /// An error was reported while reading is paused: take it from the socket.
     private func failWithSocketError() {
         fail(-Int(abs(linux_get_option(descriptor, SOL_SOCKET, SO_ERROR))))
     }

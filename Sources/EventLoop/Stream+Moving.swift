@@ -1,7 +1,7 @@
 import HearthSystem
 
 extension Stream {
-    /// What is left of a connection between two loops.
+    /// A connection while it moves between two loops.
     private final class Parcel: @unchecked Sendable {
         // Safe because: the loop it comes from has let go of all of it before the other one is told.
         let descriptor: Int32
@@ -21,9 +21,8 @@ extension Stream {
         func close() { Descriptor.close(descriptor) }
     }
 
-    /// Gives an open connection to another loop, which makes a stream of its own of it. What is staged goes along; this
-    /// stream is closed from now on, and its handler hears nothing of it. If the other loop is to end, so does the
-    /// connection.
+    /// Gives an open connection to another loop, which makes a new stream for it. Staged bytes move along; this stream
+    /// is then closed, without a call to its handler. If the other loop is ending, so does the connection.
     ///
     /// - parameter begin: runs on the other loop and gives the new stream its handler, which is not told of `opened`.
     package func move(to other: EventLoop, _ begin: @escaping @Sendable (Stream) -> Void) {

@@ -55,15 +55,15 @@ extension Stream {
 
     /// Reads from TLS or the socket, and finds out whether there may be more.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        // Nobody wants to know what arrives after `close`, only when it ends.
+        // After `close` arriving bytes do not matter, only the end.
         if let tls, state == .open {
             let (count, isDry) = tls.read(into: buffer)
             mayHaveBytes = !isDry
             return count
         }
         let count = linux_receive(descriptor, buffer.baseAddress, buffer.count)
-        // A short read has emptied the socket, and what comes later causes an event of its own. An end that was already
-        // reported does not.
+        // A short read has emptied the socket, and later bytes cause a new event. An end that was already reported does
+        // not.
         mayHaveBytes = count == buffer.count || count > 0 && hasEndAhead
         return count
     }

@@ -4,17 +4,17 @@ import Glibc
 extension Stream {
     /// Up to this many bytes from several pieces are put together for one write.
     private static let gatherMax = 64 * 1024
-    /// What one stream may send in a turn before the others get theirs.
+    /// The bytes that one stream may send in a turn before the others have their turn.
     private static let bytesPerTurnMax = 1024 * 1024
 
     /// Bytes that wait to be sent, staged in this turn or left by the kernel.
     package var outboundBytes: Int { outbound.byteCount }
 
-    /// Whether less than `highWater` bytes wait. A producer that can wait stops when this turns false and goes on with
-    /// `drained`.
+    /// Whether less than `highWater` bytes wait. A producer that can wait stops when this turns false and continues
+    /// with `drained`.
     package var isWritable: Bool { isOpen && !isAboveHighWater }
 
-    /// What is staged is dropped.
+    /// Staged bytes are dropped.
     func dropStaged() {
         outbound.removeAll(pool: loop.buffers)
         if countedBytes > 0 { countOwnBytes() }

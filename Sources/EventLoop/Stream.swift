@@ -8,7 +8,7 @@ import Glibc
 /// read comes back short. Each stream gets one read per turn, into the loop's scratch memory, so a fast sender delays
 /// the others by no more than that, and an idle stream owns no buffers.
 ///
-/// Writing is staged: `send` queues, and at the end of the turn the loop sends what every stream has, once.
+/// Writing is staged: `send` queues, and at the end of the turn the loop sends the queued bytes of every stream, once.
 package final class Stream: @unchecked Sendable {
     // Safe because: other threads may carry a reference to hand it back through `EventLoop.execute`; only the loop's
     // thread reads or changes state, which debug builds assert.
@@ -19,14 +19,14 @@ package final class Stream: @unchecked Sendable {
         /// TLS is being negotiated.
         case handshaking
         case open
-        /// `close` was called: what is staged is still sent, what arrives is dropped.
+        /// `close` was called: staged bytes are still sent, arriving ones are dropped.
         case draining
         /// All is sent and the peer knows; its own end is awaited, so that it does not get a reset before it has read.
         case lingering
         case closed
     }
 
-    // What sending to very many streams touches comes first, next to each other: in a large fan-out each of them is
+    // Members used in sending to very many streams come first, next to each other: in a large fan-out each of them is
     // cold, and every line of the cache that it needs costs more than the work on it.
 
     package let loop: EventLoop
@@ -47,7 +47,7 @@ package final class Stream: @unchecked Sendable {
     /// Copied bytes that count as waiting (``OutboundMemory``).
     var countedBytes = 0
 
-    /// Receives what happens. May be replaced, for instance when a connection changes its protocol.
+    /// Receives the events. May be replaced, for instance when a connection changes its protocol.
     package var handler: (any StreamHandler)?
     /// The kernel, or TLS, may have bytes that no event will announce.
     var mayHaveBytes = false
@@ -61,7 +61,7 @@ package final class Stream: @unchecked Sendable {
     var isInUnread = false
     var timer: Timer?
 
-    /// The other side; for an outgoing connection, the address tried last. Nil for what is not an internet socket.
+    /// The other side; for an outgoing connection, the address tried last. Nil if it is not an internet socket.
     package internal(set) var peer: SocketAddress?
     var token: Poller.Token?
     /// Present while an outgoing connection is being made.

@@ -1,8 +1,8 @@
 package import HearthSystem
 
-/// What a connection does with its bytes. All calls come from the loop's thread, one at a time. Each of them may call
-/// anything on any stream of the loop, `abort` of its own included: no method of a stream calls a handler before it
-/// returns, everything is done in the course of the loop's turn.
+/// The protocol of a connection. All calls come from the loop's thread, one at a time. Each of them may call anything
+/// on any stream of the loop, `abort` of its own included: no method of a stream calls a handler before it returns,
+/// everything is done in the course of the loop's turn.
 ///
 /// The order is: `opened`, then any of the others, then `closed` once. A stream that does not get as far as `opened`
 /// only calls `closed`.
@@ -13,8 +13,8 @@ package protocol StreamHandler: AnyObject {
     /// Bytes arrived. They may be changed in place (to unmask them, say) and are gone when the call returns.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream)
 
-    /// The peer has sent all it will send. It may still read. The default closes the stream after sending what is
-    /// staged, with the reason `.peer`.
+    /// The peer has sent its last byte. It may still read. The default closes the stream after sending the staged
+    /// bytes, with the reason `.peer`.
     func receivedEnd(on stream: Stream)
 
     /// More than `highWater` bytes were waiting to be sent, and now at most `lowWater` are. Not called otherwise.
@@ -74,10 +74,11 @@ package struct StreamLimits: Sendable {
     package var hardLimit = 8 * 1024 * 1024
     /// For connecting, over all addresses, and the TLS handshake together.
     package var openTimeout = Duration.seconds(15)
-    /// For sending what is staged and for the peer's answer to the end of the connection, after `close`.
+    /// The time limit after `close` for sending the staged bytes, and for the peer's answer to the end of the
+    /// connection.
     package var closeTimeout = Duration.seconds(5)
-    /// For the peer's answer to that end while the loop shuts down: some clients keep what they no longer use open, and
-    /// wait themselves for a process that takes this one's place.
+    /// For the peer's answer to that end while the loop shuts down: some clients keep unused connections open, and wait
+    /// themselves for a process that replaces this one.
     package var lingerAtShutdownMax = Duration.seconds(1)
 
     package init() {}

@@ -2,7 +2,8 @@ import CHearthOpenSSL
 import Glibc
 import Synchronization
 
-/// What TLS connections have in common: certificate and key of a server, or whom a client trusts. Any thread.
+/// The shared settings of TLS connections: certificate and key of a server, or the authorities that a client trusts.
+/// Any thread.
 ///
 /// TLS 1.2 and 1.3, forward-secret AEAD ciphers, ALPN `http/1.1`, no compression, no renegotiation. A client verifies
 /// the server's certificate and name.
@@ -10,7 +11,7 @@ package final class TLSContext: Sendable {
     package enum Authorities: Sendable {
         /// Those that the system trusts.
         case system
-        /// Those in a PEM file, and nobody else.
+        /// Only those in a PEM file.
         case file(String)
     }
 
@@ -194,7 +195,7 @@ package final class TLSContext: Sendable {
         }
     }
 
-    /// What is spoken over TLS: a list of protocols, each after its length (RFC 7301, section 3.1).
+    /// The application protocols over TLS: a list, each after its length (RFC 7301, section 3.1).
     private static let protocolList = [8] + [UInt8]("http/1.1".utf8)
 
     /// Takes `http/1.1` if it is offered, and refuses a client that offers only others (RFC 7301, section 3.2).

@@ -7,7 +7,7 @@ import Glibc
 final class TLSSession {
     /// The result after which `failure` says more.
     static let failed = Int.min
-    /// What one record carries at most (RFC 8446, section 5.1).
+    /// The maximum contents of one record (RFC 8446, section 5.1).
     static let recordSize = 16 * 1024
 
     private let ssl: OpaquePointer
@@ -19,7 +19,7 @@ final class TLSSession {
 
     deinit { SSL_free(ssl) }
 
-    /// Goes on with the handshake.
+    /// Continues the handshake.
     ///
     /// - returns: 1 when it is done, `-EAGAIN` until then.
     func shakeHands() -> Int {
@@ -28,8 +28,8 @@ final class TLSSession {
         return result == 1 ? 1 : outcome(result, "shake hands")
     }
 
-    /// Reads until the buffer is full or the socket is empty. What the socket holds is taken over, so only `isDry` and
-    /// the next event say whether there is more.
+    /// Reads until the buffer is full or the socket is empty. The socket's bytes are taken over, so only `isDry` and
+    /// the next event show whether there are more.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isDry: Bool) {
         if hasFailed { return (TLSSession.failed, true) }
         var filled = 0
@@ -64,7 +64,8 @@ final class TLSSession {
         ERR_clear_error()
     }
 
-    /// `outcome` looks at what the call before it left, and other users of OpenSSL on this thread may leave something.
+    /// `outcome` reads the error queue after the last call, and other users of OpenSSL on this thread may leave
+    /// entries.
     private func forgetErrors() {
         ERR_clear_error()
         errno = 0

@@ -39,7 +39,7 @@ package final class Timer {
         loop.timers.remove(self)
     }
 
-    /// Ends the timer and releases its action, and what that holds.
+    /// Ends the timer and releases its action with its captures.
     package func cancel() {
         disarm()
         action = nil

@@ -99,7 +99,7 @@ package final class WaitingConnection {
         }
     }
 
-    /// What has come, up to `maximum` bytes; nothing at the end.
+    /// The received bytes, at most `maximum`; empty at the end.
     package func receive(maximum: Int = 4096) throws(Failure) -> [UInt8] {
         while true {
             if let bytes = try receiveAvailable(maximum) { return bytes }
@@ -107,7 +107,7 @@ package final class WaitingConnection {
         }
     }
 
-    /// What has come by some time, up to `maximum` bytes: nothing at the end of the stream, nil if nothing came.
+    /// The bytes received by some time, at most `maximum`: empty at the end of the stream, nil if none came.
     package func receive(maximum: Int = 4096, until end: MonotonicTime) throws(Failure) -> [UInt8]? {
         while true {
             if let bytes = try receiveAvailable(maximum) { return bytes }

@@ -18,7 +18,7 @@ extension UInt8 {
     /// `tchar` of RFC 9110 5.6.2: letters, digits and ``!#$%&'*+-.^_`|~``.
     @inlinable package var isTokenByte: Bool { isMember(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
 
-    /// What may stand in `uri-host [ ":" port ]` (RFC 3986 3.2.2): unreserved, sub-delims, `%`, `:`, `[` and `]`.
+    /// The characters of `uri-host [ ":" port ]` (RFC 3986 3.2.2): unreserved, sub-delims, `%`, `:`, `[` and `]`.
     @inlinable package var isHostByte: Bool { isMember(low: 0x2FFF_7FF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFE) }
 
     var isBlank: Bool { self == space || self == horizontalTab }

@@ -1,4 +1,4 @@
-/// What a peer may make a decoder hold or read. A limit is enforced as the byte that crosses it arrives.
+/// Limits of a decoder's memory and input. A limit is enforced as the byte that crosses it arrives.
 package struct HTTPLimits: Sendable, Equatable {
     /// Bytes of a head: first line, header fields and the empty line. Also bounds, for a whole chunked body together,
     /// the bytes of chunk extensions and trailers. A first line that alone crosses it is answered with 414, else 431.

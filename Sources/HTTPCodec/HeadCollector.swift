@@ -7,11 +7,12 @@ struct HeadCollector {
         case failure(HTTPFailure)
     }
 
-    /// What came of the head so far: all of it was searched for the end and holds `lineCount` lines.
+    /// The bytes of the head so far: all of it was searched for the end and holds `lineCount` lines.
     private(set) var begun: [UInt8] = []
     private var lineCount = 0
 
-    /// Takes from `input` up to the end of the head, and no byte after it. Reads each byte once, whatever the pieces.
+    /// Takes from `input` up to the end of the head, and no byte after it. Reads each byte once, regardless of the
+    /// pieces.
     mutating func take(from input: inout UnsafeRawBufferPointer, limits: HTTPLimits) -> Outcome {
         let searched = begun.count
         let room = limits.headBytesMax - searched

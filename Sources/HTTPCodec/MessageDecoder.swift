@@ -1,4 +1,4 @@
-/// What a decoder reports, in this order for each message: one head, any body pieces, one end.
+/// The events of a decoder, in this order for each message: one head, any body pieces, one end.
 package enum HTTPEvent<Head> {
     case head(Head)
     /// Never empty; valid as long as the input of this call is.
@@ -9,7 +9,7 @@ package enum HTTPEvent<Head> {
     case failure(HTTPFailure)
 }
 
-/// The part of decoding that both roles share: where heads and bodies end. What a head means, the role decides: it
+/// The part of decoding that both roles share: where heads and bodies end. The role decides the meaning of a head: it
 /// answers each `.head` with `begin` or `fail`.
 package struct MessageDecoder {
     package struct RawHead {
@@ -34,7 +34,7 @@ package struct MessageDecoder {
 
     package var isBetweenMessages: Bool { awaitsHead && collector.begun.isEmpty }
 
-    /// What came of a head that is not complete.
+    /// The bytes of an incomplete head.
     package var begunHead: [UInt8] { collector.begun }
 
     package mutating func next(_ input: inout UnsafeRawBufferPointer) -> HTTPEvent<RawHead>? {

@@ -1,6 +1,7 @@
-/// What the header fields say about the message and its connection, gathered as they are read (RFC 9112 6 and 9).
+/// Data of the header fields about the message and its connection, gathered as they are read (RFC 9112 6 and 9).
 ///
-/// Whatever could make two recipients see different ends of a body is refused, even where the RFC would allow repair.
+/// Anything that could make two recipients see different ends of a body is refused, even where the RFC would allow
+/// repair.
 package struct MessageFraming {
     private enum TransferCodings { case absent, chunked, unknown }
 

@@ -1,4 +1,4 @@
-/// What both writers append: literals, numbers and header fields.
+/// Shared parts of both writers: literals, numbers and header fields.
 extension [UInt8] {
     @inlinable package mutating func append(literal: StaticString) { literal.withUTF8Buffer { append(contentsOf: $0) } }
 

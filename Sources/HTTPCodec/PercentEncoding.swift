@@ -1,7 +1,7 @@
 import HearthBytes
 
 /// Undoes percent-encoding (RFC 3986 2.1) in a part of a query or path. A `%` without two hexadecimal digits after it
-/// stands for itself: clients send such values (rest.md 1), and what reads the value decides.
+/// is literal: clients send such values (rest.md 1), and the reader of the value decides.
 package struct PercentDecoder {
     private let bytes: UnsafeRawBufferPointer
     private let isForm: Bool

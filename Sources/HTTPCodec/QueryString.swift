@@ -1,8 +1,8 @@
 /// The parameters of a request target: `name=value` pairs between `&`, percent-encoded, with `+` for a space
 /// (rest.md 2).
 ///
-/// Nothing is decoded before it is asked for. Invalid escapes stand for themselves, a name without `=` has an
-/// empty value, and empty pairs are skipped.
+/// Values are decoded on request. Invalid escapes are literal, a name without `=` has an empty value, and empty pairs
+/// are skipped.
 package struct QueryString: Sequence, Sendable {
     package struct Parameter: Sendable {
         /// Decoded.

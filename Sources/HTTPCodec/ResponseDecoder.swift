@@ -1,11 +1,11 @@
 /// Takes the responses of one connection apart (RFC 9112), in the role of the client. Feed and pull it as the
 /// `RequestDecoder`; call `finish` when the server has closed its side.
 ///
-/// Interim responses (1xx) are skipped, except 101: its head is an event, `.end` follows, and what is left of the input
+/// Interim responses (1xx) are skipped, except 101: its head is an event, `.end` follows, and the rest of the input
 /// belongs to the next protocol.
 package struct ResponseDecoder {
     /// The method of the request that is answered next; set it before the first byte of the answer is fed. The answer
-    /// to a HEAD has no body, whatever its fields say.
+    /// to a HEAD has no body, regardless of its fields.
     package var requestMethod = HTTPMethod.get
 
     private var message: MessageDecoder

@@ -57,7 +57,7 @@ struct BodyBytes: Sendable {
         return bytes
     }
 
-    /// All pieces but the first. An object, so that copies of the body do not keep what was taken.
+    /// All pieces but the first. An object, so that copies of the body do not keep consumed pieces.
     private final class Pieces: Sendable {
         /// All but the last are full.
         private let pieces = Mutex<[[UInt8]]>([])

@@ -73,9 +73,9 @@ package final class ConnectionLoop: @unchecked Sendable {
         token.connection.loop == index ? nil : loops?[token.connection.loop]
     }
 
-    /// Ends what goes on in the name of users who have lost their accounts or tokens: at once, or, where a user has
-    /// changed how to sign in, when there was time to come with the new tokens. An SDK whose session ends before it has
-    /// them asks for new ones with what it has, and signs the user out when that is refused.
+    /// Ends the sessions and streams of users who have lost their accounts or tokens: at once, or, after a user's
+    /// change of sign-in methods, with time to present the new tokens. An SDK whose session ends before it has them
+    /// asks for new ones with the old ones, and signs the user out when that is refused.
     func revoke(_ revocations: [Revocation]) {
         end(revocations.filter { !$0.isRenewal })
         let renewals = revocations.filter(\.isRenewal)
@@ -98,7 +98,7 @@ package final class ConnectionLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: What administrators see
+    // MARK: For administrators
 
     func report(limit: Int) -> LoopReport {
         var report = realtime.report(limit: limit)
@@ -118,7 +118,7 @@ package final class ConnectionLoop: @unchecked Sendable {
         return true
     }
 
-    /// Ends a connection without an answer: nobody knows whether what it has asked is done.
+    /// Ends a connection without an answer: the outcome of its requests is unknown.
     func abandon(_ id: ConnectionID, reason: String) {
         switch id.kind {
         case .realtime: _ = realtime.end(id, reason: reason)
@@ -162,7 +162,7 @@ package final class ConnectionLoop: @unchecked Sendable {
     /// No database takes the request of a connection any more.
     private func refuse(_ id: ConnectionID) { exchanges[id.raw]?.answer(.failed(.unavailable(.stopping))) }
 
-    /// The server takes no more requests: connections answer what they have and end.
+    /// The server accepts no more requests: connections answer the present ones and end.
     package func beginStopping() {
         isStopping = true
         for connection in Array(exchanges.values) { connection.serverStops() }
@@ -171,8 +171,8 @@ package final class ConnectionLoop: @unchecked Sendable {
     /// A new push id; those of one loop grow.
     func makePushID() -> Key { pushIDs.next(milliseconds: WallClock.milliseconds) }
 
-    /// Does work on something large beside the loop, whose other connections need not wait for it, and goes on with the
-    /// connection if it still is there. Work for one loop is done in order.
+    /// Does work on large data on another thread, so that the loop's other connections need not wait for it, then
+    /// continues with the connection if it still exists. Work for one loop is done in order.
     func besideLoop<Result: Sendable>(
         _ connection: HTTPConnection, _ work: @escaping @Sendable () -> Result,
         then body: @escaping @Sendable (HTTPConnection, Result) -> Void
@@ -181,7 +181,7 @@ package final class ConnectionLoop: @unchecked Sendable {
         services.parser.post { goOn(work()) }
     }
 
-    /// What takes a result from another thread to a connection, if it still is there.
+    /// Passes a result from another thread to a connection, if it still exists.
     func continuation<Result: Sendable>(
         of connection: HTTPConnection, _ body: @escaping @Sendable (HTTPConnection, Result) -> Void
     ) -> @Sendable (Result) -> Void {

@@ -65,7 +65,7 @@ package final class ConnectionLoops: Sendable {
         context.loop.execute { _ = context.end(connection, reason: reason) }
     }
 
-    /// Ends a connection without an answer to what it has asked, if it is there.
+    /// Ends a connection without an answer to its requests, if it exists.
     package func abandon(_ connection: ConnectionID, reason: String) {
         guard let context = self[connection.loop] else { return }
         context.loop.execute { context.abandon(connection, reason: reason) }
@@ -81,7 +81,7 @@ package final class ConnectionLoops: Sendable {
         loops.withLock { $0.indices.contains(loop) ? $0[loop] : nil }
     }
 
-    /// Asks every loop, and goes on with the answers on the thread of the last one.
+    /// Asks every loop, and continues with the answers on the thread of the last one.
     func askAll<Answer: Sendable>(
         _ question: @escaping @Sendable (ConnectionLoop) -> Answer, then: @escaping @Sendable ([Answer]) -> Void
     ) {
@@ -94,7 +94,7 @@ package final class ConnectionLoops: Sendable {
         }
     }
 
-    /// What administrators see of the connections, and do to them.
+    /// Administrators' access to the connections.
     package var connected: ConnectedClients {
         ConnectedClients { [weak self] limit, then in
             self?.askAll({ $0.report(limit: limit) }, then: then)
@@ -136,7 +136,7 @@ package final class ConnectionLoops: Sendable {
             context.deliver(delivery)
             context.services.databases.delivered(delivery.backlogBytes)
             if context.loop.outbound.isExceeded {
-                // After what can be sent at once is sent, at the end of this turn.
+                // After the writes at the end of this turn.
                 context.loop.execute { self.relieve() }
             }
         }

@@ -4,17 +4,17 @@ package import HearthAdministration
 package import HearthDatabaseHost
 package import HearthSystem
 
-/// What HTTP connections answer with, besides what connections of all kinds share.
+/// The services of HTTP connections, in addition to those that all connections share.
 package final class Endpoints: Sendable {
-    /// What is set of them when a server is started.
+    /// Their settings when a server starts.
     package struct Configuration: Sendable {
-        /// Whose requests development mode takes besides those of this machine.
+        /// Further origins and hosts that development mode accepts, in addition to those of this machine.
         package var developmentAccess: DevelopmentAccess
         /// The database that a client means who names none.
         package var defaultDatabase: String
         /// Whether clients that offer permessage-deflate get compressed frames.
         package var compresses: Bool
-        /// What realtime clients are told to reconnect to; nil for the host that they used.
+        /// The host for reconnections of realtime clients; nil for the host that they used.
         package var advertisedHost: String?
         /// Connections are encrypted here.
         package var isSecure: Bool

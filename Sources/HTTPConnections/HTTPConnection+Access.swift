@@ -25,7 +25,7 @@ extension HTTPConnection {
         return true
     }
 
-    /// Tells a page what it may ask (rest.md 1).
+    /// Tells a page which requests it may make (rest.md 1).
     func answerPreflight(_ head: RequestHead, _ writer: ResponseWriter) {
         let access = context.endpoints.configuration.developmentAccess
         let isNamed = head.headers.first("origin").map { access.names($0) } ?? false
@@ -34,7 +34,7 @@ extension HTTPConnection {
         respond(response, with: writer)
     }
 
-    /// Finds that out and goes on, or refuses the request if its credential is not taken.
+    /// Finds that out and continues, or refuses the request if its credential is not accepted.
     func identify(
         _ head: RequestHead, _ writer: ResponseWriter,
         then body: @escaping @Sendable (HTTPConnection, Authentication) -> Void
@@ -61,7 +61,7 @@ extension HTTPConnection {
         if let known { finish(self, known) } else { work = .beside }
     }
 
-    /// Goes on only with an administrator's request.
+    /// Continues only with an administrator's request.
     func admit(
         _ head: RequestHead, _ writer: ResponseWriter,
         then body: @escaping @Sendable (HTTPConnection, _ administrator: String) -> Void

@@ -9,7 +9,7 @@ import HearthHTTPResponses
 import HearthREST
 import HearthRealtimeSessions
 
-/// What is decided about a request before its body is taken.
+/// Decisions about a request before its body is read.
 extension HTTPConnection {
     /// A request whose body is large, or waits for `100 Continue`, is refused before the body comes if its head tells
     /// that it cannot succeed: by its place, its method, its database, its credential, or its length. Other bodies are

@@ -23,7 +23,7 @@ extension HTTPConnection {
             follow()
         case .following: stream.send(shared: bytes, range)
         case .streaming(var answer):
-            // Taken out while it is changed, or each event would copy what is held.
+            // Taken out while it is changed, or each event would copy the buffer.
             work = .none
             answer.held.append(contentsOf: bytes.bytes[range])
             answer.heldClaim.resize(to: answer.held.count)
@@ -50,7 +50,7 @@ extension HTTPConnection {
         }
     }
 
-    /// From now on there is nothing to do but to pass on events. What the client says means nothing, but its end does.
+    /// From now on the connection only passes on events. The client's data is ignored, except its end.
     func follow() {
         work = .following
         dropUnread()
@@ -72,7 +72,7 @@ extension HTTPConnection {
         stream.setTimeout(after: limits.eventStreamKeepAlive)
     }
 
-    /// Before the stream began: its data could not be read, and the connection goes on.
+    /// Before the stream began: its data could not be read, and the connection continues.
     func dropListener(of read: SnapshotRead) {
         guard let database = listening else { return }
         context.submit(

@@ -23,16 +23,15 @@ extension RequestHead {
     }
 }
 
-/// The realtime endpoints. Requests about a session are worked on by the loop that it lives on, so whatever they do to
-/// it is done in order.
+/// The realtime endpoints. Requests about a session are processed by the session's loop, so they take effect in order.
 ///
 /// So is coming back (Protocol.md 17): a client that names its previous session gets a new one on the same loop, and
 /// the end of the old one is submitted before the new one can read anything. A loop posts what was submitted to a
-/// database in that order (`LoopContext.submit`), the database's thread joins what was posted in order
-/// (`HostedDatabases.run`), and what it has to hold back keeps its place (`Admission`). A session of another
-/// database has nothing to be in order with.
+/// database in that order (`LoopContext.submit`), the database's thread joins posted requests in order
+/// (`HostedDatabases.run`), and requests that it holds back keep their place (`Admission`). For a session of another
+/// database, there is no order to keep.
 extension HTTPConnection: PollingConnection {
-    /// Goes to another loop, with a request for it and what was read after that.
+    /// Moves to another loop, with a request for it and the bytes read after that.
     func move(to other: ConnectionLoop, _ head: RequestHead, rest: UnsafeRawBufferPointer) {
         let rest = Array(rest)
         context.remove(self)
@@ -43,7 +42,7 @@ extension HTTPConnection: PollingConnection {
         }
     }
 
-    /// What a client is told to come back to: what it called this server.
+    /// The host that a client should reconnect to: the name that it used for this server.
     private func host(for head: RequestHead) -> [UInt8] {
         context.endpoints.configuration.advertisedHost.map { Array($0.utf8) } ?? Array(head.host)
     }
@@ -160,8 +159,8 @@ extension HTTPConnection: PollingConnection {
         stream.send(shared: handshake.response)
     }
 
-    /// Lets the WebSocket stand by for a session that is polled. Nil if there is no such session: the client stays with
-    /// what it has.
+    /// Lets the WebSocket wait to take over a session that is polled. Nil if there is no such session: the client keeps
+    /// polling.
     private func standBy(for text: ArraySlice<UInt8>, _ handshake: ServerHandshake) -> WebSocketTransport? {
         leaveHTTP(handshake)
         var message: [UInt8] = []
@@ -241,7 +240,7 @@ extension HTTPConnection: PollingConnection {
 }
 
 extension HTTPResponse {
-    /// A script that a page loads, from whatever origin.
+    /// A script that a page of any origin loads.
     init(script: [UInt8]) {
         self.init(.ok, json: script)
         contentType = .javaScript

@@ -154,8 +154,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Answers a read that had to wait longer than it may, and ends the connection, so that a late answer is nobody's.
-    /// True if there is one.
+    /// Answers a read that has waited too long, and ends the connection, so that a late answer cannot be misread. True
+    /// if there was one.
     func endLateRead() -> Bool {
         var writer: ResponseWriter
         switch work {
@@ -173,7 +173,7 @@ extension HTTPConnection {
         return true
     }
 
-    /// The peer has taken what was queued.
+    /// The peer has read the queued bytes.
     private func grantPieces() {
         guard case .streaming(var answer) = work else { return }
         for _ in 0..<answer.piecesQueued { answer.snapshot.grant() }

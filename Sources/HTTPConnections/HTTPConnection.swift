@@ -36,14 +36,14 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var identified: Authentication?
     /// The client of the last request, which is not the peer where a trusted proxy passes it on.
     private(set) var client: Client
-    /// What was read after the request that is worked on: the bytes from `unreadStart` on.
+    /// The bytes read after the present request, from `unreadStart` on.
     private var unread: [UInt8] = []
     private var unreadStart = 0
     private var unreadClaim: MemoryClaim?
 
-    /// What is done about the request that was received last.
+    /// The state of the request that was received last.
     var work = Work.none
-    /// When the peer last failed to take anything, what it had taken.
+    /// The number of bytes that the peer had read when it last failed to read more.
     private var lastProgress: Progress?
     var drains = 0
     /// The database of its event stream, from the request on.
@@ -52,7 +52,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private var claiming: DatabaseDirectory.Use?
     /// Until its credential ends.
     private var expiry: Timer?
-    /// In whose name its event stream goes on.
+    /// The user of its event stream.
     private(set) var follower: Authentication?
     private var followsSince: Int64 = 0
     /// The answer under way is the last one.
@@ -67,9 +67,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var readers = PermittedReaders.all
 
     enum Work {
-        /// There is none, or all that is left of its answer waits in the stream.
+        /// There is none, or the rest of its answer waits in the stream.
         case none
-        /// Its large body, or its large answer, is worked on beside the loop.
+        /// Its large body or answer is processed on another thread.
         case beside
         case waiting(RESTExchange, ResponseWriter)
         case sending(LargeBody)
@@ -80,7 +80,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         case following
     }
 
-    /// What a peer has taken so far, as far as it can be compared.
+    /// The number of bytes that a peer has read so far, for comparisons.
     private struct Progress: Equatable {
         var drains: Int
         var waiting: Int
@@ -118,7 +118,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         pauseReading()
     }
 
-    /// What waits unread counts as what comes in.
+    /// Unread bytes count as incoming ones.
     private func accountForUnread() {
         let count = unread.count - unreadStart
         if count < RequestMemory.partBytesMin {
@@ -190,7 +190,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// The peer could not send anything of the body up to now.
     func restartPace() { pace = Pace(limits, now: context.loop.now) }
 
-    /// Goes on with what was read meanwhile, once an answer is complete.
+    /// Continues with the bytes read meanwhile, once an answer is complete.
     func readOn() {
         guard isIdle, stream.isOpen else { return }
         let bytes = unread
@@ -250,7 +250,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         return false
     }
 
-    /// Goes on with a request that a connection of another loop has read, which has moved here, and what was read
+    /// Continues with a request that a connection of another loop has read, which has moved here, and the bytes read
     /// after it.
     func takeOver(_ head: RequestHead, rest: [UInt8]) {
         if rest.withUnsafeBytes({ take(head, rest: $0) }) { return }
@@ -305,7 +305,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
     }
 
-    /// Does what costs time in proportion to `bytes`: here, or, when that is much, beside the loop.
+    /// Does work that takes time in proportion to `bytes`: here, or, if that is much, on another thread.
     private func perform<Outcome: Sendable>(
         bytes: Int, _ work: @escaping @Sendable () -> Outcome,
         then body: @escaping @Sendable (HTTPConnection, Outcome) -> Void
@@ -359,7 +359,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
     }
 
-    /// The event stream that was asked for goes on until the credential ends.
+    /// The event stream continues until the credential expires.
     private func follow(as authentication: Authentication) {
         follower = authentication
         followsSince = WallClock.milliseconds
@@ -474,7 +474,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         switch work {
         case .polling(let polls, _): polls.serverStops()
         case .following: stream.close(.shutdown)
-        // All databases have answered what they will.
+        // All databases have answered, or will not.
         case .waiting: answer(.failed(.unavailable(.stopping)))
         // Those that are waited for end by themselves (`serverStops`).
         case .none: if answeredAt == nil || !decoder.isIdle { stream.close(.shutdown) }

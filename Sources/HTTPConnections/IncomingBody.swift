@@ -1,6 +1,6 @@
 import HearthRealtimeSessions
 
-/// The body of a request while it comes in. Memory is claimed for what has come, and for at most as much again,
+/// The body of a request while it arrives. Memory is claimed for the received bytes, and for at most as many again,
 /// whatever length was announced.
 struct IncomingBody {
     enum Outcome {

@@ -4,7 +4,7 @@ import HearthServerCodecs
 import HearthAccountEndpoints
 import HearthREST
 
-/// What a listener answers.
+/// The requests that a listener answers.
 package enum ListenerRole: Sendable {
     case clients
     /// Clients as well.
@@ -27,7 +27,7 @@ enum Route: Equatable {
     case databases
     /// `/.settings/….json`
     case settings
-    /// A browser asks what it may do from another origin.
+    /// A browser's preflight request (CORS).
     case preflight
     /// `/.ws` without the handshake of a WebSocket.
     case notWebSocket
@@ -100,7 +100,7 @@ enum Route: Equatable {
 }
 
 extension RequestHead {
-    /// What stands after `/console/`; empty for the page. Nil for other places, also for data below `/console`.
+    /// The path after `/console/`; empty for the page. Nil for other paths, also for data below `/console`.
     fileprivate var consoleFile: String? {
         let folder = Array("/console".utf8)
         guard path.starts(with: folder) else { return nil }

@@ -17,15 +17,15 @@ public struct AdminError: Error, Hashable, Sendable {
 
 /// The kinds of failure of ``AdminError``.
 public enum AdminErrorCode: Hashable, Sendable {
-    /// The task that waited was cancelled. The server may have done what was asked.
+    /// The waiting task was cancelled. The request may have taken effect.
     case cancelled
     /// The custom claims are longer than 1,000 characters.
     case claimsTooLarge
     /// Another user has this email address.
     case emailAlreadyExists
-    /// The server says that an argument is invalid; the message names it.
+    /// An argument is invalid; the message names it.
     case invalidArgument
-    /// The custom claims are no JSON object, or use a reserved name.
+    /// The custom claims are not a JSON object, or use a reserved name.
     case invalidClaims
     /// The text is not an email address.
     case invalidEmail
@@ -37,9 +37,9 @@ public enum AdminErrorCode: Hashable, Sendable {
     case invalidRules
     /// The token is malformed, not signed by this server, or of another project.
     case invalidToken
-    /// The text is not the URL of a server, or the file of authorities cannot be used.
+    /// The text is not the URL of a server, or the file of authorities is unusable.
     case invalidURL
-    /// The address does not answer administrators. They have a listener of their own.
+    /// The address does not accept administrators, who have a separate listener.
     case notForAdministrators
     /// Another user has this telephone number.
     case phoneNumberAlreadyExists
@@ -50,9 +50,9 @@ public enum AdminErrorCode: Hashable, Sendable {
     case tokenExpired
     /// Another user has this id.
     case uidAlreadyExists
-    /// The server does not accept the credential, or wants one.
+    /// The server does not accept the credential, or requires one.
     case unauthenticated
-    /// The server cannot be reached, or cannot answer at the moment.
+    /// The server is unreachable, or cannot answer at the moment.
     case unavailable
     case userDisabled
     case userNotFound
@@ -107,14 +107,14 @@ extension AdminError {
         self.init(code, detail.isEmpty ? sentence : "\(sentence): \(detail)", word: word)
     }
 
-    /// - parameter url: the server that was asked.
+    /// - parameter url: the server of the request.
     init(_ error: ConnectionError, _ url: DatabaseURL) {
         switch error {
         case .cancelled: self.init(.cancelled, "the task was cancelled")
         case .refused("HTTP 401", let text), .refused("HTTP 403", let text):
             self.init(.unauthenticated, "\(url) does not accept the credential: \(text)")
         case .refused(let status, let text):
-            // Of `/token`, which tells administrators' programs why a key gets no token.
+            // An error of `/token`, with the reason why a key gets no token.
             let isKey = text.contains("invalid_grant") || text.contains("invalid_client")
             self.init(isKey ? .unauthenticated : .other, "\(status): \(text)")
         case .disconnected(.unreachable(let text)):

@@ -2,21 +2,21 @@ import HearthEventLoop
 import HearthEventLoopTransport
 import HearthClientSession
 
-/// How an ``Administrator`` or an ``IDTokenVerifier`` behaves. All options have defaults.
+/// Options for an ``Administrator`` or an ``IDTokenVerifier``. All have defaults.
 public struct AdminOptions: Sendable {
-    /// The project whose users are meant. Nil for the one that the key is for; in development mode, for the one of the
-    /// server's clients.
+    /// The project of the users. Nil for the key's project; in development mode, for the project of the server's
+    /// clients.
     public var projectID: String?
-    /// The tenant of the project whose users are meant; nil for those without a tenant.
+    /// The tenant of the users; nil for users without a tenant.
     public var tenantID: String?
-    /// The key of an app, which is not secret. Only a server whose operator has named keys looks at it, and only when
-    /// it is asked about an ID token.
+    /// The key of an app, which is not secret. Only a server whose operator has configured keys checks it, and only in
+    /// requests about an ID token.
     public var apiKey: String
     /// The authorities to trust over TLS, as a PEM file; nil for the system's.
     public var certificateAuthorityFile: String?
-    /// For connecting and TLS together.
+    /// The time limit for connecting, including TLS.
     public var openTimeout: Duration
-    /// How long the server may take for an answer.
+    /// How long to wait for the server's answer.
     public var requestTimeout: Duration
 
     /// All options with their defaults.
@@ -33,7 +33,7 @@ public struct AdminOptions: Sendable {
         self.requestTimeout = requestTimeout
     }
 
-    /// - throws: `invalidURL` for a file of authorities that cannot be used.
+    /// - throws: `invalidURL` for an unusable file of authorities.
     var connection: ConnectionOptions {
         get throws(AdminError) {
             var connection = ConnectionOptions()

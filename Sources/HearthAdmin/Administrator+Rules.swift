@@ -6,10 +6,10 @@ import HearthJSONValues
 
 /// The security rules and the settings of databases (administration.md 1).
 extension Administrator {
-    /// The rules in force, as they were published, comments included.
+    /// The rules in force, as published, including comments.
     ///
     /// - parameter database: its name; nil for the server's default database.
-    /// - throws: `notForAdministrators`, `unauthenticated`, `unavailable`, `cancelled`, as do the others.
+    /// - throws: `notForAdministrators`, `unauthenticated`, `unavailable`, `cancelled`, like the other methods.
     public func rules(ofDatabase database: String? = nil) async throws(AdminError) -> String {
         String(decoding: try await requests.answer(.get, target("rules", database)).content(), as: UTF8.self)
     }
@@ -21,14 +21,14 @@ extension Administrator {
         try await put(text, target("rules", database))
     }
 
-    /// Has the server read rules, and changes nothing.
+    /// Has the server validate rules, without changing anything.
     ///
     /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.
     public func checkRules(_ text: String, ofDatabase database: String? = nil) async throws(AdminError) {
         try await check(text, target("rules", database))
     }
 
-    /// The settings in force, as they were published, comments included.
+    /// The settings in force, as published, including comments.
     ///
     /// - throws: as ``rules(ofDatabase:)``.
     public func settings(ofDatabase database: String? = nil) async throws(AdminError) -> String {
@@ -42,15 +42,15 @@ extension Administrator {
         try await put(text, target("settings", database))
     }
 
-    /// Gives a database back the settings of the server's file, after ``setSettings(_:ofDatabase:)``. A cluster refuses
-    /// that: set the settings that are to hold.
+    /// Restores the settings of the server's file, after ``setSettings(_:ofDatabase:)``. A cluster refuses this: set
+    /// the wanted settings instead.
     ///
     /// - throws: as ``rules(ofDatabase:)``.
     public func removeSettings(ofDatabase database: String? = nil) async throws(AdminError) {
         _ = try await requests.answer(.delete, target("settings", database)).content()
     }
 
-    /// Has the server read settings, and changes nothing.
+    /// Has the server validate settings, without changing anything.
     ///
     /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.
     public func checkSettings(_ text: String, ofDatabase database: String? = nil) async throws(AdminError) {

@@ -10,11 +10,11 @@ extension Administrator {
     }
 
     /// Makes a token with which an app signs a user in: `Auth.signIn(withCustomToken:)`. The server creates the user if
-    /// there is none. The token is valid for an hour.
+    /// it does not exist. The token is valid for an hour.
     ///
     /// - parameters:
     ///   - uid: 1 to 128 bytes.
-    ///   - claims: what rules see in `auth.token` during this session, besides the usual claims.
+    ///   - claims: claims for rules to read in `auth.token` during this session, in addition to the usual ones.
     /// - throws: `invalidArgument`, `invalidClaims`; `invalidKey` if the key cannot sign.
     public func customToken(uid: String, claims: [String: DatabaseValue] = [:]) throws(AdminError) -> String {
         guard (1...128).contains(uid.utf8.count) else {

@@ -8,8 +8,8 @@ import HearthClientSession
 extension Administrator {
     /// The user with an id.
     ///
-    /// - throws: `userNotFound`; `notForAdministrators`, `unauthenticated`, `unavailable`, `cancelled`, as do the
-    ///   others.
+    /// - throws: `userNotFound`; `notForAdministrators`, `unauthenticated`, `unavailable`, `cancelled`, like the other
+    ///   methods.
     public func user(uid: String) async throws(AdminError) -> UserRecord { try await user("localId", uid) }
 
     /// The user with an email address.
@@ -20,7 +20,7 @@ extension Administrator {
         try await user("phoneNumber", phoneNumber)
     }
 
-    /// A user by id, email address or telephone number, whichever it looks like.
+    /// A user by id, email address or telephone number, depending on the form of the text.
     package func user(named name: String) async throws(AdminError) -> UserRecord {
         try await user(name.contains("@") ? "email" : name.hasPrefix("+") ? "phoneNumber" : "localId", name)
     }
@@ -40,7 +40,7 @@ extension Administrator {
 
     /// Creates a user.
     ///
-    /// - returns: the user as the server has it.
+    /// - returns: the user as stored by the server.
     /// - throws: `emailAlreadyExists`, `uidAlreadyExists`, `phoneNumberAlreadyExists`, `invalidEmail`,
     ///   `invalidPhoneNumber`, `weakPassword`, `invalidArgument`; as ``user(uid:)``.
     @discardableResult
@@ -59,15 +59,15 @@ extension Administrator {
         return try await user(uid: uid)
     }
 
-    /// Deletes a user and ends all sessions. Data stays.
+    /// Deletes a user and ends all sessions. The user's data stays.
     ///
     /// - throws: as ``user(uid:)``.
     public func deleteUser(_ uid: String) async throws(AdminError) {
         _ = try await post(":delete", JSONObject(["localId": .text(uid)]))
     }
 
-    /// Replaces the custom claims, which rules see in `auth.token` from the user's next ID token on. An empty
-    /// dictionary removes them.
+    /// Replaces the custom claims, which rules read in `auth.token`. They apply from the user's next ID token on. An
+    /// empty dictionary removes them.
     ///
     /// - parameter claims: at most 1,000 characters as JSON, no reserved names such as `sub`.
     /// - parameter uid: the user.
@@ -92,7 +92,7 @@ extension Administrator {
 
     // MARK: Requests
 
-    /// Changes members of a user, as the request `update` has them.
+    /// Changes members of a user, with the members of the request `update`.
     package func change(_ uid: String, _ members: JSONObject) async throws(AdminError) {
         var request = members
         request["localId"] = .text(uid)
@@ -106,7 +106,7 @@ extension Administrator {
 
     /// Up to 1,000 users in the order of their ids, after the last one of a page.
     ///
-    /// - returns: `next` to ask for the next page, nil after the last page.
+    /// - returns: `next` for the next page; nil after the last page.
     package func page(
         after last: String?, withPasswords: Bool = false
     ) async throws(AdminError) -> (answer: JSONObject, users: [UserRecord], next: String?) {

@@ -5,19 +5,19 @@ import HearthSystem
 package import HearthClientSession
 package import HearthConnection
 
-/// What a back end does with a server as its administrator: verify ID tokens, make custom tokens, manage users, read
-/// and replace rules, and read and write data that no rules restrict.
+/// An administrator of a server, for back ends: verifies ID tokens, makes custom tokens, manages users, reads and
+/// replaces rules, and reads and writes data without restriction by rules.
 ///
 ///     let admin = try Administrator(keyFile: "/etc/my-app/key.json")
 ///     let user = try await admin.createUser(NewUser(email: "ann@example.com", password: password))
 ///     try await admin.setCustomClaims(["role": "editor"], of: user.uid)
 ///
-/// A key is made by `hearth admin create-key FILE`, and names its server. Access tokens for it are asked for and
-/// renewed without the program's doing.
+/// `hearth admin create-key FILE` makes a key, which contains its server's address. Access tokens are requested and
+/// renewed automatically.
 ///
-/// **Threads.** Any task or thread may use it. It has one thread of its own, which ends with its last reference.
+/// **Threads.** Any task or thread may use it. It has one thread, which ends with its last reference.
 public final class Administrator: Sendable {
-    /// The server, where it answers administrators.
+    /// The URL of the server's listener for administrators.
     public let url: String
     let requests: AdminRequests
     let verifier: IDTokenVerifier
@@ -25,9 +25,9 @@ public final class Administrator: Sendable {
     let accounts: String
     let tenantID: String?
 
-    /// An administrator with a key, at the server that the key names.
+    /// An administrator with a key, of the server that the key names.
     ///
-    /// - parameter keyFile: the path of the key. A file that others may read is refused.
+    /// - parameter keyFile: the path of the key. A file that other users may read is refused.
     /// - parameter options: time limits, certificates, project and tenant.
     /// - throws: `invalidKey`, `invalidURL`.
     public convenience init(keyFile: String, options: AdminOptions = AdminOptions()) throws(AdminError) {
@@ -41,7 +41,7 @@ public final class Administrator: Sendable {
         }
     }
 
-    /// An administrator with a key, at the server that the key names.
+    /// An administrator with a key, of the server that the key names.
     ///
     /// - parameter key: the text of the key, for programs that do not keep it in a file.
     /// - parameter options: time limits, certificates, project and tenant.
@@ -67,9 +67,9 @@ public final class Administrator: Sendable {
         try self.init(try HTTPRequests.url(url), nil, options: options, connection: try options.connection)
     }
 
-    /// For tools, which have credentials of other kinds.
+    /// For tools with other kinds of credentials.
     ///
-    /// - parameter loop: a running loop; nil for one of its own.
+    /// - parameter loop: a running loop; nil to start one.
     package init(
         _ url: DatabaseURL, _ credential: Credential?, options: AdminOptions, connection: ConnectionOptions,
         loop: EventLoop? = nil
@@ -86,11 +86,11 @@ public final class Administrator: Sendable {
         accounts = "/identitytoolkit.googleapis.com/v1/projects/\(project)\(tenant)/accounts"
     }
 
-    /// A client that reads and writes data as the administrator. Rules do not restrict it.
+    /// A database client with the administrator's rights, not restricted by rules.
     ///
     /// - parameters:
     ///   - url: the database, as in `Database(url:)`; nil for the server's default database.
-    ///   - options: those of the client. `auth` and `tokenProvider` are replaced.
+    ///   - options: the client's options. `auth` and `tokenProvider` are replaced.
     /// - throws: as `Database(url:options:)`.
     public func database(
         url: String? = nil, options: DatabaseOptions = DatabaseOptions()

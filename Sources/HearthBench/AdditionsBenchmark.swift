@@ -1,14 +1,14 @@
 /// What each setting costs the writes that it concerns: new children of 64 collections, many in flight.
 ///
-/// Each case has a server of its own in each round, with that setting alone. Settings for other places, and for
-/// children that do not have what they ask for, should cost nothing.
+/// Each case has its own server in each round, with only that setting. Settings for other places, and for children
+/// without the relevant members, should cost nothing.
 struct AdditionsBenchmark {
     /// How much more CPU time a write may cost where settings concern other places.
     private static let unusedMax = 1.02
 
     private struct Case {
         var title: String
-        /// What stands in the settings file.
+        /// The contents of the settings file.
         var settings: String?
 
         static func collection(_ title: String, _ settings: String) -> Case {

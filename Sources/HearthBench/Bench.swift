@@ -18,7 +18,7 @@ package enum Bench: String, CaseIterable, Sendable {
         case .txn: "transactions of many clients on one counter"
         case .mixed: "small writes while something large is done"
         case .additions: "new children where a setting concerns them, and where none does"
-        case .jobs: "jobs of a queue, beside the same writes by hand"
+        case .jobs: "jobs of a queue, compared with the same explicit writes"
         case .query: "writes at a live query, with an index and without, and at a live count"
         case .page: "pages of a query with conditions and an index, among few children and very many"
         case .reconnect: "very many clients that come back at once, with resume and without"

@@ -1,4 +1,4 @@
-/// Why a benchmark could not be carried out, or what it found to be wrong with a target: one line for people.
+/// Why a benchmark failed, or a fault that it found in a target: one line for people.
 package struct BenchError: Error, Equatable {
     package var message: String
 

@@ -50,7 +50,7 @@ package struct BenchResult {
     }
 }
 
-/// One number that a benchmark is about, from each round, and what it should be.
+/// One figure of a benchmark, from each round, and its goal.
 package struct Finding {
     package var name: String
     /// Digits after the point and what follows the number.

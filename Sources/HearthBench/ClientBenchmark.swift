@@ -2,8 +2,8 @@ import Glibc
 import HearthClient
 import Synchronization
 
-/// Small writes and reads of a program that uses `HearthClient`, beside the same requests as ready-made frames over one
-/// connection; the client also over TLS.
+/// Small writes and reads of a program that uses `HearthClient`, compared with the same requests as ready-made frames
+/// over one connection; the client also over TLS.
 struct ClientBenchmark {
     let stage: Stage
 
@@ -64,7 +64,7 @@ struct ClientBenchmark {
         if kind == .frames {
             let load = try WebSocketLoad(actor.target)
             try load.open(1)
-            // What is read is written first.
+            // The read values are written first.
             var writes = RequestLoad(load, ObjectSets(isFloor: false), inFlight: settings.inFlight)
             if work == .writes {
                 return try writes.run(.seconds(settings.seconds, warmUp: settings.warmUp), &probe)
@@ -127,7 +127,7 @@ private final class ClientLoad: Sendable {
         return measurement
     }
 
-    /// Writes what is read.
+    /// Writes the values to read.
     private func fill() throws(BenchError) {
         let start = begin()
         let objects = (0..<ObjectSets.keys).map { ("\(ObjectSets.keyBase + $0)", object(RequestNumber.base)) }

@@ -7,7 +7,7 @@ package struct Floor: Sendable {
 
     /// Payload bytes of an answer.
     package var replySize: Int
-    /// Payload bytes of a change that listeners get; 0 for none. Its number stands `pushTail` bytes before the end.
+    /// Payload bytes of a change that listeners get; 0 for none. Its number is `pushTail` bytes before the end.
     package var pushSize = 0
     package var pushTail = 0
     /// The SQLite file for commits; nil to commit nothing.

@@ -1,5 +1,4 @@
-/// What a queue costs beside the same writes by hand: one worker adds jobs, takes them, and says of each that it is
-/// done.
+/// The cost of a queue, compared with the same explicit writes: one worker adds jobs, claims them, and completes each.
 ///
 /// By hand, the worker adds children with one update, reads them, and removes each. That gives no lease and no second
 /// attempt, and two workers would do each job twice.

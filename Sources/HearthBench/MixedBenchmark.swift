@@ -1,6 +1,6 @@
 import Glibc
 
-/// How long small writes of one client take while another does something large: nobody should stand still.
+/// How long small writes of one client take while another does large operations: no client should have to wait long.
 ///
 /// The small writes go to a place of their own, one in flight, so that each of them shows how long the server was busy
 /// with something else. The large thing is done again and again for the length of a run.
@@ -14,12 +14,12 @@ struct MixedBenchmark {
         var title: String {
             switch self {
             case .nothing: "alone"
-            case .read: "beside reads of everything"
-            case .delete: "beside deletes of everything, and writing it anew"
-            case .write: "beside an import of updates of 1 MB"
-            case .set: "beside sets of 14 MB of tiny children"
-            case .query: "beside queries without an index"
-            case .expiry: "beside children that all expire at the same time"
+            case .read: "during reads of everything"
+            case .delete: "during deletes of everything and rewriting it"
+            case .write: "during an import of updates of 1 MB"
+            case .set: "during sets of 14 MB of tiny children"
+            case .query: "during queries without an index"
+            case .expiry: "while children expire all at the same time"
             }
         }
     }
@@ -39,7 +39,7 @@ struct MixedBenchmark {
         return [
             BenchResult(
                 benchmark: "mixed",
-                title: "small writes beside large things, \(Numeral.grouped(settings.children)) children",
+                title: "small writes during large operations, \(Numeral.grouped(settings.children)) children",
                 parameters: [
                     ("object", "60 bytes"), ("durability", "process"), ("rounds", "\(settings.rounds)"),
                     ("seconds", Numeral.fixed(settings.seconds, 0)),
@@ -168,7 +168,7 @@ private struct LargeLoad {
         }
     }
 
-    /// Takes what has come, without waiting.
+    /// Takes received data, without waiting.
     mutating func turn() throws(BenchError) {
         if isDone { return }
         var answered = 0

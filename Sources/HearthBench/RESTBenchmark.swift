@@ -1,4 +1,4 @@
-/// Small objects over REST: one request at a time on each connection, which stays open. Beside it, the same over
+/// Small objects over REST: one request at a time on each connection, which stays open. For comparison, the same over
 /// WebSocket connections.
 struct RESTBenchmark {
     let stage: Stage

@@ -36,15 +36,15 @@ struct ReconnectBenchmark {
                 ],
                 runs: [
                     .init(target: "hearth, resuming", unit: "clients", rounds: with.map(\.measurement)),
-                    .init(target: "hearth, beginning anew", unit: "clients", rounds: without.map(\.measurement)),
+                    .init(target: "hearth, starting over", unit: "clients", rounds: without.map(\.measurement)),
                 ],
                 findings: [
                     finding("until all are back, resuming", " s", with, goal: goal) { $0.measurement.seconds },
-                    finding("until all are back, beginning anew", " s", without) { $0.measurement.seconds },
+                    finding("until all are back, starting over", " s", without) { $0.measurement.seconds },
                     finding("received by each, resuming", " KiB", with) { $0.bytesPerClient / 1024 },
-                    finding("received by each, beginning anew", " KiB", without) { $0.bytesPerClient / 1024 },
+                    finding("received by each, starting over", " KiB", without) { $0.bytesPerClient / 1024 },
                     finding("writes per second meanwhile, resuming", "", with, \.writesPerSecond),
-                    finding("writes per second meanwhile, beginning anew", "", without, \.writesPerSecond),
+                    finding("writes per second meanwhile, starting over", "", without, \.writesPerSecond),
                 ])
         ]
     }

@@ -1,6 +1,6 @@
-/// Clients that listen to rooms, lose their connections all at once, and come back as fast as they are let, while a
-/// writer goes on. Each room counts its changes, so every client can tell that it has the last one when it is back, and
-/// then gets each one once and in order.
+/// Clients that listen to rooms, lose their connections all at once, and reconnect as fast as they can, while a writer
+/// continues. Each room counts its changes, so every client can tell that it has the last one when it is back, and then
+/// gets each one once and in order.
 struct ReconnectStorm {
     static let rooms = 100
     static let objects = 100
@@ -83,7 +83,7 @@ struct ReconnectStorm {
         let writes = writesAnswered - writesBefore
         let received = bytes
         while writesAnswered < writesSent { try keepWriting(through: 0, wait: 100) }
-        // What was written goes to everybody.
+        // Each write goes to all clients.
         while let behind = clients.indices.first(where: { clients[$0].next < changes(of: $0) }) {
             try load.turn { (client, bytes) throws(BenchError) in try take(bytes, client) }
             if clients[behind].next > changes(of: behind) { throw BenchError("client \(behind) got a change twice") }
@@ -194,7 +194,7 @@ struct ReconnectStorm {
         return number - RequestNumber.base - 1
     }
 
-    /// Sends what may be in flight, up to so many writes in all, and takes answers.
+    /// Sends as many writes as may be in flight, up to a total number, and takes answers.
     private mutating func keepWriting(through count: Int, wait: Int32 = 0) throws(BenchError) {
         while writesSent < count, writesSent - writesAnswered < Self.writesInFlight {
             write.fill(0, number: RequestNumber.base + writesSent)

@@ -26,7 +26,7 @@ enum Redis {
         }
     }
 
-    /// A port that nobody has at the moment.
+    /// A free port.
     private static func freePort() throws(BenchError) -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw BenchError("make a socket", code: -Int(errno)) }
@@ -45,7 +45,7 @@ enum Redis {
     }
 }
 
-/// What is asked of Redis: one command after another, which differ in their fields.
+/// The requests to Redis: one command after another, with different fields.
 struct RedisCommands: RequestSource {
     typealias Replies = RedisReplies
 

@@ -104,7 +104,7 @@ struct RequestLoad<Source: RequestSource> {
         while outstanding > 0 { try turn(atMost: 0) }
     }
 
-    /// Takes what was answered, and sends as many requests anew, up to a number of all.
+    /// Takes answers, and sends as many new requests, up to a total number.
     private mutating func turn(atMost count: Int) throws(BenchError) {
         try load.turn { (connection, bytes) throws(BenchError) in
             let now = Clock.now

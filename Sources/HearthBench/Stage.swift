@@ -1,4 +1,4 @@
-/// Starts the targets of a benchmark, each in a fresh process with fresh data, and compares what they do.
+/// Starts the targets of a benchmark, each in a fresh process with fresh data, and compares their results.
 struct Stage {
     let settings: BenchSettings
 

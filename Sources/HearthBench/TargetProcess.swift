@@ -112,6 +112,6 @@ package enum ReadyLine {
 }
 
 extension String {
-    /// Where another text stands in this one.
+    /// The position of another text in this one.
     fileprivate func range(of other: String) -> Range<String.Index>? { ranges(of: other).first }
 }

@@ -20,7 +20,7 @@ final class TemporaryFolder {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             guard name != ".", name != ".." else { continue }
-            // A folder is no file that could be unlinked.
+            // A folder is not a file that could be unlinked.
             if unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
         }
         closedir(folder)

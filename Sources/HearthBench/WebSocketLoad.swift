@@ -2,7 +2,7 @@ import CHearthLinux
 import Glibc
 
 /// Many WebSocket connections to one target, driven by one thread over bare epoll: one receive per ready connection and
-/// turn, one send for whatever is to be sent to it.
+/// turn, one send for all its output.
 final class WebSocketLoad {
     private static let receiveMax = 256 * 1024
     private static let eventsMax = 1024

@@ -70,7 +70,7 @@ struct WideBenchmark {
                 let source = ChildSets(isWide: node.isWide, children: node.written)
                 var requests = RequestLoad(load, source, inFlight: inFlight)
                 var probe = UsageProbe(actor.target)
-                // What the last run left to be written behind it is not this run's.
+                // Writes left over by the last run do not belong to this one.
                 actor.target.process.map { ProcessUsage(process: $0) }?.waitUntilIdle()
                 let length = RequestLoad<ChildSets>.Length.seconds(
                     stage.settings.seconds, warmUp: stage.settings.warmUp)

@@ -15,7 +15,7 @@ public func fuzzAccountRequests(_ bytes: UnsafeRawBufferPointer) {
         let body = names.filled(parts.count > 1 ? Array(parts[1]) : [])
         guard let (method, target) = request(operation, isAdmin: isAdmin) else { continue }
         let answer = FuzzedServer.shared.ask(method, target, isAdmin: isAdmin, body: body)
-        // What is not there is, and one that waits for others is none that these can make.
+        // Missing parts count as present, and requests that wait for others cannot occur here.
         precondition(answer.status < 500 || answer.status == 501, "a request fails the server")
         guard case .object(let members)? = try? JSONValue(parsing: answer.body) else { continue }
         names.learn(members)
@@ -82,7 +82,7 @@ private func check() {
     else { fatalError("the users cannot be listed") }
     var seen: Set<[UInt8]> = []
     for user in object["users"]?.array ?? [] {
-        guard let user = user.object else { fatalError("a user is no object") }
+        guard let user = user.object else { fatalError("a user is not an object") }
         for name in ["localId", "email", "phoneNumber"] {
             guard let value = user[name]?.utf8 else { continue }
             precondition(seen.insert(Array("\(name) ".utf8) + value).inserted, "two users have the same")

@@ -27,7 +27,7 @@ public func fuzzAdminMessages(_ bytes: UnsafeRawBufferPointer) {
         connection.send(message: message)
     }
     while !waiting.isEmpty {
-        // Whoever ends all sessions ends this one too.
+        // A request that ends all sessions ends this one too.
         guard let messages = connection.receiveMessages() else { return }
         for message in messages {
             guard let answer = try? JSONValue(parsing: message) else { preconditionFailure("an answer is not JSON") }

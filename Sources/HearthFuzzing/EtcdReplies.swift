@@ -2,10 +2,9 @@ import HearthEtcdMessages
 import HearthReplicatedLog
 import HearthRealtimeDatabase
 
-/// What etcd answers, and what stands in its keys, where other nodes and operators write. The first byte says which
-/// call is answered: `r`ange, `t`ransaction, `p`ut, lease `g`ranted, `k`ept or revo`x`ed, `s`tatus, `m`embers,
-/// `c`ompaction, `w`atch; all else is the value of a key. Values that are read are the same when they are written
-/// again.
+/// Answers of etcd, and values of its keys, which other nodes and operators write. The first byte says which call is
+/// answered: `r`ange, `t`ransaction, `p`ut, lease `g`ranted, `k`ept or revo`x`ed, `s`tatus, `m`embers, `c`ompaction,
+/// `w`atch; all else is the value of a key. Values read and written again are the same.
 public func fuzzEtcdReplies(_ bytes: UnsafeRawBufferPointer) {
     guard let kind = bytes.first else { return }
     let text = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
@@ -93,7 +92,7 @@ private func readRecords(of batch: LogBatch, _ bytes: [UInt8]) {
     }
 }
 
-/// What was changed, as far as it can be read.
+/// The changes, as far as they can be read.
 private func readOperations(of record: LogRecord) {
     guard let operations = try? record.operations() else { return }
     precondition(operations.count == record.count, "operations are miscounted")

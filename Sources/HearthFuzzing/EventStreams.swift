@@ -30,7 +30,7 @@ private func rewrite(_ event: ServerSentEvent) {
     output.withUnsafeBytes { written in
         var parser = EventStreamParser(eventBytesMax: .max)
         var input = written
-        guard let copy = try? parser.next(&input) else { preconditionFailure("a written event is none") }
+        guard let copy = try? parser.next(&input) else { preconditionFailure("a written event is invalid") }
         precondition(copy.event.elementsEqual("put".utf8) && copy.data.count == event.data.count && input.isEmpty)
     }
 }

@@ -51,7 +51,8 @@ final class FuzzedServer: Sendable {
     }
 }
 
-/// A client of it. What is not answered within five minutes is a failure: the machine may have other things to do.
+/// A client of it. A request without an answer within five minutes is a failure: the machine may have other things to
+/// do.
 final class FuzzedConnection {
     private let connection: WaitingConnection
     private var input: [UInt8] = []

@@ -1,8 +1,8 @@
 import HearthJSONPieces
 import HearthJSONTree
 
-/// The text of a value as a client sends it: what is read is canonical, so it reads back as itself, and taken apart and
-/// put together again it is the same. What an import makes of the text is the same value.
+/// The text of a value as a client sends it. The result is canonical, so it reads back as itself, and is the same after
+/// taking it apart and joining it again. An import of the text gives the same value.
 public func fuzzJSONValues(_ bytes: UnsafeRawBufferPointer) {
     fuzzPieces(bytes)
     guard let (value, hasServerValues) = try? CanonicalJSON.parse([UInt8](bytes)) else { return }

@@ -58,7 +58,7 @@ private func readFrames(_ bytes: [UInt8]) {
     }
 }
 
-/// What was received arrives once more over another link.
+/// The received messages arrive once more over another link.
 private func send(_ messages: [[UInt8]], to copied: inout LinkSession, after count: UInt64) {
     precondition(copied.received == count, "a message is lost")
     var sender = LinkSession()

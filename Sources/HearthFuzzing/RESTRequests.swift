@@ -4,8 +4,8 @@ import HearthJSONTree
 import HearthREST
 import HearthRealtimeDatabase
 
-/// A request for data over HTTP with its body, or what a worker asks: what is made of it for the database lies within
-/// the limits of paths, and its values are canonical.
+/// A request for data over HTTP with its body, or a worker's request. The resulting database request is within the
+/// limits of paths, and its values are canonical.
 public func fuzzRESTRequests(_ bytes: UnsafeRawBufferPointer) {
     var decoder = RequestDecoder(limits: HTTPLimits(bodyBytesMax: 1 << 12))
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)

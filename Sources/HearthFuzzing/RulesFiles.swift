@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthRulesTesting
 import HearthSecurityRules
 
-/// A rules file: what is accepted decides reads and writes without a trap, the same with and without an explanation.
+/// A rules file. Accepted rules decide reads and writes without a trap, the same with and without an explanation.
 public func fuzzRulesFiles(_ bytes: UnsafeRawBufferPointer) {
     guard let program = try? RulesProgram(parsing: [UInt8](bytes)) else { return }
     let judge = RulesJudge(program)
@@ -40,7 +40,7 @@ private let settingsFile = #"""
     ".count":{"of":"a","into":"b"},"q":{".queue":{"at":"t"}},"r":{".limit":{"of":"write","rate":"2/s"}}}}
     """#
 
-/// A file of test cases: what is accepted can be run.
+/// A file of test cases. Accepted cases can be run.
 public func fuzzRulesTests(_ bytes: UnsafeRawBufferPointer) {
     guard let file = try? RulesTestFile(parsing: [UInt8](bytes)),
         let rules = try? RulesProgram(parsing: Array(#"{"rules":{".read":"auth.uid == 'a'",".write":true}}"#.utf8)),

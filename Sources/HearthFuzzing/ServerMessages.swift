@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// The frames of a server, as its clients read them, one a line: what is joined and read holds only canonical values.
+/// The frames of a server, as its clients read them, one per line. The resulting messages have only canonical values.
 public func fuzzServerMessages(_ bytes: UnsafeRawBufferPointer) {
     // Small, so that a fuzzer reaches it.
     var joiner = FrameJoiner(bytesMax: 1 << 11)

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthSecurityRules
 
-/// A settings file: what is accepted can be told, and used with rules without a trap; it reads the same again.
+/// A settings file. Accepted settings can be described, and used with rules without a trap; they read the same again.
 public func fuzzSettingsFiles(_ bytes: UnsafeRawBufferPointer) {
     guard let settings = try? DatabaseSettings(parsing: [UInt8](bytes)) else { return }
     guard let copy = try? DatabaseSettings(parsing: settings.file) else {

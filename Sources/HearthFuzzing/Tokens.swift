@@ -3,11 +3,11 @@ import HearthIdentity
 import HearthJSONValues
 import HearthJSONWebTokens
 
-/// Tokens as clients send them, and the documents in which others publish their keys. Nothing is believed that the one
-/// known key has not signed; what is read of a token or a JSON text reads the same when it is written again.
+/// Tokens as clients send them, and the documents in which others publish their keys. Only tokens signed by the one
+/// known key are accepted; a token or JSON text that was read is the same after writing and reading it again.
 ///
-/// Up to three lines are also taken for the parts of a token before they were encoded, so that a fuzzer reaches what is
-/// after Base64.
+/// Up to three lines are also used as the parts of a token before encoding, so that a fuzzer reaches the code after
+/// Base64.
 public func fuzzTokens(_ bytes: UnsafeRawBufferPointer) {
     let text = [UInt8](bytes)
     readToken(text)

@@ -68,7 +68,7 @@ private func rewrite(_ kind: MessageKind, _ message: UnsafeRawBufferPointer, _ d
             validatesUTF8: false)
         var input = frames
         guard case .message(let copyKind, let copy) = decoder.next(&input) else {
-            preconditionFailure("a written message is none")
+            preconditionFailure("a written message is invalid")
         }
         precondition(copyKind == kind && copy.elementsEqual(message) && input.isEmpty, "a written message is another")
     }

@@ -3,8 +3,8 @@ import HearthJSONTree
 import HearthWireProtocol
 import HearthServerProtocol
 
-/// The frames of a client of the realtime protocol, one a line: what is joined and read holds only canonical values,
-/// and they can be sent on.
+/// The frames of a client of the realtime protocol, one per line. The resulting messages have only canonical values,
+/// and can be sent on.
 public func fuzzWireMessages(_ bytes: UnsafeRawBufferPointer) {
     // Small, so that a fuzzer reaches it.
     var joiner = FrameJoiner(bytesMax: 1 << 11)

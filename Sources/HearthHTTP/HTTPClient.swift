@@ -4,20 +4,20 @@ import HearthEventLoopTransport
 import HearthHTTPCodec
 import HearthSystem
 
-/// Asks services over HTTP/1.1, with or without TLS: each request on a connection of its own.
+/// Sends requests over HTTP/1.1, with or without TLS, each on a separate connection.
 ///
 ///     let answer = try await client.get("https://weather.example.com/today.json")
 ///     if answer.status == 200 { … answer.body … }
 ///
-/// Redirections are answers like others. One thread reads and writes; it ends with the last reference.
+/// Redirections are returned like other answers. One thread reads and writes; it ends with the last reference.
 public final class HTTPClient: Sendable {
     private let loop: EventLoop
     private let timeout: Duration
 
     /// A client.
     ///
-    /// - parameter timeout: how long a service may be silent.
-    /// - throws: if the system gives no thread.
+    /// - parameter timeout: how long a server may be silent.
+    /// - throws: if the system cannot create a thread.
     public init(timeout: Duration = .seconds(60)) throws(HTTPClientError) {
         Signals.ignoreFailedWrites()
         self.timeout = timeout
@@ -31,12 +31,12 @@ public final class HTTPClient: Sendable {
 
     deinit { loop.shutDown(grace: .zero) }
 
-    /// Asks for what is at a URL.
+    /// Sends a GET request.
     ///
     /// - parameters:
     ///   - url: with `http:` or `https:`.
     ///   - bearer: a token for `Authorization: Bearer`.
-    /// - returns: the answer, whatever its status. Its body has at most 64 MiB, and it has no header fields.
+    /// - returns: the answer, with any status. Its body has at most 64 MiB; header fields are not returned.
     /// - throws: ``HTTPClientError``, or `CancellationError`.
     public func get(_ url: String, bearer: String? = nil) async throws -> Response {
         try await answer(.get, url, bearer) { _ in }
@@ -46,7 +46,7 @@ public final class HTTPClient: Sendable {
     ///
     /// - parameters:
     ///   - url: with `http:` or `https:`.
-    ///   - json: the text, which is sent as it is.
+    ///   - json: the text, which is sent unchanged.
     ///   - bearer: a token for `Authorization: Bearer`.
     /// - returns: as ``get(_:bearer:)``.
     /// - throws: as ``get(_:bearer:)``.

@@ -3,10 +3,10 @@ import HearthHTTPCodec
 import HearthServerCodecs
 import HearthSystem
 
-/// One connection: requests are read one after the other and answered in order. While one is worked on, nothing more is
-/// read.
+/// One connection: requests are read one after the other and answered in order. While a request is being handled,
+/// nothing more is read.
 final class HTTPConnection: StreamHandler, @unchecked Sendable {
-    // Safe because: tasks only carry a reference into `loop.execute`; everything else is on the loop's thread.
+    // Safe because: tasks only pass a reference to `loop.execute`; everything else is on the loop's thread.
 
     private let loop: EventLoop
     private unowned let stream: Stream
@@ -16,10 +16,10 @@ final class HTTPConnection: StreamHandler, @unchecked Sendable {
     /// The request that is being received.
     private var head: RequestHead?
     private var body: [UInt8] = []
-    /// What was read after the request that is worked on.
+    /// Bytes that were read after the request being handled.
     private var unread: [UInt8] = []
     private var isWorking = false
-    /// The answer under way is the last one.
+    /// The present answer is the last one.
     private var isEnding = false
     private var isClosed = false
 

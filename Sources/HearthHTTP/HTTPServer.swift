@@ -3,27 +3,26 @@ import Glibc
 import Synchronization
 import HearthSystem
 
-/// A server that answers requests over HTTP/1.1 by the handlers of a ``Router``.
+/// A server that answers HTTP/1.1 requests with the handlers of a ``Router``.
 ///
 ///     let server = try HTTPServer(listen: "127.0.0.1:8080", router: router)
 ///     await server.untilSignal()
 ///     server.stop()
 ///
-/// Requests of one connection are answered in their order, one at a time; those of several connections beside each
-/// other.
+/// Requests of one connection are answered in order, one at a time; those of several connections concurrently.
 ///
-/// **Threads.** One thread reads and writes. Handlers run in tasks of their own, and to their end also if the client
-/// has gone.
+/// **Threads.** One thread reads and writes. Each handler runs in a separate task, and to its end even if the client
+/// has disconnected.
 public final class HTTPServer: Sendable {
-    /// What clients may do. All options have defaults.
+    /// Limits for clients. All have defaults.
     public struct Options: Sendable {
-        /// Connections at a time; further ones are closed at once.
+        /// The maximum number of connections; further ones are closed at once.
         public var connectionsMax: Int
-        /// Bytes of a body; a larger one is 413.
+        /// The maximum size of a body in bytes; a larger one is answered with 413.
         public var bodyBytesMax: Int
-        /// For receiving a whole request, from its first byte.
+        /// The time limit for receiving a whole request, from its first byte.
         public var requestTimeout: Duration
-        /// Between two requests of a connection.
+        /// The time limit between two requests of a connection.
         public var idleTimeout: Duration
 
         /// All options with their defaults.
@@ -36,7 +35,7 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Where it listens, with the real port: `127.0.0.1:8080`.
+    /// The address where it listens, with the actual port: `127.0.0.1:8080`.
     public let address: String
     private let group: EventLoopGroup
     private let listener: Listener
@@ -47,9 +46,9 @@ public final class HTTPServer: Sendable {
     /// - parameters:
     ///   - listen: an address and a port: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or `:8080` for all IPv4
     ///     addresses. Port 0 is a free one.
-    ///   - options: what clients may do.
-    ///   - router: what answers.
-    /// - throws: ``HTTPServerError`` for a text that is not such an address, or one that cannot be listened at.
+    ///   - options: limits for clients.
+    ///   - router: finds the handlers.
+    /// - throws: ``HTTPServerError`` for an invalid address, or one where listening fails.
     public init(listen: String, options: Options = Options(), router: Router) throws(HTTPServerError) {
         guard let place = SocketAddress(hostAndPort: listen) else {
             throw HTTPServerError(description: "'\(listen)' is not an address and a port, such as 127.0.0.1:8080")
@@ -68,7 +67,7 @@ public final class HTTPServer: Sendable {
         address = "\(listener.address)"
     }
 
-    /// Waits until the process is asked to end (SIGINT, SIGTERM), or the task is cancelled. One server of a process may
+    /// Waits until the process receives SIGINT or SIGTERM, or the task is cancelled. Only one server of a process may
     /// wait.
     public func untilSignal() async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -76,8 +75,8 @@ public final class HTTPServer: Sendable {
         for await _ in signals {}
     }
 
-    /// Takes no more connections, answers the requests that handlers are working on, for 5 seconds at most, and ends.
-    /// Returns when its thread has ended; not to be called by a handler. Nothing happens the second time.
+    /// Accepts no more connections, waits up to 5 seconds for running handlers, and ends. Returns when its thread has
+    /// ended. Handlers must not call it. A second call has no effect.
     public func stop() {
         if isStopped.exchange(true, ordering: .relaxed) { return }
         listener.close()
@@ -86,7 +85,7 @@ public final class HTTPServer: Sendable {
     }
 }
 
-/// Why a server could not begin.
+/// Why a server could not start.
 public struct HTTPServerError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One line for people.
     public let description: String

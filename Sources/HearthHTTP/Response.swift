@@ -5,8 +5,8 @@ import HearthServerCodecs
 public struct Response: Sendable {
     /// The status code, from 200 to 599.
     public var status: Int
-    /// Header fields besides `Date`, `Content-Length` and `Connection`, in their order. Control characters in values
-    /// are sent as spaces; a field whose name is not a token of HTTP is left out.
+    /// Header fields other than `Date`, `Content-Length` and `Connection`, in order. Control characters in values are
+    /// sent as spaces; a field whose name is not an HTTP token is left out.
     public var headers: [(name: String, value: String)]
     /// The body; not sent for `HEAD`, 204 and 304.
     public var body: [UInt8]
@@ -21,7 +21,7 @@ public struct Response: Sendable {
         self.init(status, headers: [("Content-Type", "text/plain; charset=utf-8")], body: Array(text.utf8))
     }
 
-    /// An answer with JSON, as an encoder has written it.
+    /// An answer with the JSON from an encoder.
     public init(_ status: Int = 200, json: [UInt8]) {
         self.init(status, headers: [("Content-Type", "application/json; charset=utf-8")], body: json)
     }
@@ -33,14 +33,13 @@ public struct Response: Sendable {
     }
 }
 
-/// Why a request does not get what it asks for. Thrown by handlers, and made by the server for requests that no handler
-/// gets.
+/// Why a request failed. Thrown by handlers, and made by the server for requests without a handler.
 public struct HTTPError: Error, Equatable, Sendable {
     /// The status code, such as 404.
     public var status: Int
     /// A sentence for people.
     public var message: String
-    /// The methods that the path takes, if this one is not among them (405).
+    /// The methods that the path allows, if the request's method is not allowed (405).
     public internal(set) var allowedMethods: [String] = []
 
     /// A status and a sentence.

@@ -3,10 +3,10 @@
 ///     var router = Router()
 ///     router.get("/rooms/{room}") { request in Response(text: "This is \(request.parameter("room")).") }
 ///
-/// A word in braces stands for one segment that is not empty. Of several routes that fit, the first counts. A handler
-/// for `GET` also answers `HEAD`.
+/// A name in braces matches one segment that is not empty. If several routes match, the first is used. A handler for
+/// `GET` also answers `HEAD`.
 public struct Router: Sendable {
-    /// Answers a request. An ``HTTPError`` that it throws is answered by ``failed``; any other error is a 500.
+    /// Answers a request. If it throws an ``HTTPError``, ``failed`` makes the answer; any other error is a 500.
     public typealias Handler = @Sendable (Request) async throws -> Response
 
     private struct Route: Sendable {
@@ -14,7 +14,7 @@ public struct Router: Sendable {
         let pattern: [Substring]
         let handler: Handler
 
-        /// What the words in braces stand for; nil for another path.
+        /// The values of the parameters; nil if the path does not match.
         func parameters(in segments: [String]) -> [String: String]? {
             guard segments.count == pattern.count else { return nil }
             var parameters: [String: String] = [:]
@@ -32,13 +32,13 @@ public struct Router: Sendable {
 
     private var routes: [Route] = []
 
-    /// Makes the answer to a request that has failed: a text, unless the program has another form. The server adds
-    /// `Allow` to a 405, and `WWW-Authenticate` to a 401.
+    /// Makes the answer to a failed request: a text, unless the program sets another form. The server adds `Allow` to a
+    /// 405, and `WWW-Authenticate` to a 401.
     public var failed: @Sendable (HTTPError) -> Response = { Response($0.status, text: $0.message + "\n") }
-    /// Is told of errors of handlers that are not an ``HTTPError``, whose text no client sees.
+    /// Receives errors of handlers other than ``HTTPError``. Clients do not see their text.
     public var logger: (@Sendable (any Error, Request) -> Void)?
 
-    /// Without routes.
+    /// A router without routes.
     public init() {}
 
     /// Adds a route.
@@ -67,7 +67,7 @@ public struct Router: Sendable {
         path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     }
 
-    /// The answer to a request, whatever comes of it.
+    /// The answer to a request, also in case of an error.
     package func answer(_ request: Request) async -> Response {
         do throws(HTTPError) { return try await handled(request) } catch { return answer(error) }
     }

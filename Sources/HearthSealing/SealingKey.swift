@@ -1,12 +1,12 @@
 import CHearthOpenSSL
 import HearthBytes
 
-/// Seals texts with AES-256-GCM (NIST SP 800-38D). Nobody without the key can read them, change them, or put one in the
-/// place of another.
+/// Seals texts with AES-256-GCM (NIST SP 800-38D). Without the key they cannot be read, changed or exchanged for one
+/// another.
 ///
 /// A sealed text is Base64 (RFC 4648, section 4) of a random nonce of 12 bytes, the encrypted text and a tag of 16
-/// bytes. It has four thirds of the text's length and 40 bytes. Equal texts are sealed differently each time. One key
-/// is good for four thousand million texts.
+/// bytes. Its length is four thirds of the text's plus 40 bytes. Equal texts are sealed differently each time. One key
+/// can seal four thousand million texts.
 public struct SealingKey: Sendable {
     /// The length of a key.
     public static let byteCount = 32
@@ -16,27 +16,30 @@ public struct SealingKey: Sendable {
 
     private let bytes: [UInt8]
 
-    /// Makes a new key, by chance.
+    /// Makes a new random key.
     public init() throws(SealingError) {
         var bytes = [UInt8](repeating: 0, count: Self.byteCount)
-        guard RAND_bytes(&bytes, Int32(bytes.count)) == 1 else { throw SealingError("There is no source of chance.") }
+        guard RAND_bytes(&bytes, Int32(bytes.count)) == 1 else {
+            throw SealingError("There is no source of randomness.")
+        }
         self.bytes = bytes
     }
 
-    /// Makes a key of 32 bytes that nobody can guess. Fails for another number of bytes.
+    /// Makes a key of 32 unguessable bytes. Fails for any other number of bytes.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
     }
 
-    /// The key itself, to be kept where nobody else reads it.
+    /// The key itself. Keep it secret.
     public var secret: [UInt8] { bytes }
 
     /// Seals a text of up to 2 GiB.
     ///
     /// - parameters:
-    ///   - text: what nobody else is to read.
-    ///   - place: where the sealed text is kept, such as the key of a child. It opens for no other place.
+    ///   - text: the text to seal.
+    ///   - place: the place where the sealed text is stored, such as the key of a child. It cannot be opened for
+    ///     another place.
     /// - returns: the sealed text.
     public func seal(_ text: String, for place: String) throws(SealingError) -> String {
         let (text, place) = (Array(text.utf8), Array(place.utf8))
@@ -60,9 +63,9 @@ public struct SealingKey: Sendable {
     /// Opens a sealed text.
     ///
     /// - parameters:
-    ///   - sealed: what ``seal(_:for:)`` has returned.
-    ///   - place: where it is kept.
-    /// - returns: the text; nil for anything that was not sealed with this key for this place.
+    ///   - sealed: a result of ``seal(_:for:)``.
+    ///   - place: the place where it is stored.
+    /// - returns: the text; nil if it was not sealed with this key for this place.
     public func open(_ sealed: String, for place: String) -> String? {
         guard let all = Base64.standard.decode(sealed.utf8), all.count >= Self.nonceCount + Self.tagCount,
             let context = EVP_CIPHER_CTX_new()
@@ -84,7 +87,7 @@ public struct SealingKey: Sendable {
     }
 }
 
-/// Why something could not be sealed: the machine has no memory, or no source of chance.
+/// Why a text could not be sealed: out of memory, or no source of randomness.
 public struct SealingError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A sentence for people.
     public let description: String

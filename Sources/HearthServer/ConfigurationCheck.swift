@@ -46,7 +46,7 @@ package struct ConfigurationCheck: Sendable {
 
     private mutating func warn(_ text: String) { findings.append(Finding(severity: .warning, text: text)) }
 
-    /// What the server itself would refuse at once.
+    /// Requests that the server would refuse at once.
     private mutating func checkStart() {
         do throws(Server.StartError) { try Server.check(configuration) } catch { self.error(error.message) }
     }

@@ -59,7 +59,7 @@ private final class EchoConnection: StreamHandler {
             case .failure(let failure): refuse(failure.status, failure.reason)
             }
         }
-        // What follows the handshake in the same read belongs to the socket.
+        // Bytes after the handshake in the same read belong to the socket.
         if let socket, !input.isEmpty {
             socket.receive(UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...]))
         }

@@ -11,7 +11,7 @@ import HearthServerLog
 import HearthTreeStorage
 import HearthTriggers
 
-/// What a configuration and a data folder have to be like for a server to start.
+/// Checks of a configuration and a data folder before a server starts.
 extension Server {
     static func check(_ configuration: ServerConfiguration) throws(StartError) {
         if let folder = configuration.triggers.commandFolder, access(folder, X_OK) != 0 {
@@ -52,7 +52,7 @@ extension Server {
         log.warning("data.adopted", [("folder", configuration.dataFolder), ("written-by", "development mode")])
     }
 
-    /// What is safe only if somebody has thought of it.
+    /// Settings that are safe only if chosen deliberately.
     static func warn(_ folder: DataFolder, _ configuration: ServerConfiguration, _ log: Log) {
         var status = stat()
         if stat(folder.path, &status) == 0, status.st_mode & 0o077 != 0 {

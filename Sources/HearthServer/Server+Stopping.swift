@@ -21,13 +21,13 @@ extension Server {
     }
 
     /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections
-    /// close. What realtime clients ask from now on gets no answer, so that they ask it again of the next server;
-    /// requests over HTTP are refused. Not from an event loop.
+    /// close. Later requests of realtime clients get no answer, so that they repeat them at the next server; requests
+    /// over HTTP are refused. Not from an event loop.
     package func stop() {
         services.log.info("server.stopping")
         services.readiness.stop()
         for listener in listeners { listener.close() }
-        // HTTP connections answer what they have. What comes later is refused there, so it keeps its order.
+        // HTTP connections answer their present requests. Later ones are refused there, so the order is kept.
         contexts.beginStopping()
         services.sharing?.beginToStop()
         services.databases.finish()

@@ -32,12 +32,12 @@ package final class Server: Sendable {
     package let metricsAddress: SocketAddress?
     let listeners: [Listener]
     let contexts: ConnectionLoops
-    /// What became of the seed file; nil if there is none.
+    /// The outcome of the seed file; nil if there is none.
     package let seeding: Seeding?
     let services: Services
     /// Nil for a server that is alone.
     let cluster: ClusterNode?
-    /// What waits to be sent.
+    /// The waiting output.
     var outbound: OutboundMemory { services.outbound }
 
     /// Why a server did not start.
@@ -269,7 +269,7 @@ package final class Server: Sendable {
             && program.letsNobody(write: CanonicalJSON(string: Array("Hello".utf8)), at: path)
     }
 
-    /// What an operator looks for first in a log: what runs, where, on which data, and within which bounds.
+    /// The first lines of a log for operators: version, addresses, data and limits.
     private func tellStart(_ configuration: ServerConfiguration) {
         let log = services.log
         var places: [(StaticString, String)] = [("version", Version.current), ("listen", "\(address)")]

@@ -18,7 +18,7 @@ package import HearthRealtimeSessions
 /// Everything that can be set when a server is started.
 package struct ServerConfiguration: Sendable {
     package var address: SocketAddress
-    /// Where administrators are answered; nil for `address` as well. What is administrative exists there only.
+    /// The listener for administrators; nil to use `address`. Administrators' endpoints exist only there.
     package var adminAddress: SocketAddress?
     /// Where metrics are told without a credential, and nothing else is but health; without TLS. Nil for nowhere.
     package var metricsAddress: SocketAddress?
@@ -28,7 +28,7 @@ package struct ServerConfiguration: Sendable {
     package var durability = Durability.full
     /// Development mode: everything is open, on loopback only.
     package var isDevelopment = false
-    /// Whose requests development mode takes besides those of this machine.
+    /// Further origins and hosts that development mode accepts, in addition to those of this machine.
     package var developmentAccess = DevelopmentAccess()
     /// Whether production takes over a data folder that development mode has written to.
     package var adoptsDevelopmentData = false
@@ -44,8 +44,8 @@ package struct ServerConfiguration: Sendable {
     package var allowsOpenRules = false
     /// Whose users sign in here: what tokens name as their audience.
     package var project = "hearth"
-    /// In development mode: clients of accounts are of the project that somebody names to the server, of `project` only
-    /// while nobody does.
+    /// In development mode, clients of accounts belong to the project that a program has named to the server, and to
+    /// `project` only until then.
     package var learnsProjects = false
     /// The database that a client means who names none.
     package var defaultDatabase = "default"
@@ -56,7 +56,7 @@ package struct ServerConfiguration: Sendable {
     package var tls: TLSFiles?
     /// Whether clients that offer permessage-deflate get compressed frames: less traffic for more CPU.
     package var compresses = false
-    /// What realtime clients are told to reconnect to; nil for the host that they used.
+    /// The host for reconnections of realtime clients; nil for the host that they used.
     package var advertisedHost: String?
     /// The file of issuers and providers that are believed, see ``TrustFile``.
     package var trustFile: String?
@@ -75,20 +75,20 @@ package struct ServerConfiguration: Sendable {
     package var slowRequest: Duration?
     /// With less room on the disk of the data folder, in bytes, the server is not ready.
     package var freeBytesMin: Int64 = 64 << 20
-    /// How long the server goes on after the first signal to stop, while it says that it is not ready, so that load
-    /// balancers send clients elsewhere before it refuses them.
+    /// How long the server keeps working after the first signal to stop, while it reports that it is not ready, so that
+    /// load balancers send clients elsewhere before it refuses them.
     package var drainTime = Duration.zero
     /// Where everything that is committed is kept as well, so that any moment can be restored; nil for nowhere.
     package var archive: ArchiveConfiguration?
-    /// What events of triggers may reach.
+    /// The targets that events of triggers may reach.
     package var triggers = TriggerConfiguration()
     /// The cluster that the server is a node of; nil for a server that is alone.
     package var cluster: ClusterConfiguration?
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()
     package var snapshotLimits = SnapshotLimits()
-    /// Bytes of requests that all connections together may have sent without an answer; more is refused. What is below
-    /// a kilobyte, or comes in and is below 4 KiB, is not counted. Nil for a quarter of the memory that the process may
+    /// Bytes of requests that all connections together may have sent without an answer; more is refused. Requests below
+    /// a kilobyte, and arriving ones below 4 KiB, are not counted. Nil for a quarter of the memory that the process may
     /// use, and at most 1 GiB.
     package var requestBytesTotalMax: Int?
     /// Bytes that may wait for all clients together. With more, those for whom most waits are disconnected.
@@ -108,7 +108,7 @@ package struct ServerConfiguration: Sendable {
         return triggers
     }
 
-    /// What administrators' requests need of the configuration.
+    /// The configuration of administrators' requests.
     var administration: AdministeredServer.Configuration {
         AdministeredServer.Configuration(
             dataFolder: dataFolder, isDevelopment: isDevelopment, allowsOpenRules: allowsOpenRules,
@@ -116,14 +116,14 @@ package struct ServerConfiguration: Sendable {
             backlogBytesMax: databaseLimits.backlogBytesMax)
     }
 
-    /// What connections of all kinds need of the configuration.
+    /// The configuration of connections of all kinds.
     var connections: ConnectionConfiguration {
         ConnectionConfiguration(
             connectionLimits: connectionLimits, isDevelopment: isDevelopment,
             listenersMax: databaseLimits.listenersMax, slowRequest: slowRequest)
     }
 
-    /// What HTTP connections need of the configuration besides.
+    /// The further configuration of HTTP connections.
     var endpoints: Endpoints.Configuration {
         Endpoints.Configuration(
             developmentAccess: developmentAccess, defaultDatabase: defaultDatabase, compresses: compresses,

@@ -103,7 +103,7 @@ struct ServerDescription: Sendable {
         }
     }
 
-    /// Stands for what is not told.
+    /// A placeholder for hidden values.
     private static let isSet = JSONValue.text("set")
 
     private static func text(_ list: String) -> JSONValue? { list.isEmpty ? nil : .text(list) }

@@ -13,14 +13,14 @@ import HearthSystem
 import HearthTreeStorage
 import Synchronization
 
-/// The parts of a server, and what is done for them now and then.
+/// The parts of a server, and their periodic work.
 final class Services: Sendable {
     let configuration: ServerConfiguration
     let directory: DatabaseDirectory
     let databases: DatabaseThread
     let readiness: Readiness
     let metrics: ServerMetrics
-    /// What waits to be sent.
+    /// The waiting output.
     let outbound: OutboundMemory
     /// Nil without TLS.
     let tls: TLSContext?

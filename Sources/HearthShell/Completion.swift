@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthJSONValues
 import HearthServerProtocol
 
-/// What a line could go on with: commands, their subcommands, paths as the server knows them.
+/// Completions of a line: commands, their subcommands, paths of the server.
 struct Completer {
     let session: ShellSession
 
@@ -44,7 +44,7 @@ struct Completer {
         }
     }
 
-    /// Where the command stands after `dry` and `as UID`.
+    /// The position of the command after `dry` and `as UID`.
     private func commandIndex(_ words: [Word]) -> Int {
         var index = 0
         while index < words.count {
@@ -76,7 +76,7 @@ struct Completer {
         return .init(replaced: start.count, candidates: found.map { ($0 + " ", $0) })
     }
 
-    /// Children of the place that is written so far, which begin as what is written after its last slash.
+    /// Children of the place typed so far, which begin with the text after its last slash.
     private func paths(_ start: String, _ line: String) async -> LineEditor.Completion {
         let cut = start.lastIndex(of: "/").map { start.index(after: $0) } ?? start.startIndex
         let (parent, prefix) = (String(start[..<cut]), String(start[cut...]))

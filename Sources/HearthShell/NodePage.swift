@@ -30,7 +30,7 @@ struct NodePage {
     /// The value has children.
     var isObject: Bool { node.type == "object" }
 
-    /// What an array of the children has; a value without children stands for itself.
+    /// The elements of the array of children; a value without children is returned itself.
     var elements: [JSONObject] { isObject ? children.map(\.json) : node.type == "null" ? [] : [json] }
 
     /// Bytes of these children, about; nil if one is larger than the server says.
@@ -63,7 +63,7 @@ struct NodeSummary {
         beginning = object["s"]?.text
     }
 
-    /// Nil for what is large.
+    /// Nil for a large value.
     var byteCount: Int? { bytes ?? value.map { $0.bytes.count } }
 
     /// One line.

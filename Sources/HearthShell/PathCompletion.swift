@@ -12,7 +12,7 @@ struct PathCompletion {
 
     /// Children of one look-up.
     private static let pageMax = 200
-    /// Look-ups for what all keys have in common. Each one leaves less of it.
+    /// Look-ups for the common prefix of all keys. Each one shortens it.
     private static let narrowingsMax = 16
 
     typealias LookUp = (_ path: Path, _ after: Key?, _ limit: Int) async throws(ShellError) -> NodePage
@@ -36,7 +36,7 @@ struct PathCompletion {
         }
     }
 
-    /// All keys that begin with `prefix` stand next to each other.
+    /// All keys that begin with `prefix` are adjacent.
     private mutating func findNames(_ path: Path, _ prefix: String, _ lookUp: LookUp) async throws(ShellError) {
         try await addExact(path, prefix, lookUp)
         let start = prefix.isEmpty ? nil : try? Key(validating: prefix)
@@ -50,8 +50,8 @@ struct PathCompletion {
             return
         }
         isCut = true
-        // What comes after all that begin like those that are known either does not begin with `prefix`, or shows how
-        // much less all have in common.
+        // The next key after those with the known common prefix either does not begin with `prefix`, or shows how much
+        // shorter the common prefix is.
         for _ in 0..<Self.narrowingsMax where common.utf8.count > prefix.utf8.count {
             guard let end = Self.last(beginningWith: common) else { return }
             let next = try await lookUp(path, end, 1).children.first?.key
@@ -63,7 +63,7 @@ struct PathCompletion {
         }
     }
 
-    /// Lists what the first page and that after `prefix` show, and does not guess at what all have in common.
+    /// Lists the keys of the first page and of the one after `prefix`, without a guess at their common prefix.
     private mutating func findBesideIntegers(
         _ path: Path, _ prefix: String, _ first: NodePage, _ lookUp: LookUp
     ) async throws(ShellError) {
@@ -76,7 +76,7 @@ struct PathCompletion {
         children += more.filter { $0.key.utf8.starts(with: prefix.utf8) && !known.contains(Array($0.key.utf8)) }
     }
 
-    /// A look-up of what comes after a key does not show the key itself.
+    /// A look-up of the keys after a key does not include the key itself.
     private mutating func addExact(_ path: Path, _ name: String, _ lookUp: LookUp) async throws(ShellError) {
         guard let key = try? Key(validating: name), path.depth < Path.maximumDepth else { return }
         let page = try await lookUp(path.appending(key), nil, 1)

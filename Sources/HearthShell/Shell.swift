@@ -13,7 +13,7 @@ package final class Shell: Sendable {
         case failure = 1
         /// A command was not valid.
         case usage = 64
-        /// What a file or standard input holds is not valid.
+        /// The contents of a file or standard input are invalid.
         case data = 65
         /// The server cannot be reached, or the connection was lost.
         case unavailable = 69
@@ -36,9 +36,9 @@ package final class Shell: Sendable {
     }
 
     private let session: ShellSession
-    /// What ^C ends, and how what was begun last was ended.
+    /// The operation that ^C ends, and how the last one ended.
     private let running = Mutex<(task: Task<Void, Never>?, end: Outcome?)>((nil, nil))
-    /// What was begun last; it may go on after a completion that took too long.
+    /// The last operation; it may continue after a completion that took too long.
     private let last = Mutex<Task<Void, Never>?>(nil)
 
     package init(_ session: ShellSession) { self.session = session }
@@ -79,7 +79,7 @@ package final class Shell: Sendable {
 
     /// Runs one line.
     ///
-    /// - parameter describe: adds where the line stands to what went wrong.
+    /// - parameter describe: adds the line's position to an error.
     package func run(line: String, describe: @escaping @Sendable (String) -> String = { $0 }) -> Outcome {
         let words: [Word]
         do throws(ShellError) { words = try ShellWords.split(line) } catch {
@@ -113,7 +113,7 @@ package final class Shell: Sendable {
 
     /// Reads commands from a terminal until its end.
     ///
-    /// - parameter history: the file of what was typed; nil for none.
+    /// - parameter history: the file of the input history; nil for none.
     package func interact(history: String?) -> Outcome {
         let completer = Completer(session: session)
         let editor = LineEditor(historyFile: history) { line in
@@ -146,7 +146,7 @@ package final class Shell: Sendable {
         return parts + [("> ", nil)]
     }
 
-    /// Whoever types does not wait longer for a completion.
+    /// The time limit for a completion.
     private static let completionPatience = Duration.seconds(2)
 
     private func wait(_ work: @escaping @Sendable () async -> Outcome) -> Outcome {

@@ -1,6 +1,6 @@
 /// A command of the shell. The program has most of them, too.
 package struct ShellCommand: CommandEntry {
-    /// What the words after it are, for completion.
+    /// The kinds of the words after it, for completion.
     enum Words: Sendable {
         case none
         /// All are paths.
@@ -31,7 +31,7 @@ package struct ShellCommand: CommandEntry {
     var takesCommand = false
     /// Whether it is a command of the program, too, with the same words and options: `hearth ls`.
     package var runsAlone = false
-    /// Whether a URL before the words stands for PATH, the first of them: `hearth export ws://127.0.0.1:9000/a FILE`.
+    /// Whether a URL before the words replaces PATH, the first of them: `hearth export ws://127.0.0.1:9000/a FILE`.
     package var urlIsPath = false
     var run: @Sendable (ShellSession, ShellArguments) async throws(ShellError) -> Void
 

@@ -1,14 +1,14 @@
 package import HearthClientSession
 
-/// Why a command of the shell did not do what it was to do.
+/// Why a command of the shell failed.
 package enum ShellError: Error {
     /// It was not written as it must be.
     case usage(String)
-    /// What a file or standard input holds is not valid.
+    /// The contents of a file or standard input are invalid.
     case data(String)
     /// It was refused, or failed.
     case failed(String)
-    /// The answer is no, and was printed: what was asked about is denied, or differs.
+    /// The negative result was printed: the request is denied, or the files differ.
     case negative
     /// The connection is gone; the next command makes another one.
     case lost(String)

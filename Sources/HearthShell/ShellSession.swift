@@ -8,18 +8,19 @@ import HearthSystem
 package import HearthClientSession
 package import HearthConnection
 
-/// Asks whoever sits in front of the shell.
+/// Asks the user of the shell.
 package protocol ShellPrompter: AnyObject, Sendable {
     /// A yes or a no. Throws ``ShellError/givenUp`` after ^C.
     func confirm(_ question: String) throws(ShellError) -> Bool
 
-    /// What nobody may read along. Throws ``ShellError/givenUp`` after ^C.
+    /// Asks for a secret without showing it. Throws ``ShellError/givenUp`` after ^C.
     func secret(_ question: String) throws(ShellError) -> String
 }
 
-/// What a shell knows between two commands: the connection, the place, as whom it acts. Used by one command at a time.
+/// The state of a shell between two commands: the connection, the place, the user that it acts as. Used by one command
+/// at a time.
 package final class ShellSession: @unchecked Sendable {
-    // Safe because: commands run one after the other, and nobody else changes anything here.
+    // Safe because: commands run one after the other, and only they change members.
 
     /// Whose shell it is.
     package struct Target: Sendable {
@@ -37,14 +38,14 @@ package final class ShellSession: @unchecked Sendable {
             (self.url, self.credential, self.loop, self.options) = (url, credential, loop, options)
         }
 
-        /// What every bearer is to a server in development mode.
+        /// The identity of every bearer token at a server in development mode.
         package static let developer = Array("owner".utf8)
     }
 
     /// As whom the shell reads and writes, if not as the administrator.
     struct Acting {
         var name: String
-        /// JSON text of what rules see as `auth`.
+        /// The JSON text of `auth` in the rules.
         var auth: [UInt8]
         /// With the time at which it was made.
         var connection: (Connection, ContinuousClock.Instant)?
@@ -55,7 +56,7 @@ package final class ShellSession: @unchecked Sendable {
 
     package private(set) var target: Target
     package let out: any ShellOutput
-    /// Nobody is there to be asked if it is nil.
+    /// Nil if there is no user to ask.
     let prompter: (any ShellPrompter)?
     package var format: OutputFormat
     var isJSON: Bool { format.isJSON }
@@ -64,11 +65,11 @@ package final class ShellSession: @unchecked Sendable {
     /// Yes to all questions.
     package var isSure: Bool
     /// The name of the program's command that the session runs, as in `hearth get`; nil in a shell. Without a
-    /// credential such a command reads and writes as somebody signed out, not as an administrator.
+    /// credential such a command reads and writes without a user, not as an administrator.
     let program: String?
     /// Those of the program that the shell does not have.
     let programCommands: Set<String>
-    /// Whether `-` stands for standard input, from which no commands come.
+    /// Whether `-` means standard input, because no commands are read from it.
     let readsInput: Bool
     /// The time, for lines that begin with it.
     let clock: @Sendable () -> String
@@ -109,7 +110,7 @@ package final class ShellSession: @unchecked Sendable {
     private enum Identity {
         case administrator
         case guest
-        /// JSON text of what rules see as `auth`.
+        /// The JSON text of `auth` in the rules.
         case acting([UInt8])
     }
 
@@ -119,7 +120,7 @@ package final class ShellSession: @unchecked Sendable {
         return program != nil && target.credential == nil ? .guest : .administrator
     }
 
-    /// The administrator's connection; makes one if there is none.
+    /// The administrator's connection; opens one if necessary.
     package func administrator() async throws(ShellError) -> Connection {
         do throws(ConnectionError) { return try await administratorConnection() } catch { throw described(error) }
     }
@@ -158,8 +159,8 @@ package final class ShellSession: @unchecked Sendable {
     /// A new connection that reads and writes. The caller closes it.
     func connect() async throws(ConnectionError) -> Connection { try await open(identity) }
 
-    /// The value at a place, as whoever the shell acts as; nil if its text has more bytes. It comes by a connection of
-    /// its own, which reads no more than that.
+    /// The value at a place, as the user that the shell acts as; nil if its text has more bytes. It uses a separate
+    /// connection, which reads no more than that.
     func get(_ path: Path, bytesMax: Int) async throws(ShellError) -> CanonicalJSON? {
         var options = target.options
         options.messageBytesMax = bytesMax + Self.messageOverhead
@@ -175,7 +176,7 @@ package final class ShellSession: @unchecked Sendable {
         }
     }
 
-    /// What an answer has around its value, generously.
+    /// The size of an answer around its value, generously.
     private static let messageOverhead = 1000
 
     private func open(
@@ -218,8 +219,8 @@ package final class ShellSession: @unchecked Sendable {
         }
     }
 
-    /// A server that shuts down has not done what it did not answer (Protocol.md 6): that is asked again, over the next
-    /// connection.
+    /// A server that shuts down has not performed unanswered requests (Protocol.md 6): they are sent again over the
+    /// next connection.
     private func askingAgain<Value>(
         _ body: () async throws(ConnectionError) -> Value
     ) async throws(ConnectionError) -> Value {
@@ -234,7 +235,7 @@ package final class ShellSession: @unchecked Sendable {
         acting?.connection = nil
     }
 
-    /// When a connection is lost meanwhile, whatever comes next makes another one.
+    /// When a connection is lost meanwhile, the next request opens another one.
     func noticingLoss<Value>(_ body: () async throws(ShellError) -> Value) async throws(ShellError) -> Value {
         do throws(ShellError) { return try await body() } catch {
             guard case .lost(let text) = error else { throw error }
@@ -308,7 +309,7 @@ package final class ShellSession: @unchecked Sendable {
         return "\(target.url) does not answer administrators: the key is for \(key.server)"
     }
 
-    /// Children of a node, as whoever the shell acts as.
+    /// Children of a node, as the user that the shell acts as.
     func page(_ path: Path, after: Key? = nil, limit: Int) async throws(ShellError) -> NodePage {
         NodePage(try await ask(.children(AdminPage(path, after: after, limit: limit, acting: acting?.auth))))
     }
@@ -343,12 +344,12 @@ package final class ShellSession: @unchecked Sendable {
     /// The same, and it may be a priority.
     func target(_ word: Word?) throws(ShellError) -> WriteTarget {
         guard let word else { return WriteTarget(path: place) }
-        // What a script whose variable is not set says had better not mean the current place.
+        // The empty path of a script with an unset variable should not mean the current place.
         if word.text.isEmpty { throw .usage("the path is empty: / is the whole database, . the current place") }
         var path = word.text.hasPrefix("/") ? Path.root : place
         var isPriority = false
         for part in word.text.split(separator: "/") {
-            if isPriority { throw .usage("invalid path '\(word.text)': nothing stands below a priority") }
+            if isPriority { throw .usage("invalid path '\(word.text)': a priority has no children") }
             switch part {
             case ".": break
             case "..": path = path.parent ?? .root
@@ -369,7 +370,7 @@ package final class ShellSession: @unchecked Sendable {
 
     func styled(_ text: String, _ style: Style) -> String { style(text, out.isColoured) }
 
-    /// What a command found out: as JSON, or as lines for people.
+    /// The result of a command: as JSON, or as lines for people.
     ///
     /// - parameter elements: those of a list, if the value is not the list itself.
     func show(
@@ -385,7 +386,7 @@ package final class ShellSession: @unchecked Sendable {
         }
     }
 
-    /// Columns that are as wide as what stands in them.
+    /// Columns that are as wide as their contents.
     func show(
         _ value: @autoclosure () -> JSONValue, elements: @autoclosure () -> [JSONValue]? = nil, table rows: [[String]],
         head: [String]
@@ -393,16 +394,16 @@ package final class ShellSession: @unchecked Sendable {
         try show(value(), elements: elements()) { Table(head: head, rows: rows).lines { self.styled($0, .dim) } }
     }
 
-    /// Says what a command of the program is about to destroy, and where: the address may come from a key or the
+    /// Prints what a command of the program is about to destroy, and where: the address may come from a key or the
     /// environment.
     func announce(_ what: String) { if program != nil, !isDry { tell("\(what) at \(target.url)") } }
 
-    /// Says something to people, beside the results.
+    /// Prints a note for people, apart from the results.
     func tell(_ text: String) { out.writeError((program.map { "hearth \($0): " } ?? "") + text) }
 
     // MARK: Changing
 
-    /// Asks before something that cannot be taken back. Throws if the answer is no, or nobody can be asked.
+    /// Asks before an irreversible operation. Throws if the answer is no, or if there is no user to ask.
     func confirm(_ what: String) throws(ShellError) {
         if isSure || isDry { return }
         guard let prompter else { throw .failed("\(what): -y says that you are sure") }
@@ -414,7 +415,7 @@ package final class ShellSession: @unchecked Sendable {
     ///
     /// - parameters:
     ///   - what: for people, in the form "remove /a".
-    ///   - change: what `--json` shows, besides whether it was made.
+    ///   - change: the members that `--json` shows, in addition to whether it was made.
     func change(
         _ what: String..., as change: JSONObject, _ body: () async throws(ShellError) -> Void
     ) async throws(ShellError) {
@@ -433,7 +434,7 @@ package final class ShellSession: @unchecked Sendable {
     }
 }
 
-/// What came of a request of administrators (administration.md 2).
+/// The result of an administrators' request (administration.md 2).
 struct RESTAnswer {
     let status: Int64
     private let body: JSONValue

@@ -6,19 +6,19 @@ import Synchronization
 import HearthTreeStorage
 import HearthAccountEndpoints
 
-/// A Hearth server in the process of a test: on a free port of loopback, with databases and accounts of its own, and
-/// with temporary files that are removed when it stops.
+/// A Hearth server in the process of a test: on a free loopback port, with its own databases and accounts, and with
+/// temporary files that are removed when it stops.
 ///
 ///     let server = try TestServer(rulesFile: "rules.json")
 ///     let database = try Database(url: server.url)
 ///
-/// It is in development mode: it needs no setup for accounts, and `Administrator(developmentURL:)` is its
-/// administrator. Rules are enforced for everybody else.
+/// It runs in development mode: accounts need no setup, and `Administrator(developmentURL:)` is its administrator.
+/// Rules are enforced for all other clients.
 ///
-/// **Threads.** Any task or thread may use it. Starting takes some milliseconds. Servers of several tests run beside
-/// each other.
+/// **Threads.** Any task or thread may use it. Starting takes a few milliseconds. Servers of several tests can run in
+/// parallel.
 public final class TestServer: Sendable {
-    /// Where the server listens, as in `http://127.0.0.1:34567`: for `Database`, `Auth`, `Administrator` and REST.
+    /// The server's URL, such as `http://127.0.0.1:34567`, for `Database`, `Auth`, `Administrator` and REST.
     public let url: String
 
     private let server: Server
@@ -27,12 +27,12 @@ public final class TestServer: Sendable {
     /// Starts a server.
     ///
     /// - parameter rulesFile: the path of the security rules; nil to allow everything. A relative path begins at the
-    ///   current folder, which is that of the package in `swift test`.
-    /// - parameter settings: what the database has besides rules, such as limits and counters, as the text of a
-    ///   settings file (docs/using/additions.md). It counts instead of `settingsFile`.
+    ///   current folder, in `swift test` the package's.
+    /// - parameter settings: settings of the database, such as limits and counters, as the text of a settings file
+    ///   (docs/using/additions.md). It takes precedence over `settingsFile`.
     /// - parameter settingsFile: the path of a settings file.
-    /// - parameter seedFile: the path of the JSON that the database holds at first; nil for nothing.
-    /// - throws: ``TestServerError`` for a file that cannot be used, with the line, and if the system gives no port.
+    /// - parameter seedFile: the path of the database's initial JSON; nil for an empty database.
+    /// - throws: ``TestServerError`` for an invalid file, with the line, and if there is no free port.
     public init(
         rulesFile: String? = nil, settings: String? = nil, settingsFile: String? = nil, seedFile: String? = nil
     ) throws(TestServerError) {
@@ -46,7 +46,7 @@ public final class TestServer: Sendable {
         configuration.settingsText = settings.map { Array($0.utf8) }
         configuration.seedFile = seedFile
         var identity = IdentityConfiguration()
-        // Passwords of tests are no secrets, and tests sign up often.
+        // Passwords in tests are not secret, and tests sign up often.
         identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
         configuration.identity = identity
         do throws(Server.StartError) { server = try Server(configuration) } catch {
@@ -57,8 +57,8 @@ public final class TestServer: Sendable {
 
     deinit { stop() }
 
-    /// Stops the server, after it has answered what it was asked. Clients reconnect in vain from then on. Returns when
-    /// its threads have ended. Nothing happens the second time.
+    /// Stops the server after it has answered its present requests. Clients can then no longer reconnect. Returns when
+    /// its threads have ended. A second call has no effect.
     public func stop() {
         if !isStopped.exchange(true, ordering: .relaxed) { server.stop() }
     }

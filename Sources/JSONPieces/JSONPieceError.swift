@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What is wrong with a text that ``JSONPieces`` reads, and where: in the text and in the tree.
+/// A mistake in a text that ``JSONPieces`` reads, with its position in the text and in the tree.
 package struct JSONPieceError: Error, Hashable, Sendable {
     /// The offset counts from the start of the whole text.
     package var error: JSONError
@@ -11,7 +11,7 @@ package struct JSONPieceError: Error, Hashable, Sendable {
 extension JSONPieceError: CustomStringConvertible {
     /// One line for people, with the position. Quotes the path, which is user data.
     package var description: String {
-        // What is left of the depth below a path tells nobody anything.
+        // The depth left below a path is not a helpful number.
         let what = if case .tooDeep = error.kind { "\(PathError.tooDeep)" } else { error.description }
         return "at byte \(error.offset), in \(path): \(what)"
     }

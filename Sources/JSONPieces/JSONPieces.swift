@@ -3,7 +3,7 @@ package import HearthJSONTree
 /// Reads a JSON text of any size, as it comes, and cuts it into values small enough to be written one by one.
 ///
 /// A value of up to `pieceBytesMax` bytes of text is one piece; a larger object or array is spread over the pieces of
-/// its children, recursively. Every piece goes through the strict parser of ``CanonicalJSON``, and what stands between
+/// its children, recursively. Every piece goes through the strict parser of ``CanonicalJSON``, and the text between
 /// pieces is checked just as strictly, so a text is accepted exactly if it would be as a whole. Memory is bounded by
 /// `pieceBytesMax` and the longest string.
 ///
@@ -11,11 +11,11 @@ package import HearthJSONTree
 ///     pieces.append(bytes)
 ///     while case .piece(let piece) = try pieces.next() { … }
 ///
-/// Whoever writes the pieces in order to an empty place (or, with `merges`, to one with something in it) gets the value
-/// of the text.
+/// Writing the pieces in order to an empty place (or, with `merges`, to one with a value) results in the value of the
+/// text.
 package struct JSONPieces {
     package enum Piece: Hashable, Sendable {
-        /// Replaces what is at the path. Null where something may be there.
+        /// Replaces the value at the path. Null if there may be an earlier value.
         case value(Path, CanonicalJSON, hasServerValues: Bool)
         /// Something may be there that must go before the pieces below the path, which follow.
         case clear(Path)
@@ -25,7 +25,7 @@ package struct JSONPieces {
 
     package enum Step: Hashable, Sendable {
         case piece(Piece)
-        /// What was appended is used up.
+        /// All appended bytes are used up.
         case needsMore
         /// The whole text was read.
         case end
@@ -55,7 +55,7 @@ package struct JSONPieces {
         var path: Path
         var depth: Int
         var isArray: Bool
-        /// Where its bracket stands in the text.
+        /// The position of its bracket in the text.
         var opening: Int
         /// The places that its members name may have something in them already.
         var replaces: Bool
@@ -94,8 +94,7 @@ package struct JSONPieces {
     }
 
     /// - parameter place: where the value goes; its depth counts against the greatest one.
-    /// - parameter merges: each child that the text names replaces what is in its place; others, and the priority,
-    /// stay.
+    /// - parameter merges: each child in the text replaces the one at its place; others, and the priority, stay.
     package init(
         at place: Path, merges: Bool = false, pieceBytesMax: Int = 64 << 10,
         stringByteCount: Int = CanonicalJSON.Limits().stringByteCount
@@ -107,7 +106,7 @@ package struct JSONPieces {
         child = Child(path: place, depth: place.depth)
     }
 
-    /// Bytes of the text before what was not read yet.
+    /// Bytes of the text before the unread part.
     package var offset: Int { dropped + position }
 
     /// Adds the next bytes of the text. To be called when ``next()`` needs more.
@@ -311,7 +310,7 @@ package struct JSONPieces {
         try checkWrapper()
     }
 
-    /// `.value` stands beside no children.
+    /// `.value` and children exclude each other.
     private func checkWrapper() throws(JSONPieceError) {
         let top = open[open.count - 1]
         if top.hasChildren, top.value != nil { throw failure(.invalidValueWrapper, at: top.opening) }
@@ -355,7 +354,7 @@ package struct JSONPieces {
             error = thrown
         }
         error.offset = min(max(error.offset - prefix.utf8CodeUnitCount, 0), range.count)
-        // A scalar seems to end too early where something else goes on.
+        // A scalar seems to end too early where a string or object continues.
         if case .unexpectedEnd = error.kind, range.upperBound < buffer.count {
             let isNumber = buffer[range.lowerBound] == UInt8(ascii: "-")
             error =

@@ -1,8 +1,8 @@
 import HearthBytes
 
-/// Finds where a value ends without reading it: counts brackets outside of strings. Goes on where it stopped when more
-/// of the text has come. Whether the value is well-formed shows when it is parsed; a scan of one that is not ends
-/// somewhere.
+/// Finds where a value ends without reading it: counts brackets outside of strings. Continues where it stopped when
+/// more of the text has arrived. Whether the value is well-formed shows when it is parsed; a scan of one that is not
+/// ends somewhere.
 struct ValueScan {
     enum End {
         /// After the value.

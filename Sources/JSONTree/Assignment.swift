@@ -1,4 +1,4 @@
-/// One place and what it was set to, with server values resolved.
+/// One place and its new value, with server values resolved.
 package struct Assignment: Hashable, Sendable {
     package var target: WriteTarget
     package var value: CanonicalJSON

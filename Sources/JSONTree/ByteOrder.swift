@@ -42,7 +42,7 @@ extension UnsafeRawBufferPointer {
     /// Whether both hold the same bytes. Compares words.
     package func equalsBytewise(_ other: UnsafeRawBufferPointer) -> Bool { equalBytes(self, other) }
 
-    /// Moves an offset after a literal, if that stands there.
+    /// Moves an offset past a literal, if it is there.
     package func skip(_ literal: StaticString, at offset: inout Int) -> Bool {
         let end = offset + literal.utf8CodeUnitCount
         let text = UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)

@@ -1,6 +1,6 @@
 /// Changing parts of a value by splicing its text: one scan on the way down, one copy of the result.
 extension CanonicalJSON {
-    /// This value with `value`, priority and all, in the place of what is at the relative path (Protocol.md 4.5).
+    /// This value with `value`, including its priority, at the relative path (Protocol.md 4.5).
     ///
     /// Null removes; ancestors that are left without children vanish with their priorities, others keep them. A leaf on
     /// the way becomes an inner node with the leaf's priority.

@@ -6,7 +6,7 @@ extension CanonicalJSON {
     /// A scalar or a server value, with or without a priority.
     package var isLeaf: Bool { shape.kind == .leaf }
 
-    /// Where the priority's text stands, if there is one.
+    /// The position of the priority's text, if there is one.
     package var priorityRange: Range<Int>? { shape.priority }
 
     /// The node's own priority, or null.
@@ -29,7 +29,7 @@ extension CanonicalJSON {
 
     package func hasValue(at path: Path) -> Bool { range(of: path) != nil }
 
-    /// Where the value at a relative path stands, or nil if there is none. Its text is itself canonical.
+    /// The position of the value at a relative path; nil if there is none. Its text is itself canonical.
     package func range(of path: Path) -> Range<Int>? { range(of: path, in: 0..<bytes.count) }
 
     /// As `range(of:)`, relative to the value whose text is `range`.
@@ -85,13 +85,13 @@ extension CanonicalJSON {
             self.member = member
         }
 
-        /// Where the value's text stands in `bytes`.
+        /// The position of the value's text in `bytes`.
         package var value: Range<Int> { member.value }
 
         /// The children of the value.
         package var children: Children { Children(of: bytes, in: member.value) }
 
-        /// Where the key's text stands, with its quotes and escapes.
+        /// The position of the key's text, with its quotes and escapes.
         package var keyText: Range<Int> { member.key.lowerBound - 1..<member.key.upperBound + 1 }
 
         package var key: Key {

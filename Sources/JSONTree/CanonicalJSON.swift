@@ -45,7 +45,7 @@ extension CanonicalJSON: CustomStringConvertible {
 // MARK: Reading
 
 extension CanonicalJSON {
-    /// What a value may be at most (Protocol.md 9). The limit of a key is `Key.maximumByteCount`.
+    /// The limits of a value (Protocol.md 9). The limit of a key is `Key.maximumByteCount`.
     package struct Limits: Hashable, Sendable {
         /// Levels below the value's root: `Path.maximumDepth` less the depth of the place it is written to.
         package var depth: Int

@@ -67,7 +67,7 @@ package enum CanonicalScan {
     }
 }
 
-/// What stands at a place of canonical text.
+/// The item at a position of canonical text.
 package struct CanonicalShape {
     package enum Kind: Equatable {
         case nothing

@@ -3,9 +3,8 @@ import HearthBytes
 /// Recognises a value whose text is its canonical form already, as that of nearly all values is that programs send:
 /// then it only needs to be copied.
 ///
-/// One pass without memory, at less than half of the parser's cost. What it is not sure of, such as keys with
-/// characters beyond ASCII or numbers with exponents, it leaves to ``JSONParser``, which gives the same bytes for what
-/// it recognises.
+/// One pass without memory, at less than half of the parser's cost. It leaves difficult text, such as keys with
+/// characters beyond ASCII or numbers with exponents, to ``JSONParser``, which gives the same bytes for the other text.
 struct CanonicalText {
     private let text: UnsafeRawBufferPointer
     private let stringByteCount: Int
@@ -49,8 +48,8 @@ struct CanonicalText {
         return true
     }
 
-    /// Skips a key of ASCII that is not an integer; nil if there is none. Metadata begins with a dot, which may not
-    /// stand in a key.
+    /// Skips a key of ASCII that is not an integer; nil if there is none. Metadata begins with a dot, which a key may
+    /// not have.
     private mutating func skipKey() -> Range<Int>? {
         guard offset < text.count, text[offset] == UInt8(ascii: "\"") else { return nil }
         offset += 1

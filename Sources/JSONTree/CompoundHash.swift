@@ -1,10 +1,10 @@
 /// Comparing a large value with what a client has of it, part by part (Protocol.md 4.2), so that only differing parts
 /// are sent.
 ///
-/// The client cuts the leaves of its value, in tree order, behind certain places, the *posts*, and sends a hash of each
+/// The client cuts the leaves of its value, in tree order, after certain places, the *posts*, and sends a hash of each
 /// part. The last part, after the last post, has no end.
 package enum CompoundHash {
-    /// What a client says it has: `hashes` has one more element than `posts`.
+    /// A client's statement of its value: `hashes` has one more element than `posts`.
     package struct Parts: Hashable, Sendable {
         package var hashes: [[UInt8]]
         package var posts: [Path]

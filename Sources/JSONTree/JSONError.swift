@@ -22,9 +22,9 @@
         case unknownMetadata
         /// A priority is null, a number, a string, or a server value.
         case invalidPriority
-        /// `.value` holds an object or array, or stands beside children.
+        /// `.value` holds an object or array, or occurs together with children.
         case invalidValueWrapper
-        /// `.sv` is `"timestamp"` or `{"increment":<number>}` and stands beside nothing but `.priority`.
+        /// `.sv` is `"timestamp"` or `{"increment":<number>}` and occurs only alone or with `.priority`.
         case invalidServerValue
     }
 

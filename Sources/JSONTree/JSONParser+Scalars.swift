@@ -9,7 +9,7 @@ extension JSONParser {
         var run = offset
         let outputStart = output.count
         var hasEscapes = false
-        /// Bytes of output that are more than the bytes they stand for.
+        /// The number of bytes by which output exceeds its input.
         var surplus = 2
         offset += 1
         while true {
@@ -118,7 +118,7 @@ extension JSONParser {
 
     /// Writes the number whose text goes from `start` to `offset`, by way of a double.
     private mutating func writeDouble(_ start: Int) throws(JSONError) {
-        // More digits than this never matter (a double has at most 767 significant ones), and nobody sends them.
+        // More digits than this never matter (a double has at most 767 significant ones), and they are never sent.
         guard offset - start <= 1024 else { throw JSONError(.invalidNumber, at: start) }
         let text = String(decoding: input.part(start..<offset), as: UTF8.self)
         guard let value = Double(text) else { throw JSONError(.invalidNumber, at: start) }

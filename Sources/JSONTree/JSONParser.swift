@@ -4,7 +4,7 @@
 /// ranges of the output; an object whose members did not come in order, once each and with a value, is rearranged when
 /// it ends.
 struct JSONParser: ~Copyable {
-    /// What a value turned out to be.
+    /// The kind of a value.
     enum Kind {
         case nothing
         case bool
@@ -28,7 +28,7 @@ struct JSONParser: ~Copyable {
     /// Memory with which a parser of a short text needs no other. Aligned as eight bytes.
     static let memoryByteCount = 1024
     private static let membersByteCount = 16 * MemoryLayout<JSONMember>.stride
-    /// An object of more bytes is put in order beside the output.
+    /// An object of more bytes is sorted in a separate buffer.
     static let largeObjectBytesMin = 64 << 10
 
     /// `memory` has `memoryByteCount` bytes and outlives the parser.
@@ -171,7 +171,7 @@ struct JSONParser: ~Copyable {
         return .object
     }
 
-    /// Reads what stands after the key `.sv` (Protocol.md 7.6).
+    /// Reads the value of the key `.sv` (Protocol.md 7.6).
     mutating func parseServerValue() throws(JSONError) {
         skipWhiteSpace()
         let start = offset

@@ -27,8 +27,8 @@
         return bytes[offset]
     }
 
-    /// Visits the members of the object that begins here. `body` gets the key's text between the quotes, as it stands,
-    /// and must read or skip the value.
+    /// Visits the members of the object that begins here. `body` gets the key's raw text between the quotes, and must
+    /// read or skip the value.
     @inlinable @inline(__always)
     package mutating func forEachMember(
         _ body: (inout JSONReader, UnsafeRawBufferPointer) throws(JSONError) -> Void
@@ -135,7 +135,7 @@
         return JSONStringText(raw: bytes.part(start..<offset - 1), hasEscapes: hasEscapes)
     }
 
-    /// Skips what is left of a string, the closing quote included. Answers whether there were escapes.
+    /// Skips the rest of a string, including the closing quote. Answers whether there were escapes.
     @usableFromInline @discardableResult
     package mutating func skipString() throws(JSONError) -> Bool {
         var hasEscapes = false
@@ -182,7 +182,7 @@
     }
 }
 
-/// A string as it stands in a JSON text, between its quotes. As short-lived as that text.
+/// The raw text of a JSON string, between its quotes. Valid only as long as the whole text.
 @usableFromInline package struct JSONStringText {
     @usableFromInline package let raw: UnsafeRawBufferPointer
     @usableFromInline package let hasEscapes: Bool

@@ -1,6 +1,6 @@
 import HearthBytes
 
-/// JSON string text: what is between the quotes, and the bytes it stands for.
+/// JSON string text: the text between the quotes, and the bytes that it encodes.
 ///
 /// Output escapes as little as JSON allows: the quote, the backslash and the control characters (the short forms where
 /// there are some), and an unpaired surrogate, which text in UTF-8 cannot hold, as `\udxxx` in lower case.
@@ -41,8 +41,8 @@ import HearthBytes
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Appends the bytes that the text between the quotes stands for; `text` must be well-formed. Accepts every escape
-    /// of RFC 8259, unpaired surrogates become three bytes (ED A0…BF xx).
+    /// Appends the bytes that the text between the quotes encodes; `text` must be well-formed. Accepts every escape of
+    /// RFC 8259, unpaired surrogates become three bytes (ED A0…BF xx).
     @usableFromInline package static func appendUnescaped(_ text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         var offset = 0
         var start = 0
@@ -60,8 +60,7 @@ import HearthBytes
         out.append(contentsOf: text.part(start..<offset))
     }
 
-    /// Where the bytes from `offset` on end that stand for themselves: ASCII but for controls, quote and backslash.
-    /// Eight at a time.
+    /// The end of the literal bytes from `offset` on: ASCII but for controls, quote and backslash. Eight at a time.
     @inline(__always)
     static func endOfPlainBytes(of text: UnsafeRawBufferPointer, from offset: Int) -> Int {
         var offset = offset

@@ -91,7 +91,7 @@ extension Key {
 
     package static func isValid(_ utf8: UnsafeRawBufferPointer) -> Bool { (try? check(utf8)) != nil }
 
-    /// Whether an ASCII byte may not stand in a key.
+    /// Whether a key may not have an ASCII byte.
     static func isForbidden(_ byte: UInt8) -> Bool {
         let mask = byte < 64 ? forbiddenLow : forbiddenHigh
         return (mask >> UInt64(byte & 63)) & 1 == 1

@@ -43,8 +43,8 @@ package enum Leaf: Hashable, Sendable {
     }
 }
 
-/// A value of the tree, decoded: immutable, with its children sorted. For work that looks at many parts of a value;
-/// what is only stored and passed on stays `CanonicalJSON`.
+/// A value of the tree, decoded: immutable, with its children sorted. For work on many parts of a value; values that
+/// are only stored and passed on stay `CanonicalJSON`.
 ///
 /// A node is nothing, a leaf, or has children; children are never nothing, and nothing has no priority. Looking up a
 /// child and changing it cost O(log n) of the children of each node on the way to it.
@@ -111,7 +111,7 @@ extension Node {
         return node
     }
 
-    /// This node with another one, priority and all, in the place of what is at the relative path (Protocol.md 4.5).
+    /// This node with another one, including its priority, at the relative path (Protocol.md 4.5).
     package func setting(_ node: Node, at path: Path) -> Node {
         guard let key = path.firstKey, let rest = path.suffix(after: Path.root.appending(key)) else { return node }
         return setting(child(key).setting(node, at: rest), for: key)

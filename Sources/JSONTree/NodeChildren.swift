@@ -68,7 +68,7 @@ package struct NodeChildren: Sendable {
         if isNew { count += 1 }
     }
 
-    /// Takes a child out; false if there is none with the key.
+    /// Removes a child; false if there is none with the key.
     @discardableResult
     package mutating func remove(_ key: Key) -> Bool {
         guard let page = root.removing(key) else { return false }

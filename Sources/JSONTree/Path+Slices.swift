@@ -9,7 +9,7 @@ extension Path {
         bytes == encoded.count ? self : Path(encoded: Array(encoded[..<bytes]))
     }
 
-    /// The path of what follows the first segments, which take `bytes` bytes.
+    /// The path after the first segments, which take `bytes` bytes.
     package func dropFirst(bytes: Int) -> Path {
         bytes == 0 ? self : Path(encoded: Array(encoded[bytes...]))
     }

@@ -8,8 +8,7 @@ package struct Path: Hashable, Comparable, Sendable {
 
     package static let root = Path(encoded: [])
 
-    /// `encoded` must have come from a `Path`: storage gives back what it was given. Other bytes are checked first
-    /// (`TreeText`).
+    /// `encoded` must have come from a `Path`, such as from storage. Other bytes are checked first (`TreeText`).
     package init(encoded: [UInt8]) { self.encoded = encoded }
 
     package init(_ keys: some Sequence<Key>) {
@@ -71,7 +70,7 @@ package struct Path: Hashable, Comparable, Sendable {
         }
     }
 
-    /// What is left of this path behind `ancestor`, or nil if `ancestor` does not contain it.
+    /// The rest of this path after `ancestor`; nil if `ancestor` does not contain it.
     package func suffix(after ancestor: Path) -> Path? {
         guard ancestor.contains(self) else { return nil }
         return ancestor.isRoot ? self : Path(encoded: Array(encoded[ancestor.encoded.count...]))

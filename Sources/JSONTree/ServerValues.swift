@@ -1,6 +1,6 @@
 /// Placeholders that the server fills in (Protocol.md 7.6).
 extension CanonicalJSON {
-    /// This value with every server value replaced by what it stands for.
+    /// This value with all server values filled in.
     ///
     /// `timestamp` is in milliseconds since 1970 and the same for the whole request. `old` gives the value before the
     /// request at a path relative to this value; it is asked for the places of increments only. An increment of

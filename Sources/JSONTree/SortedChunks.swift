@@ -1,4 +1,4 @@
-/// What has a place in an order of bytes, which no two elements of a collection share.
+/// An element with a place in an order of bytes, which is unique in its collection.
 package protocol ByteOrdered {
     var orderBytes: [UInt8] { get }
 }
@@ -93,7 +93,7 @@ package struct SortedChunks<Element: ByteOrdered> {
 
     /// Adds an element, in the place of one with the same bytes if there is one.
     ///
-    /// - returns: whether there was none.
+    /// - returns: whether it was absent before.
     @discardableResult
     package mutating func insert(_ element: Element) -> Bool {
         let position = position(of: element.orderBytes)
@@ -181,8 +181,7 @@ package struct SortedChunks<Element: ByteOrdered> {
 extension SortedChunks: Sendable where Element: Sendable {}
 
 extension RandomAccessCollection where Index == Int {
-    /// Where the elements begin that satisfy the predicate, when those that do not all stand before those that do.
-    /// O(log n).
+    /// The position of the first element that satisfies the predicate, if all that do follow all that do not. O(log n).
     @inlinable
     package func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
         var lower = startIndex

@@ -1,7 +1,7 @@
 import HearthJSONTree
 
-/// Any JSON value, decoded: what tokens, keys and account requests hold. Such texts are small and read once, so ease
-/// comes before speed; data of the tree is ``CanonicalJSON``, which cannot hold a key like `google.com`.
+/// Any JSON value, decoded, as in tokens, keys and account requests. Such texts are small and read once, so ease comes
+/// before speed; data of the tree is ``CanonicalJSON``, which cannot hold a key like `google.com`.
 package indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -21,7 +21,7 @@ package indirect enum JSONValue: Hashable, Sendable {
     /// The bytes of a string.
     package var utf8: [UInt8]? { if case .string(let value) = self { value } else { nil } }
 
-    /// A string, for what is shown or compared by code units: never to tell identities apart.
+    /// A string for display, or for comparison by code units: never to tell identities apart.
     package var text: String? { utf8.map { String(decoding: $0, as: UTF8.self) } }
 
     package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }

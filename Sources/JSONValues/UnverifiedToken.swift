@@ -10,7 +10,7 @@ package struct UnverifiedToken: Sendable {
     package let claims: JSONObject
     /// Empty if the token is not signed.
     package let signature: [UInt8]
-    /// What the signature is of.
+    /// The signed text.
     package let signedText: [UInt8]
 
     /// Reads a token strictly: three parts, Base64url with nothing to spare, JSON objects that name each member once.

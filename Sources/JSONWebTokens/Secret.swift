@@ -1,4 +1,4 @@
-/// What must not get into logs and messages by way of its description: tokens, passwords, addresses with tokens in
+/// A secret that must not get into logs and messages by its description: tokens, passwords, addresses with tokens in
 /// them.
 package protocol Secret: CustomStringConvertible, CustomReflectable {}
 

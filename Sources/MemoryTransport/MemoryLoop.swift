@@ -1,16 +1,16 @@
 import HearthClientTransport
 import Synchronization
 
-/// A loop of a network in memory.
+/// A loop of an in-memory network.
 final class MemoryLoop: ClientLoop, @unchecked Sendable {
-    // Safe because: all but `hasEnded` is used in the network's order.
+    // Safe because: all members except `hasEnded` are used in the network's order.
 
     private let network: MemoryNetwork
     private let hasEnded = Atomic(false)
     private var isShuttingDown = false
     private var streams: [MemoryStream] = []
     private var timers: [MemoryTimer] = []
-    /// Aborts the streams that are left when the grace is over.
+    /// Aborts the streams that are open after the grace period.
     private var grace: MemoryTimer?
 
     init(_ network: MemoryNetwork) { self.network = network }
@@ -53,7 +53,7 @@ final class MemoryLoop: ClientLoop, @unchecked Sendable {
                 isShuttingDown = true
                 for stream in streams { stream.requestShutdown() }
             }
-            // Not `callLater`: this is to happen even if everything else is taken back.
+            // Not `callLater`: this must happen even if all timers are cancelled.
             self.grace?.cancel()
             self.grace = grace > .zero ? network.callLater(after: grace) { [self] in abortAll() } : nil
             if grace <= .zero { abortAll() }

@@ -1,24 +1,23 @@
 public import HearthClientTransport
 import Synchronization
 
-/// A network in the memory of one process, for tests: clients and servers without sockets, threads or a real clock.
+/// An in-memory network within one process, for tests: clients and servers without sockets, threads or a real clock.
 ///
 ///     let network = MemoryNetwork()
 ///     network.listen(at: "test", port: 80) { _ in Echo() }
 ///     let database = try Database(url: "ws://test:80", options: DatabaseOptions(transport: network))
 ///
-/// **Order.** All that happens in a network happens one at a time, in the order in which it was caused: work of its
-/// loops, bytes that arrive, timers. So a test that causes things in one order sees one order of effects. It happens by
-/// itself, on a task of the network's; ``settle()`` waits until nothing is left to happen.
+/// **Order.** All events of a network (work of its loops, arriving bytes, timers) run one at a time, in the order of
+/// their causes. So a test with a fixed order of causes sees a fixed order of effects. A task of the network runs the
+/// events; ``settle()`` waits until there are none left.
 ///
-/// **Time** stands still. ``advance(by:)`` moves it, and what is due happens at its moment, in order. Timeouts and
-/// pauses before a reconnection take no time of the test, and happen only when the test says so. Short ones can be
-/// skipped: when nothing else is left to happen, time moves on to them.
+/// **Time** does not pass by itself. ``advance(by:)`` moves it, and runs due timers in order, each at its moment.
+/// Timeouts and reconnection pauses take no real time, and end only when the test says so. Short ones can be skipped:
+/// when no other event is left, time moves on to them.
 ///
 /// TLS is not simulated: a URL with `wss` connects as one with `ws` does.
 public final class MemoryNetwork: ClientTransport {
-    /// Makes the handler of a connection that a server gets, from the server's end of it. Called in the network's
-    /// order.
+    /// Makes the handler of an incoming connection from the server's end of it. Called in the network's order.
     public typealias Accept = @Sendable (any ClientStream) -> any ClientStreamHandler
 
     private struct Place: Hashable {
@@ -36,10 +35,10 @@ public final class MemoryNetwork: ClientTransport {
         var listeners: [Place: Accept] = [:]
         var streams: [MemoryStream] = []
         var unreadBytes = 0
-        /// Wait until nothing is left to happen.
+        /// Callers that wait until no events are left.
         var waiting: [CheckedContinuation<Void, Never>] = []
 
-        /// Takes out the first timer, and moves time on to its moment. Nil if none is due by the target.
+        /// Removes the first timer, and moves time on to its moment. Nil if no timer is due by the target.
         mutating func takeTimer(due target: Duration) -> MemoryTimer? {
             guard
                 let index = timers.indices.min(by: {
@@ -54,7 +53,7 @@ public final class MemoryNetwork: ClientTransport {
     private let state = Mutex(State())
     private let skippedDelayMax: Duration
 
-    /// A network in which nobody listens.
+    /// A network without listeners.
     ///
     /// - parameter skippedDelayMax: time moves on by itself over delays up to this one.
     public init(skippingDelaysUpTo skippedDelayMax: Duration = .zero) { self.skippedDelayMax = skippedDelayMax }
@@ -62,25 +61,24 @@ public final class MemoryNetwork: ClientTransport {
     /// A loop in this network's order.
     public func startLoop(name: String) -> any ClientLoop { MemoryLoop(self) }
 
-    /// Nobody is asked to prove a name here, so there is nothing to read.
+    /// Peers do not prove their names here, so there is nothing to read.
     public func authorities(in file: String) throws(ClientTransportError) -> any ClientAuthorities {
         throw ClientTransportError("a network in memory has no TLS")
     }
 
     // MARK: Servers
 
-    /// Listens for connections to a host and port, in place of the listener before. Names are compared as they are
-    /// written.
+    /// Listens for connections to a host and port, replacing an earlier listener. Names are compared literally.
     public func listen(at host: String, port: UInt16, accept: @escaping Accept) {
         replaceListener(at: host, port, accept)
     }
 
-    /// Refuses further connections to a host and port. Those that are open stay.
+    /// Refuses further connections to a host and port. Open ones stay.
     public func stopListening(at host: String, port: UInt16) {
         replaceListener(at: host, port, nil)
     }
 
-    /// The listener before goes after the lock: it may hold the last reference to a user of this network.
+    /// The earlier listener is released after the lock: it may hold the last reference to a user of this network.
     private func replaceListener(at host: String, _ port: UInt16, _ accept: Accept?) {
         let last = state.withLock { state in
             let place = Place(host: host, port: port)
@@ -90,8 +88,7 @@ public final class MemoryNetwork: ClientTransport {
         withExtendedLifetime(last) {}
     }
 
-    /// Breaks all connections, as a network that fails: neither end hears a goodbye, and bytes that have not arrived
-    /// are lost.
+    /// Breaks all connections, like a network failure: neither end gets a goodbye, and bytes in transit are lost.
     public func breakConnections() {
         post { [self] in
             for stream in state.withLock({ $0.streams }) { stream.finish(.failed("connection reset")) }

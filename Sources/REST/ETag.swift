@@ -24,11 +24,11 @@ struct ETag: Hashable, Sendable {
         hash = text.elementsEqual(Self.nothing) ? [] : Array(text)
     }
 
-    /// As it stands in a header field.
+    /// As in a header field.
     var field: [UInt8] { hash.isEmpty ? Self.nothing : hash }
 }
 
-/// What a request makes its success, or its answer, depend on (rest.md 3).
+/// The precondition of a request, or of its answer (rest.md 3).
 struct RESTConditions {
     /// `X-Firebase-ETag: true`
     let wantsTag: Bool

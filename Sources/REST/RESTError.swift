@@ -46,7 +46,7 @@ package struct RESTError: Error, Equatable {
 // MARK: Places
 
 extension DatabaseDirectory.LookUpError {
-    /// What Firebase says of a database that does not exist; SDKs show it to developers (rest.md 6).
+    /// Firebase's text for a database that does not exist; SDKs show it to developers (rest.md 6).
     package static let unknownText =
         "Firebase error. Please ensure that you have the URL of your Firebase Realtime Database instance configured "
         + "correctly."
@@ -55,7 +55,7 @@ extension DatabaseDirectory.LookUpError {
 extension RESTError {
     package static let notFound = RESTError(.notFound, "404 Not Found")
 
-    /// Nothing is at a path. If it looks like that of data, Firebase's old words say what is missing (rest.md 6).
+    /// There is no endpoint at a path. If it looks like a path of data, the text is Firebase's (rest.md 6).
     package static func notFound(at path: some Collection<UInt8>) -> RESTError {
         if path.starts(with: "/.".utf8) || path.suffix(5).elementsEqual(".json".utf8) { return .notFound }
         return RESTError(.notFound, "append .json to your request URI to use the REST API")

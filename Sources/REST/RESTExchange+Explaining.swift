@@ -33,7 +33,7 @@ extension RESTExchange {
             (object["auth"] ?? .null).append(to: &auth)
             principal = try Principal(auth: auth)
         } catch {
-            throw RESTError("auth is no JSON object, nor null")
+            throw RESTError("auth is not a JSON object, nor null")
         }
         self.init(
             databaseName: head.databaseName, operation: .explain(operation, as: principal), action: .explain,

@@ -6,7 +6,7 @@ import HearthWireProtocol
 import HearthServerProtocol
 import HearthDelivery
 
-/// What workers ask of queues (rest.md 8).
+/// Requests of workers to queues (rest.md 8).
 extension RESTExchange {
     private static let suffix = Array("/.jobs.json".utf8)
 

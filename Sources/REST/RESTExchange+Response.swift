@@ -10,7 +10,7 @@ extension RESTExchange {
     package func response(to reply: Reply) -> HTTPResponse {
         switch reply {
         case .failed(.stale(let current)): staleResponse(current)
-        // What has no priority has none any more.
+        // A value without a priority loses its earlier one.
         case .failed(.nothingThere) where isDelete: response(with: .null)
         case .failed(let failure): RESTError(failure).response
         case .value(let value): response(with: value)
@@ -28,7 +28,7 @@ extension RESTExchange {
         return response
     }
 
-    /// `value` is what was read, or what a write stored if it was asked to echo that.
+    /// `value` is the value that was read, or that a write stored, if its echo was requested.
     private func response(with value: CanonicalJSON) -> HTTPResponse {
         switch action {
         case .read: return response(toRead: target.isPriority ? value.priority : value)
@@ -83,7 +83,7 @@ extension RESTExchange {
 
     private func add(_ tag: ETag, to response: inout HTTPResponse) { response.headers.append(("ETag", tag.field)) }
 
-    /// What stands around the text for a page that loads it as a script.
+    /// The text around the answer for a page that loads it as a script.
     private var wrapping: (head: [UInt8], tail: [UInt8]) {
         guard let callback = parameters.callback else { return ([], []) }
         return (callback + Array("(".utf8), Array(")".utf8))
@@ -95,7 +95,7 @@ extension RESTExchange {
 
     // MARK: Large reads
 
-    /// What is wanted of a value that is too large for memory, read at a position. Nil if nothing is.
+    /// The requested form of a value that is too large for memory, read at a position. Nil without a body.
     package func snapshotForm(at position: Position?) -> SnapshotStream.Form? {
         if listens {
             let tail = EventStreamWriter.initialTail(position)

@@ -7,8 +7,7 @@ package import HearthWireProtocol
 import HearthTreeText
 import HearthServerProtocol
 
-/// One request for data on its way (rest.md 1): what it asks of the database, and how the reply becomes a
-/// response.
+/// One request for data (rest.md 1): its request to the database, and the conversion of the reply to a response.
 ///
 /// A pure translation: it looks at no clock, and a push id is handed in.
 package struct RESTExchange: Sendable {
@@ -39,9 +38,9 @@ package struct RESTExchange: Sendable {
     let wantsTag: Bool
     /// `if-none-match`: nothing is sent while this is the tag.
     let knownTag: ETag?
-    /// What is asked of the past, if that is asked.
+    /// The request to the history, if it is one.
     package let history: HistoryRequest?
-    /// What a shallow read shows.
+    /// The contents of a shallow read.
     private(set) var range = ShallowRange()
 
     /// Translates a request for data. `body` is that of a write; others have none that matters.
@@ -166,10 +165,10 @@ package struct RESTExchange: Sendable {
     /// The methods that ``init(_:body:pushID:)`` takes.
     static let methods: StaticString = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
 
-    /// What a client has that lost its event stream and comes back (Protocol.md 18.2).
+    /// The state of a client that lost its event stream and comes back (Protocol.md 18.2).
     private static func lastEvent(_ head: RequestHead) throws(RESTError) -> Since {
         guard let id = head.headers.first("last-event-id"), !id.isEmpty else { return .nothing }
-        guard let position = Position(id) else { throw RESTError("Last-Event-ID is none of this server") }
+        guard let position = Position(id) else { throw RESTError("Last-Event-ID is not one of this server") }
         return .position(position)
     }
 
@@ -195,7 +194,7 @@ package struct RESTExchange: Sendable {
         return path
     }
 
-    /// A POST may stand for another method (rest.md 1): some clients can send no other.
+    /// A POST may replace another method (rest.md 1): some clients cannot send others.
     private static func method(_ head: RequestHead, _ parameters: RESTParameters) throws(RESTError) -> HTTPMethod {
         let data: Set<HTTPMethod> = [.get, .put, .post, .patch, .delete]
         var method = head.method
@@ -218,7 +217,7 @@ enum RESTBody {
     /// The file in a form.
     static func file(_ body: [UInt8], _ headers: HeaderFields) throws(RESTError) -> [UInt8] {
         guard let type = headers.first("content-type"), let file = MultipartForm.firstPart(of: body, contentType: type)
-        else { throw RESTError("the body is no form with a file") }
+        else { throw RESTError("the body is not a form with a file") }
         return Array(file)
     }
 

@@ -1,7 +1,7 @@
 import HearthDelivery
 import HearthJSONTree
 
-/// The parameters that order and narrow what is read (rest.md 2), as they came.
+/// The parameters that order and filter a read (rest.md 2), as received.
 struct RESTFilters: Equatable {
     private var orderBy: [UInt8]?
     private var limitToFirst: [UInt8]?

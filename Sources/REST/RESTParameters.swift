@@ -20,7 +20,7 @@ package struct RESTParameters: Equatable {
     var download: [UInt8]?
     /// The function that the answer calls (JSONP).
     var callback: [UInt8]?
-    /// What acts in the place of POST.
+    /// The method in place of POST.
     var method: [UInt8]?
     /// How long a read may wait for its data.
     var timeout: Duration?
@@ -75,7 +75,7 @@ package struct RESTParameters: Equatable {
         return find
     }
 
-    /// Filters narrow what is read; they mean nothing to a write.
+    /// Filters apply to reads; writes do not have them.
     func refuseForWrites() throws(RESTError) {
         guard filters.isEmpty, find == nil else {
             throw RESTError("Querying related parameters not supported on this request type")

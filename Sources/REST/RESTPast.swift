@@ -32,7 +32,7 @@ struct RESTPast {
         let moment = moment("at", "seq")
         switch method {
         case .post:
-            guard let moment else { throw RESTError("what is restored is said by at or seq") }
+            guard let moment else { throw RESTError("restoring needs at or seq") }
             return .restore(moment)
         case .get, .head:
             if let moment { return .get(moment) }
@@ -56,7 +56,7 @@ extension RequestHead {
     /// Whether the past of a place is meant.
     var asksForHistory: Bool { path.suffix(Self.historySuffix.count).elementsEqual(Self.historySuffix) }
 
-    /// The place of data, without what stands after it.
+    /// The path of the data, without the suffix.
     var place: ArraySlice<UInt8> {
         if isUpload { return path.dropLast(Self.uploadSuffix.count) }
         return path.dropLast(asksForHistory ? Self.historySuffix.count : ".json".utf8.count)

@@ -3,7 +3,7 @@ package import HearthSecurityRules
 import HearthRulesTesting
 package import HearthHTTPResponses
 
-/// What a file of test cases makes of rules, and how much of the rules it looks at (administration.md 1).
+/// The results of a file of test cases for rules, and their coverage (administration.md 1).
 package struct RulesTestQuestion {
     private let tests: RulesTestFile
     /// Rules and settings that are not in force.

@@ -4,10 +4,11 @@ import HearthTreeQueries
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// Counts, sums, averages and extremes of what queries select (Protocol.md 18.3), once and kept up to date.
+/// Counts, sums, averages and extremes of the children that queries select (Protocol.md 18.3), once and kept up to
+/// date.
 extension Database {
-    /// Whether an index has more than can be counted at once of what a query selects. Twice as many entries are as
-    /// quick as children.
+    /// Whether an index has more of a query's selection than can be counted at once. Twice as many entries are as quick
+    /// as children.
     func isLongAggregate(_ query: Query, at path: Path) -> Bool {
         guard query.conditions?.aggregates != nil, let plan = indexes.plan(for: query, at: path) else { return false }
         let interval = KeyRange(lower: query.lower, upper: query.upper)
@@ -15,7 +16,7 @@ extension Database {
         return first?.isMore == true
     }
 
-    /// What a query tells now. `found` is what a scan has found.
+    /// The present figures of a query. `found` is the result of a scan.
     func aggregate(
         _ asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?
     ) throws(Failure) -> CanonicalJSON {
@@ -36,7 +37,7 @@ extension Database {
         return figures
     }
 
-    /// Counts what a live query selects anew. `places` gives all of its places, if no scan has found them.
+    /// Counts the selection of a live query again. `places` gives all of its places, if no scan has found them.
     func recount<Problem: Error>(
         _ live: LiveQuery, _ places: () throws(Problem) -> ArraySlice<IndexPlace>
     ) throws(Problem) {
@@ -53,7 +54,7 @@ extension Database {
         live.told = value(of: live, asked, aggregates)
     }
 
-    /// Takes what a commit did to children into the totals of a live query. Nil if what is told is the same as before.
+    /// Applies a commit's changes of children to the totals of a live query. Nil if the figures are the same as before.
     func takeIntoTotals(_ changes: [ChildChange], of live: LiveQuery) -> Change? {
         guard let asked = live.query.conditions, let aggregates = live.aggregates else { return nil }
         for change in changes {
@@ -76,6 +77,6 @@ extension Database {
 }
 
 extension LiveQuery {
-    /// What is told, as a change of the place.
+    /// The new figures, as a change of the place.
     var toldChange: Change { .set(Assignment(target: WriteTarget(path: path), value: told)) }
 }

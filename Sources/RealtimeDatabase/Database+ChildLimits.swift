@@ -21,7 +21,7 @@ extension Database {
         !indexes.catalog.counters.isEmpty || !indexes.settings.childLimits.isEmpty || !indexes.catalog.queues.isEmpty
     }
 
-    /// What a write assigns, and what the settings make of it: children that go, and totals that change. Throws if the
+    /// The assignments of a write, and the effects of the settings: removed children and changed totals. Throws if the
     /// settings refuse it.
     func derived(
         _ assignments: [Assignment], _ prepared: PreparedRows?, by principal: Principal

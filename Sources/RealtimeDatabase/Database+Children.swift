@@ -19,13 +19,13 @@ package struct ChildrenPage: Sendable {
     }
 }
 
-/// What a node and its children are, for a user who looks around: costs what is shown, however much there is.
+/// A summary of a node and its children, for browsing. The cost depends only on the part that is shown.
 extension Database {
     /// Values up to this many bytes are shown whole.
     private static let shownBytesMax = 200
 
-    /// JSON text: `{"t":TYPE}` and the priority of a node; with `"v"` for a leaf, with `"c":[…]` for what has children,
-    /// or the count of these `"n"`. `"next"` is the last of them if there are more.
+    /// JSON text: `{"t":TYPE}` and the priority of a node; with `"v"` for a leaf, with `"c":[…]` for a node with
+    /// children, or with their count `"n"`. `"next"` is the last of them if there are more.
     func describe(_ path: Path, _ page: ChildrenPage, in turn: borrowing Turn) throws(Failure) -> CanonicalJSON {
         try checkAllowed(.read(path), in: turn)
         try count(.read, at: path, in: turn)
@@ -76,7 +76,7 @@ extension Database {
         return CanonicalJSON(trusted: out + "}".utf8)
     }
 
-    /// - parameter value: nil for what is spread over many rows.
+    /// - parameter value: nil for a node that is spread over many rows.
     private static func append(member value: CanonicalJSON?, to out: inout [UInt8], key: [UInt8]?) {
         out += #"{"t":""#.utf8
         guard let value else {

@@ -3,8 +3,8 @@ extension Database {
     /// A clock that was set by less than that, in milliseconds, makes no difference.
     private static let clockChangeMin: Int64 = 100
 
-    /// Tells the time, in milliseconds since 1970 and by a clock that nobody sets; before anything that happens then.
-    /// Costs nothing unless the one has moved against the other.
+    /// Sets the time, in milliseconds since 1970 and of a monotonic clock, before any other event of that time. Costs
+    /// nothing unless one has moved against the other.
     ///
     /// A change of the clock does not change how long workers wait. Leases, pauses after failures and times of expiry
     /// are data, and follow the clock.

@@ -7,8 +7,8 @@ import HearthStorageErrors
 /// Pages of queries with conditions (Protocol.md 18.3).
 extension Database {
     /// `{"count":1,"items":{"0":{"key":"a","value":…}},"needs":"…","next":"…"}`, in the order of the query. `needs` is
-    /// the index that is missing, and `next` is there if more children follow. A child without any of the fields asked
-    /// for has no value. `found` is what a scan has found.
+    /// the index that is missing, and `next` is there if more children follow. A child without any of the requested
+    /// fields has no value. `found` is the result of a scan.
     func page(
         of asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?, now: Int64
     ) throws(Failure) -> CanonicalJSON {

@@ -18,8 +18,8 @@ package struct CounterStatus: Sendable {
 extension Database {
     // MARK: Writing
 
-    /// What a write assigns, with the totals that it changes. Nobody else can write those: where a write would replace
-    /// one, the right one stays in its place.
+    /// The assignments of a write, with the totals that it changes. Clients cannot write totals: where a write would
+    /// replace one, the right total stays.
     func keepingTotals(
         _ assignments: [Assignment], by principal: Principal
     ) throws(Failure) -> [Assignment] {
@@ -47,7 +47,7 @@ extension Database {
         }
     }
 
-    // MARK: Counting what was there before
+    // MARK: Counting earlier data
 
     /// Some totals are not known yet.
     package var isCounting: Bool { ownedElsewhere == nil && indexes.isCounting }
@@ -77,7 +77,7 @@ extension Database {
             assignments = try indexes.totals(after: assignments, counting: true, in: rows).added(to: assignments)
             try commit(Change(assignments), nil, in: &turn)
         } catch {
-            // Torn: memory is built anew, and the counting begins again.
+            // Torn: memory is built again, and the counting begins again.
             return nil
         }
         keepRest(of: &turn)

@@ -4,15 +4,15 @@ import HearthSecurityRules
 
 /// Asking the rules about a large write in steps, before its turn.
 extension Database {
-    /// So often is a decision begun anew because of a commit that changed what the rules had looked at. Then its turn
+    /// So often is a decision started over because of a commit that changed what the rules had looked at. Then its turn
     /// makes it in one step.
     private static let restartsMax = 3
 
     /// Begins to ask the rules about a write, at the time of this step. Server values get theirs in the turn, so that
     /// writes with them are left to it.
     ///
-    /// - returns: whether there is anything to ask before the turn: then ``decideSome(while:)`` goes on. False also if
-    ///   what was found holds still.
+    /// - returns: whether rules have to be asked before the turn, with ``decideSome(while:)``. Also false if the
+    ///   earlier result is still valid.
     package func beginDecision(on request: Request, now: Int64) -> Bool {
         let last = decision.flatMap { $0.isAbout(request) ? $0 : nil }
         if let last, last.isCurrent || last.restarts == Self.restartsMax { return false }
@@ -25,7 +25,7 @@ extension Database {
         return true
     }
 
-    /// Goes on until the write is decided, or until `mayGoOn` answers false.
+    /// Continues until the write is decided, or until `mayGoOn` answers false.
     ///
     /// - returns: whether nothing is left to do before the turn.
     package func decideSome(while mayGoOn: () -> Bool) -> Bool {
@@ -44,7 +44,7 @@ extension Database {
     /// The write that was asked about has had its turn.
     package func endDecision() { decision = nil }
 
-    /// What was found about a request, if it holds still.
+    /// The result for a request, if it is still valid.
     func explanation(of request: Request) -> Explanation? {
         guard let decision, decision.isCurrent, decision.isAbout(request) else { return nil }
         return decision.explanation
@@ -52,7 +52,7 @@ extension Database {
 }
 
 extension Operation {
-    /// What it writes now; nil if it does not, or if that is known in its turn alone.
+    /// The assignments of a request; nil if it writes nothing, or if they are known only in its turn.
     fileprivate var write: RuleOperation? {
         let entries: [(target: WriteTarget, value: IncomingValue)]
         switch self {

@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthSecurityRules
 
 extension Database {
-    /// What one connection may owe at most: entries, and bytes of paths and values.
+    /// The limits of one connection's on-disconnect writes: entries, and bytes of paths and values.
     static let owedEntriesMax = 1000
     static let owedBytesMax = 4 << 20
 
@@ -11,7 +11,7 @@ extension Database {
         _ entries: [(target: WriteTarget, value: IncomingValue)], for connection: ConnectionID, in turn: inout Turn
     ) throws(Failure) {
         try checkWritable()
-        // Nothing of what was to be dropped comes back with it.
+        // No dropped write comes back with it.
         if onDisconnect.forfeited.contains(connection.raw) { try cancelOwed(.root, of: connection, in: &turn) }
         onDisconnect.endForfeit(connection.raw)
         let assignments = entries.map { Assignment(target: $0.target, value: $0.value.json) }
@@ -38,7 +38,7 @@ extension Database {
     }
 
     func cancelOwed(_ path: Path, of connection: ConnectionID, in turn: inout Turn) throws(Failure) {
-        // What is owed to a connection of another node may have the same number.
+        // Owed writes of another node's connection may have the same number.
         guard ownedElsewhere == nil, var writes = onDisconnect.registered[connection.raw] else { return }
         writes.cancel(path)
         if writes == onDisconnect.registered[connection.raw] { return }
@@ -61,7 +61,7 @@ extension Database {
     /// Another process began: all connections that are owed something have ended.
     package func orphanAll() { onDisconnect.endAll() }
 
-    /// What is owed in the name of some principals is not to be written. Asks about each of them once.
+    /// Drops the owed writes of some principals. Asks about each principal once.
     package func forfeitOwed(where isRevoked: (Principal) -> Bool) {
         onDisconnect.forfeit(where: isRevoked)
     }
@@ -79,7 +79,7 @@ extension Database {
             do throws(Failure) {
                 if !onDisconnect.forfeited.contains(connection) { try pay(writes, in: &turn) }
             } catch {
-                // Torn: what the log has says whether it is still owed.
+                // Torn: the log shows whether it is still owed.
                 return
             }
             turn.record.append(cancelled: .root, of: connection)
@@ -88,7 +88,7 @@ extension Database {
         }
     }
 
-    /// Server values are what they are now, and the rules are asked again: what they have come to forbid is dropped.
+    /// Server values are filled in now, and the rules are asked again: writes that they now deny are dropped.
     private func pay(_ writes: OwedWrites, in turn: inout Turn) throws(Failure) {
         turn.principal = writes.principal
         let entries = writes.assignments.map { ($0.target, IncomingValue(json: $0.value, hasServerValues: true)) }

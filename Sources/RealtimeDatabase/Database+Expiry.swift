@@ -3,8 +3,8 @@ import HearthTreeText
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// Children that expire (docs/using/additions.md 5). The entries of an expiry say when; an entry may be out of date,
-/// because its child has gone with what was above it, or was replaced: the child itself decides.
+/// Children that expire (docs/using/additions.md 5). The entries of an expiry hold the times. An entry may be out of
+/// date, because its child was removed with a node above it, or was replaced: the child itself decides.
 extension Database {
     /// Children that one commit removes because they have expired. Requests wait for one such commit at most, which
     /// takes less than a millisecond.
@@ -97,7 +97,7 @@ extension Database {
             }
             try commit(Change(removals), nil, in: &turn)
         } catch {
-            // A total that is too large, or torn, in which case memory is built anew.
+            // A total that is too large, or torn, in which case memory is built again.
             indexes.postponeExpiry(to: turn.record.time + 1000)
         }
     }

@@ -2,8 +2,8 @@ package import HearthStorageErrors
 
 /// A database whose writes another node takes: it follows the log that the nodes share.
 extension Database {
-    /// Applies what another node committed, and tells listeners of it; nobody is answered. What there is to say comes
-    /// out of ``takeReady()`` once the node's own log has the record. Operations that memory has already are left out.
+    /// Applies a commit of another node, and tells listeners of it; no request is answered. The output comes from
+    /// ``takeReady()`` once the node's own log has the record. Operations that memory already has are skipped.
     ///
     /// Nothing may be left to tell of the commit before (``isTelling``). Throws if the store could not be read; memory
     /// is torn then.
@@ -23,7 +23,7 @@ extension Database {
                     tree.tear(by: error)
                     throw error
                 }
-            // Its sender begins with what the outbox has when this node takes the writes.
+            // Its sender begins with the outbox's events when this node takes the writes.
             case .outbox(let change): outbox.take(change, as: operation.sequence)
             case .owe, .cancelOwed: onDisconnect.take(operation.content)
             }

@@ -12,14 +12,14 @@ extension Database {
         if refusal == nil, tornBy == nil { try indexes.build(childrenMax: childrenMax, in: rows) }
     }
 
-    /// Numbers of indexes whose definition has gone, and of which the store has all the entries that it will ever have:
-    /// they should be removed.
+    /// Numbers of indexes whose definition was removed, and to which the store will add no more entries: they should be
+    /// removed.
     package var droppedIndexes: Set<UInt32> { indexes.sweepable }
 
     /// The store has no entries of these indexes any more.
     package func forgetDroppedIndexes(_ numbers: Set<UInt32>) { indexes.forgetDropped(numbers) }
 
-    /// Sets what is to be indexed, as the rules say, and what must be unique and is counted, as the settings say.
+    /// Sets the indexes of the rules, and the unique values and counters of the settings.
     package func setIndexes(_ definitions: [IndexDefinition], _ settings: DatabaseSettings = DatabaseSettings()) {
         if settings.rateLimits != indexes.settings.rateLimits { rates = RateTable() }
         indexes.set(definitions, settings)

@@ -11,7 +11,7 @@ extension Database {
     /// After a claim for which the node that takes the writes had no job, in milliseconds.
     static let claimPause: Int64 = 200
     private static let noJobs = CanonicalJSON(trusted: Array(#"{"count":0}"#.utf8))
-    /// Entries of jobs that a claim looks at besides those it needs.
+    /// Entries of jobs that a claim checks in addition to those that it needs.
     private static let examinedMore = 4
     /// Entries of jobs that are looked at for those who wait.
     private static let examinedMax = 200
@@ -20,7 +20,7 @@ extension Database {
     /// Places that are written with the end of a job. Nothing else is done meanwhile.
     private static let finishedEntriesMax = 1000
 
-    /// Does what a worker asks. Nil if it waits for a job, and is answered later.
+    /// Processes a worker's request. Nil if it waits for a job, and is answered later.
     func work(
         at place: Path, _ operation: JobOperation, for request: Request, in turn: inout Turn
     ) throws(Failure) -> CanonicalJSON? {
@@ -49,8 +49,8 @@ extension Database {
         return .null
     }
 
-    /// What the rules have to allow to a worker, besides the writes that go with the end of a job. Whoever may remove
-    /// the state of all jobs is a worker.
+    /// The access that the rules must grant to a worker, in addition to the writes with the end of a job. A user who
+    /// may remove the state of all jobs is a worker.
     static func permissions(of operation: JobOperation, at place: Path) -> [RuleOperation] {
         let state = Assignment(target: WriteTarget(path: IndexCatalog.Queue.state(at: place)), value: .null)
         if case .claim = operation { return [.write([state]), .read(IndexCatalog.Queue.jobs(at: place))] }
@@ -118,7 +118,7 @@ extension Database {
         return CanonicalJSON(trusted: text + "\(handed.isEmpty ? "" : "}")}".utf8)
     }
 
-    /// Removes those of some jobs that have expired, whose turn to be removed has not come. False if there are none.
+    /// Removes those of some jobs that have expired but were not removed yet. False if there are none.
     private func removeExpired(among segments: [[UInt8]], at place: Path, in turn: inout Turn) -> Bool {
         let now = turn.record.time
         guard now >= indexes.nextExpiry else { return false }
@@ -210,7 +210,7 @@ extension Database {
         }
     }
 
-    /// Gives a job up, in a commit of its own: it becomes a dead letter. One that is too large to be copied, or whose
+    /// Gives a job up, in a separate commit: it becomes a dead letter. One that is too large to be copied, or whose
     /// letter the settings refuse, stays, and is not handed out. Answers how many bytes were read for that, at most.
     @discardableResult
     private func giveUp(
@@ -261,7 +261,7 @@ extension Database {
         }
     }
 
-    /// The job of a key, if nobody else has come to have it.
+    /// The job of a key, if no other worker holds it.
     private func held(
         _ key: Key, _ claim: Int64, at place: Path
     ) throws(Failure) -> (job: JobPlace, state: JobState) {
@@ -345,12 +345,13 @@ extension Database {
         body(&workers.tallies[queue.definition.pattern, default: QueueTally()])
     }
 
-    /// What the server writes of its own accord, with what the settings make of it.
+    /// A write of the server itself, with the effects of the settings.
     private func commit(_ assignments: [Assignment], in turn: inout Turn) throws(Failure) {
         try commit(Change(derived(assignments, nil, by: .administrator)), nil, in: &turn)
     }
 
-    /// A connection has ended: nobody waits for its jobs, and those it has are free soon, unless its worker comes back.
+    /// A connection has ended: it no longer waits for jobs, and the jobs that it holds become free soon, unless its
+    /// worker comes back.
     func endJobs(of connection: ConnectionID, in turn: inout Turn) {
         _ = workers.claims.take { $0.connection == connection }
         let ended = workers.leases.isEmpty ? [] : workers.leases.end(connection)
@@ -431,7 +432,7 @@ extension Database {
         .reply(request.connection, number: request.number, .value(noJobs))
     }
 
-    /// Nobody waits any longer: the process ends. What there is to say comes out of ``takeReady()``.
+    /// Ends all waiting for jobs, because the process ends. The output comes from ``takeReady()``.
     package func endClaims(now: Int64) {
         let outputs = workers.claims.take { _ in true }.map(Self.noJobs(for:))
         if outputs.isEmpty { return }

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthSecurityRules
 
-/// Doing what a request asks.
+/// Processing of requests.
 extension Database {
     struct Turn {
         var record: LogRecord
@@ -10,16 +10,16 @@ extension Database {
         var principal = Principal.nobody
         /// That of the request (``Request/client``).
         var client: UInt64 = 0
-        /// What the rules say of it, if that was found before the turn.
+        /// The rules' decision, if it was made before the turn.
         var explanation: Explanation?
         /// Bytes of the values that were read, to be sent or to be compared; those that requests share count once.
         var readBytes = 0
         var reads = TurnReads()
-        /// What it cost to tell listeners of queries (``SharedReads/cost``).
+        /// The cost of telling listeners of queries (``SharedReads/cost``).
         var tellingCost = 0
     }
 
-    /// What a request has to say behind what its commit has yet to tell, waits for that.
+    /// The output of a request waits until its commit has told all listeners.
     func keepRest(of turn: inout Turn) {
         guard let count = telling?.outputCount else { return }
         telling?.rest = Array(turn.outputs[count...])

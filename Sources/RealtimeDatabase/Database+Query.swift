@@ -3,7 +3,7 @@ import HearthSecurityRules
 import HearthStorageErrors
 
 extension Database {
-    /// What a query selects may have this many bytes; it is assembled in memory.
+    /// The maximum size of a query's selection, which is assembled in memory.
     static let selectedBytesMax = 32 << 20
 
     func get(_ path: Path, _ query: Query, needsIndex: Bool, for request: Request, in turn: inout Turn) {
@@ -57,7 +57,7 @@ extension Database {
             if let failure = refusal(ofQueryAt: path, form.name, on: connection) { throw failure }
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)
-            // REST refuses what SDKs are only warned of.
+            // REST refuses queries that SDKs are only warned of.
             if form == .eventStream, query.conditions == nil, !hasIndex(for: query, at: path) {
                 throw .noIndex(query.index, at: path)
             }
@@ -106,7 +106,7 @@ extension Database {
         listeners.remove(name, of: connection, &turn.outputs)
     }
 
-    /// - parameter told: what is sent of the value.
+    /// - parameter told: the part of the value that is sent.
     private func initialPush(
         of live: LiveQuery, _ form: ListenerForm, _ value: CanonicalJSON, _ told: CanonicalJSON
     ) -> QueryPush {
@@ -118,7 +118,7 @@ extension Database {
         return QueryPush(form: form, path: live.path, content: .change(change))
     }
 
-    /// The query as it is listened to already, or with a window of its own that nobody shares yet.
+    /// The query with its existing window, or with a new one.
     private func liveQuery(_ query: Query, at path: Path, keepsOrder: Bool) throws(Failure) -> LiveQuery {
         let live = listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if !live.isEmpty, live.window.keepsOrder || !keepsOrder { return live }
@@ -127,7 +127,7 @@ extension Database {
         return live
     }
 
-    /// Makes the window what the tree says, for this query alone.
+    /// Fills the window from the tree, for this query alone.
     func fill(_ live: LiveQuery) throws(StorageError) {
         if live.aggregates != nil {
             return try recount(live) { () throws(StorageError) in try self.places(of: live, count: nil)[...] }

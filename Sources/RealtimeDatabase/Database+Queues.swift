@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// The queues of a database, and the state that is kept beside their jobs.
+/// The queues of a database, and the states of their jobs.
 extension Database {
     /// The queue at a place.
     func queue(at path: Path) -> IndexCatalog.Queue? {

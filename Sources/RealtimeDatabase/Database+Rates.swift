@@ -42,7 +42,7 @@ extension Database {
         return indexes.settings.rateLimits.contains { $0.measure == .bytesRead && $0.pattern.concerns(path) }
     }
 
-    // MARK: What listeners are told
+    // MARK: Pushes to listeners
 
     /// Whether the settings limit bytes that are read anywhere: then it has to be known who is told of a change.
     var countsToldBytes: Bool { indexes.settings.rateLimits.contains { $0.measure == .bytesRead } }
@@ -77,7 +77,7 @@ extension Database {
 
     // MARK: Writes
 
-    /// Counts what is written. Throws if it comes too soon.
+    /// Counts a write. Throws if it comes too soon.
     func countWrites(_ assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
         if indexes.settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
         try take(charges(assignments, by: turn.principal, turn.client), now: turn.record.time)
@@ -189,12 +189,12 @@ extension Database {
 }
 
 extension CanonicalJSON {
-    /// What it counts as when it is read. Nothing has no bytes.
+    /// The bytes that it counts as for a reader; 0 if it does not exist.
     package var byteCountRead: Int { isNull ? 0 : bytes.count }
 }
 
 extension Change {
-    /// What it counts as for those who are told of it.
+    /// The bytes that it counts as for listeners.
     var byteCountRead: Int {
         switch self {
         case .set(let assignment): assignment.value.byteCountRead

@@ -1,15 +1,15 @@
 package import HearthJSONTree
 import HearthStorageErrors
 
-/// Listeners that come back: they are told what is now where something has changed, instead of all there is
-/// (Protocol.md 18.2).
+/// Listeners that resume: they receive the present values where there were changes, instead of everything (Protocol.md
+/// 18.2).
 extension Database {
-    /// With no more operations than this to look at, and no more bytes, what changed is found while a listener waits.
+    /// Up to this number of operations and bytes, the changes are found while a listener waits.
     private static let lookedAtMax: UInt64 = 64
     private static let lookedAtBytesMax = 256 << 10
 
-    /// What must be read of the log before a request is carried out: what came after a number, of what concerns a path.
-    /// Nil if nothing, also for those who may not read there.
+    /// The part of the log that must be read before a request: the operations after a number that concern a path. Nil
+    /// if none is needed, and for clients that may not read there.
     ///
     /// A request may wait after this: the records that it needs are kept from now on (``keepsRecords``).
     package func historyNeeded(for request: Request, now: Int64) -> (path: Path, after: UInt64)? {
@@ -28,13 +28,13 @@ extension Database {
             && log.recordBytes(after: since.sequence) <= Self.lookedAtBytesMax
     }
 
-    /// How a listener gets from what it has to what is now.
+    /// How a listener gets from its old value to the present one.
     struct Recovery {
         /// Nil if nothing changed.
         var update: MissedUpdate?
     }
 
-    /// What a listener needs that has what was there at a position; nil if that is not known, or too much.
+    /// The changes for a listener with the value of a position; nil if they are unknown or too many.
     func recovery(
         at path: Path, since: Position, _ found: MissedChanges.Found?, on connection: ConnectionID, in turn: inout Turn
     ) -> Recovery? {
@@ -60,8 +60,8 @@ extension Database {
         return Recovery(update: update)
     }
 
-    /// The same request of a turn that did not reach the log: what its listener was to be told of may not have
-    /// happened, and the listener is there already.
+    /// The same request of a turn that did not reach the log: the changes for its listener may not have happened, and
+    /// the listener exists already.
     func beginningAnew(_ request: Request) -> Request {
         guard case .listen(let path, let known, .position, let found) = request.operation else { return request }
         found?.changes.forget(after: durableSequence)

@@ -23,8 +23,8 @@ extension Database {
         log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
     }
 
-    /// What expressions of the rules have come to, gathered from when it is set until rules are set anew; nil if nobody
-    /// wants to know.
+    /// The results of the rules' expressions, gathered from when it is set until rules are set again; nil if not
+    /// wanted.
     package var coverage: RulesCoverage? {
         get { judge?.coverage }
         set { judge?.coverage = newValue }
@@ -44,7 +44,7 @@ extension Database {
         return (try? isAllowed(operation, by: request.principal, now: now)) ?? true
     }
 
-    /// What the rules and the settings say of an operation now, for any caller.
+    /// The decision of the rules and the settings on an operation now, for any caller.
     func explain(
         _ operation: Operation, by principal: Principal, now: Int64
     ) throws(Failure) -> Explanation {
@@ -68,7 +68,7 @@ extension Database {
         return told
     }
 
-    /// What the rules say of operations that are needed all, or of which one is enough: of the one that decides, or of
+    /// The rules' decision on several operations, of which all or one must be allowed: that of the deciding one, or of
     /// the first.
     private func explain(
         _ operations: [RuleOperation], areAllNeeded: Bool, by principal: Principal, now: Int64
@@ -134,7 +134,7 @@ extension Database {
         return try isAllowed(write, in: turn)
     }
 
-    /// What is answered if it may not.
+    /// The answer if it may not.
     func denial(of write: RuleOperation, in turn: borrowing Turn) -> Failure {
         denial(
             of: write, by: turn.principal, now: turn.record.time, explained: turn.explanation)
@@ -145,7 +145,7 @@ extension Database {
         try isAllowed(operation, by: turn.principal, now: turn.record.time)
     }
 
-    /// Whether somebody may read what a query selects.
+    /// Whether somebody may read the selection of a query.
     func mayRead(_ path: Path, _ query: Query, by principal: Principal, now: Int64) throws(Failure) -> Bool {
         for read in RuleOperation.reads(of: path, query) where try isAllowed(read, by: principal, now: now) {
             return true
@@ -153,13 +153,13 @@ extension Database {
         return false
     }
 
-    /// Throws unless the principal of the turn may read what a query selects.
+    /// Throws unless the principal of the turn may read the selection of a query.
     func checkMayRead(_ path: Path, _ query: Query, in turn: borrowing Turn) throws(Failure) {
         if try mayRead(path, query, by: turn.principal, now: turn.record.time) { return }
         throw denial(of: RuleOperation.reads(of: path, query)[0], by: turn.principal, now: turn.record.time)
     }
 
-    /// The same for a listener, which may go on as long as what the rules have looked at stays as it is.
+    /// The same for a listener, which may continue as long as the data that the rules have read is unchanged.
     func checkAllowed(
         _ listener: ReadDependencies.Listener, toRead path: Path, _ query: Query?, by principal: Principal, now: Int64
     ) throws(Failure) {
@@ -173,7 +173,7 @@ extension Database {
         throw denial(of: reads[0], by: principal, now: now)
     }
 
-    /// What the rules have looked at when they allowed a read; nil if they do not.
+    /// The data that the rules read when they allowed a read; nil if they deny it.
     private func placesThatAllow(
         _ read: RuleOperation, by principal: Principal, now: Int64
     ) throws(Failure) -> Set<Path>? {
@@ -189,7 +189,7 @@ extension Database {
 
     /// The answer to a denied request. It is noted, and explained unless too many were denied in this turn.
     ///
-    /// - parameter explained: what the rules have said, if that is known.
+    /// - parameter explained: the rules' decision, if it is known.
     func denial(
         of operation: RuleOperation, by principal: Principal, now: Int64, explained: Explanation? = nil
     ) -> Failure {
@@ -220,8 +220,8 @@ extension Database {
 
     // MARK: Listeners
 
-    /// Ends the listeners that depend on what was just written, if the rules do not allow them any more. What was
-    /// written is not told to them.
+    /// Ends the listeners that depend on the last write, if the rules no longer allow them. They do not receive the
+    /// write.
     func judgeListeners(concernedBy change: Change, in turn: inout Turn) {
         if listeners.dependencies.isEmpty { return }
         var concerned: Set<ReadDependencies.Listener> = []
@@ -259,7 +259,7 @@ extension Database {
         do throws(Failure) {
             try checkAllowed(listener, toRead: path, query?.asked, by: session.principal, now: turn.record.time)
         } catch {
-            // Also when the rules cannot be asked: nobody is told what they might not be.
+            // Also if the rules cannot be evaluated: listeners must not receive data that may be denied.
             switch listener.name {
             case .plain: endListener(path, of: connection, in: &turn)
             case .query(let name): endQueryListener(name, of: connection, in: &turn)
@@ -270,7 +270,7 @@ extension Database {
 }
 
 extension Operation {
-    /// What it writes, now or later; nil if it does not write.
+    /// The places that it writes, now or later; nil if it does not write.
     fileprivate var entries: [(target: WriteTarget, value: IncomingValue)]? {
         switch self {
         case .set(let target, let value, _, _): [(target, value)]

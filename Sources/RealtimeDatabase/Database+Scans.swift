@@ -12,7 +12,7 @@ extension Database {
     package var isScanning: Bool { listeners.scans.isScanning }
 
     /// Whether a request has to wait until the children of its node are visited. If so, ``scanSome(childrenMax:)``
-    /// names its connection when that is done. What was found is kept until the request is processed or refused
+    /// names its connection when that is done. The result is kept until the request is processed or refused
     /// (``endScanUse(by:)``).
     ///
     /// - parameter mayGoOn: whether there is time to visit children at once, which is done if there are few.
@@ -50,7 +50,7 @@ extension Database {
         listeners.dropIfUnused(live)
     }
 
-    /// Lets go of what was found and no request has yet to use, but for what windows are filled up from.
+    /// Releases results that no request will use, except those that fill windows.
     package func endScans() {
         if listeners.scans.hasNothingFound { return }
         for live in listeners.scans.takeUnused() {
@@ -66,7 +66,7 @@ extension Database {
         endScans()
     }
 
-    /// The places of a query's interval, from what was found if that is enough.
+    /// The places of a query's interval, from the scan's result if that is enough.
     func places(of live: LiveQuery, beyond: IndexPlace? = nil, count: Int?) throws(StorageError) -> [IndexPlace] {
         if let known = live.spare?.next(beyond: beyond, count: count) { return known }
         return try places(of: live.query, at: live.path, beyond: beyond, count: count)
@@ -80,7 +80,7 @@ extension Database {
         listeners.scans.begin(live)
     }
 
-    /// Memory was built anew.
+    /// Memory was built again.
     func restartScans() {
         listeners.scans.restart()
         for live in listeners.trie.queries {
@@ -158,7 +158,7 @@ extension Operation {
         }
     }
 
-    /// Whether it reads what a query selects.
+    /// Whether it reads the selection of a query.
     fileprivate var asksQuery: Bool {
         switch self {
         case .get(_, query: .some, needsIndex: _), .listenQuery: true

@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthTreeQueries
 import HearthStorageErrors
 
-/// What queries select of the tree.
+/// Selections of queries from the tree.
 extension Database {
     /// Whether a query can be answered without looking at children that it does not select.
     func hasIndex(for query: Query, at path: Path) -> Bool {
@@ -14,14 +14,14 @@ extension Database {
     }
 
     /// The object of the children that a query selects; null if there are none (Protocol.md 16.1). `members` are those
-    /// of a limited query, if they are known, and `found` is what a scan has found.
+    /// of a limited query, if they are known, and `found` is the result of a scan.
     func selection(
         _ query: Query, at path: Path, members: QueryWindow? = nil, found: QueryScan? = nil, bytesMax: Int = .max
     ) throws(Failure) -> CanonicalJSON {
         do throws(TreeRows.ReadError) {
             var object = ObjectText(bytesMax: bytesMax)
             if query.selectsEverything {
-                // The whole value, but for a priority of its own.
+                // The whole value, except its own priority.
                 let value = try rows.read(path, bytesMax: bytesMax)
                 if value.isLeaf || value.priorityRange == nil { return value.isLeaf ? .null : value }
                 for child in value.children {
@@ -172,7 +172,7 @@ extension Query {
         return KeyRange(lower: lower.isEmpty ? [0] : lower, upper: index == .key ? interval.upper : [0xFF])
     }
 
-    /// Whether the rows of the children stand in the order of the query, and only the interval selects from them.
+    /// Whether the rows of the children are in the order of the query, and only the interval selects from them.
     var isInKeyOrder: Bool { index == .key || conditions?.isKeyOrder == true }
 }
 

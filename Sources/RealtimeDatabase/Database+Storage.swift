@@ -17,7 +17,7 @@ extension Database {
     /// There is something to freeze.
     package var hasChanges: Bool { changedBytes > 0 || onDisconnect.hasChanges || indexes.isCatalogChanged }
 
-    /// Nobody listens or is owed a write, nothing waits to be said or will expire, and the store has everything.
+    /// There are no listeners, owed writes, waiting outputs or children that will expire, and the store has everything.
     package var isAtRest: Bool {
         guard listeners.sessions.isEmpty, listeners.scans.isEmpty, largeReads.isEmpty, log.isEmpty,
             workers.claims.isEmpty, telling == nil, tornBy == nil, refusal == nil
@@ -87,10 +87,10 @@ extension Database {
         log.recovered()
     }
 
-    /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose
+    /// Begins to refuse writes; everything that is not durable is undone. Memory is built again from the store, whose
     /// rows include everything up to `storeSequence`, and `operations`, which the log has. The applier must be at rest.
     /// Turns whose record did not reach the log are run again, so their writes are answered with the error and their
-    /// reads see what is true. No large read is left: those that ``takeReady()`` has told of, now or before, have
+    /// reads see the durable state. No large read is left: those that ``takeReady()`` has told of, now or before, have
     /// failed.
     package func refuse(
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
@@ -105,7 +105,7 @@ extension Database {
         outbox.lose(after: durableSequence)
         onDisconnect.lose(after: durableSequence)
         try refillWindows()
-        // A commit that is lost has told nobody anything; one that is kept goes on telling.
+        // No listener was told of a lost commit; telling of a kept one continues.
         if let sequence = telling?.sequence, sequence > durableSequence { telling = nil } else { telling?.interrupt() }
         let lost = log.takeLost()
         // The lost turns have moved members between groups; running them again moves the members on from there.
@@ -141,7 +141,7 @@ extension Database {
         }
     }
 
-    /// Begins to refuse writes; what was accepted so far stays.
+    /// Begins to refuse writes; accepted ones stay.
     package func refuse(because error: StorageError) {
         refusal = error
     }

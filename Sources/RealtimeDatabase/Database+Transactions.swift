@@ -4,11 +4,11 @@ import HearthJSONTree
 extension Database {
     /// Whether a compare-and-set of a connection that may write is committed now.
     ///
-    /// - parameter isStale: what it compares with is not what is there.
+    /// - parameter isStale: the value that it compares with is not the present one.
     func verdict(
         on request: Request, at path: Path, isStale: Bool, now: Int64
     ) -> TransactionTurns.Verdict {
-        // A REST client is told what is there, which must be so when it hears it.
+        // A REST client receives the present value, which must be durable by then.
         guard takesTurns, request.connection.kind == .realtime else { return isStale ? .answer : .commit }
         return transactions.verdict(
             on: request.connection, number: request.number, at: path, isStale: isStale, now: now)
@@ -27,7 +27,7 @@ extension Database {
         turn.outputs += transactions.release(connection, now: turn.record.time).map(\.output)
     }
 
-    /// Nobody waits for a connection that has ended.
+    /// No turn waits for a connection that has ended.
     func passTurns(of connection: ConnectionID, in turn: inout Turn) {
         guard !transactions.isEmpty else { return }
         turn.outputs += transactions.leave(connection, now: turn.record.time).map(\.output)
@@ -37,8 +37,7 @@ extension Database {
     /// 1970.
     package var turnDeadline: Int64? { transactions.isEmpty ? nil : transactions.deadline }
 
-    /// Answers connections that have waited for others which did not come back. What is said comes out of
-    /// ``takeReady()``.
+    /// Answers connections that have waited for others which did not come back. The output comes from ``takeReady()``.
     package func passOverdueTurns(now: Int64) { say(transactions.passOverdue(now: now), now: now) }
 
     /// Answers all that wait.

@@ -37,7 +37,7 @@ package struct UniqueStatus: Sendable {
         case conflicts
     }
 
-    /// As in the settings file: the collections, with `$` for wildcards, and what is compared of their children.
+    /// As in the settings file: the collections, with `$` for wildcards, and the compared values of their children.
     package var pattern: String
     package var index: QueryIndex
     package var state: State

@@ -11,7 +11,7 @@ extension Database {
         var concerned: [ConcernedPlace] = []
         var indices: [ObjectIdentifier: Int] = [:]
         if case .setChildren(of: let base, _) = change {
-            // Queries at the place, and at and below its children, are told what they select now.
+            // Tells the queries at the place, and at and below its children, their present selection.
             listeners.trie.forEachPlaceOfQueries(concernedBy: base) { place, child in
                 let queries = place.queries.values.sorted { $0.serial < $1.serial }
                 let path = queries[0].path
@@ -31,7 +31,7 @@ extension Database {
         for assignment in change.assignmentsOneByOne {
             let path = assignment.target.path
             listeners.trie.forEachPlaceOfQueries(concernedBy: path) { place, child in
-                // What a query selects has no priority of its own.
+                // The selection of a query has no priority.
                 if child == nil, assignment.target.isPriority { return }
                 let index = indices[ObjectIdentifier(place)] ?? concerned.count
                 if index == concerned.count {
@@ -106,7 +106,7 @@ extension Database {
     /// else may be processed.
     package var isTelling: Bool { telling != nil }
 
-    /// Goes on telling them. What is said comes out of ``takeReady()`` as if it were a turn.
+    /// Continues telling them. The output comes from ``takeReady()`` like that of a turn.
     package func tellSome(now: Int64) {
         guard tornBy == nil, telling != nil else { return }
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
@@ -116,7 +116,7 @@ extension Database {
                 requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
     }
 
-    /// A step of telling, and what comes after the last one. Throws only if memory is torn.
+    /// A step of telling listeners, and the work after the last one. Throws only if memory is torn.
     func tellOn(in turn: inout Turn, costMax: Int? = nil) throws(Failure) {
         guard var telling else { return }
         self.telling = nil
@@ -125,7 +125,7 @@ extension Database {
         if telling.isDone { turn.outputs += telling.rest }
     }
 
-    /// Takes what was applied into the windows, and tells the listeners, until that has cost as much as a step may.
+    /// Applies changes to the windows, and tells the listeners, up to the cost of one step.
     func tell(_ telling: inout Telling, in turn: inout Turn, costMax: Int) throws(Failure) {
         var ending: [LiveQuery] = []
         defer { endListeners(of: ending, in: &turn) }
@@ -148,10 +148,10 @@ extension Database {
         }
     }
 
-    /// What it costs to tell the listeners of a query of a commit, whatever it is, in bytes (``SharedReads/cost``).
+    /// The fixed cost of telling the listeners of a query of a commit, in bytes (``SharedReads/cost``).
     private static let queryCost = 4096
 
-    /// - parameter isInterrupted: memory was built anew meanwhile, and all windows with it.
+    /// - parameter isInterrupted: memory was built again meanwhile, and all windows with it.
     private func tell(
         _ query: ConcernedQuery, isSet: Bool, isInterrupted: Bool, in turn: inout Turn
     ) throws(Failure) {
@@ -161,7 +161,7 @@ extension Database {
         guard change != nil || live.query.choosesFields && live.needsEvents else { return }
         var events: QueryEvents?
         if live.needsEvents {
-            // Too much was to be kept of what was there before.
+            // The earlier values were too large to keep.
             guard query.place.valuesBefore[ObjectIdentifier(live)] != nil else { throw .tooLarge }
             events = try self.events(of: query, difference)
         }
@@ -172,7 +172,7 @@ extension Database {
                 let told = events?.list(kinds) ?? []
                 contents = told.isEmpty ? [] : [.events(told)]
             case .eventStream where isSet:
-                // What a set does to several children are so many sets (rest.md 4).
+                // A set that changes several children counts as several sets (rest.md 4).
                 contents = (change?.assignments ?? []).map { .change(.set($0)) }
             case .eventStream: contents = change.map { [.change($0.narrowed)] } ?? []
             case .tagged: contents = change.map { [.change($0)] } ?? []
@@ -186,8 +186,7 @@ extension Database {
         }
     }
 
-    /// Answers what changed of what the query selects, if anything; the difference only if the write was below the
-    /// query.
+    /// Answers the change of the query's selection, if any; the difference only if the write was below the query.
     private func takeIn(_ query: ConcernedQuery, isInterrupted: Bool) throws(Failure) -> (Change?, WindowDifference?) {
         let (live, reads) = (query.live, query.place.reads)
         do throws(StorageError) {
@@ -256,8 +255,8 @@ extension Database {
         for place in difference.entered { parts.append(try whole(place, of: query)) }
         for place in difference.changed {
             let inside = query.place.assignments(of: place.after)
-            // Clients take one after the other. One that no longer has the child because it has no children left, as it
-            // does not know what is not selected, would miss those that follow.
+            // Clients apply one assignment after the other. A client knows only the selected parts, so it could drop a
+            // child without children left, and then miss the later ones.
             if inside.count > 1, !live.query.selectsEverything, inside.contains(where: \.value.isNull) {
                 parts.append(try whole(place.after, of: query))
             } else {
@@ -295,7 +294,7 @@ extension Database {
         return parts.count == 1 ? .set(parts[0]) : .merge(base: live.path, parts)
     }
 
-    /// The assignment that makes a child what it is.
+    /// The assignment of a child's whole value.
     private func whole(_ place: IndexPlace, of query: ConcernedQuery) throws(StorageError) -> Assignment {
         let target = WriteTarget(path: query.live.path.appending(place.path))
         do throws(TreeRows.ReadError) {
@@ -369,7 +368,7 @@ extension Database {
         return ArraySlice(inside.suffix(count ?? .max).reversed())
     }
 
-    /// Makes the window what the tree says.
+    /// Fills the window from the tree.
     private func fill(_ live: LiveQuery, in reads: SharedReads) throws(StorageError) {
         if live.aggregates != nil {
             return try recount(live) { () throws(StorageError) in try self.places(of: live, count: nil, in: reads) }
@@ -390,7 +389,7 @@ extension Database {
         return SharedReads.Selection(index: query.index, first: first, last: last)
     }
 
-    /// What a query selects, as its window says.
+    /// The selection of a query, according to its window.
     private func selection(of live: LiveQuery, in reads: SharedReads) throws(Failure) -> CanonicalJSON {
         let query = live.query
         let places: [IndexPlace]
@@ -437,7 +436,7 @@ extension Database {
         }
     }
 
-    /// Makes all windows what the tree says, after memory was built anew.
+    /// Fills all windows from the tree, after memory was built again.
     func refillWindows() throws(StorageError) {
         restartScans()
         for live in listeners.trie.queries where !live.isEmpty { try fill(live) }

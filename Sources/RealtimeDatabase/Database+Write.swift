@@ -3,7 +3,7 @@ import HearthSecurityRules
 import HearthStorageErrors
 
 extension Database {
-    /// Sets one place, after its precondition. Answers what is stored; nil if the request is refused and its answer
+    /// Sets one place, after its precondition. Answers the stored value; nil if the request is refused and its answer
     /// waits (``TransactionTurns``).
     func set(
         _ target: WriteTarget, _ value: IncomingValue, expecting: [UInt8]?, for request: Request, in turn: inout Turn
@@ -70,7 +70,7 @@ extension Database {
         // Priorities come last: they may belong to nodes that the update itself makes.
         let made = entries.contains { $0.target.isPriority } ? Self.placesMade(by: assignments) : []
         for (target, value) in entries where target.isPriority {
-            // In path order, what lies at or below a place comes first from there on.
+            // In path order, the paths at or below a place come first from there on.
             let next = made.partitioningIndex { $0 >= target.path }
             let isMade = next < made.count && target.path.contains(made[next])
             if !value.json.isNull, !isMade, try !exists(target.path) { isPossible = false }
@@ -120,8 +120,8 @@ extension Database {
             && listeners.trie.queries(at: base).allSatisfy { $0.query.limit != nil }
     }
 
-    /// What a write is answered with that asks what it has stored. An increment tells what was there, so who may not
-    /// read hears what was sent.
+    /// The answer to a write that asks for the stored value. The result of an increment reveals the earlier value, so a
+    /// client that may not read gets the value that it sent.
     func echo(
         of value: IncomingValue, _ stored: CanonicalJSON, at path: Path, in turn: borrowing Turn
     ) -> CanonicalJSON {
@@ -266,7 +266,7 @@ extension Database {
         !assignment.target.isPriority && rows.canAttach && assignment.value.isLarge(largeBytesMin, rows.packing)
     }
 
-    /// Server values become what they stand for. Increments refer to the value before the request at the same place.
+    /// Fills in server values. Increments refer to the value before the request at the same place.
     func resolve(_ incoming: IncomingValue, at target: WriteTarget, now: Int64) throws(Failure) -> CanonicalJSON {
         guard incoming.hasServerValues else { return incoming.json }
         var failure: Failure?
@@ -287,8 +287,9 @@ extension Database {
         if let error = tornBy ?? ownedElsewhere ?? refusal { throw .unavailable(error) }
     }
 
-    /// Where a row is damaged, what a change replaces is read first. A change that breaks off would have memory built
-    /// anew, and all other writers would be refused meanwhile. Costs nothing as long as no change was broken off so.
+    /// Where a row is damaged, the value that a change replaces is read first. A change that fails midway would have
+    /// memory built again, and all other writers would be refused meanwhile. Costs nothing as long as no change has
+    /// failed in this way.
     private func checkReadable(_ assignments: [Assignment]) throws(Failure) {
         guard tree.hasDamage else { return }
         for assignment in assignments {
@@ -329,8 +330,8 @@ extension Database {
         }
     }
 
-    /// What an increment refers to. Every leaf is in one row; of a node that is not, only the priority matters, and it
-    /// stands here with a leaf that is not a number. Reads one row.
+    /// The base value of an increment. Every leaf is in one row; of any other node only the priority matters, which is
+    /// returned with a leaf that is not a number. Reads one row.
     private func leaf(at path: Path) throws(Failure) -> CanonicalJSON {
         do throws(StorageError) {
             let place = try rows.locate(path)

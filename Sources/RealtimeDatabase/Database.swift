@@ -5,14 +5,14 @@ package import HearthStorageErrors
 /// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and
 /// when.
 ///
-/// A deterministic function of what it is given: requests with the time of their turn, and news from storage. It does
-/// no I/O but reads from its ``RowStore``, so a simulator can run it against a store that fails. Owned by the database
+/// A deterministic function of its inputs: requests with the time of their turn, and results of storage. Its only I/O
+/// is reading from its ``RowStore``, so a simulator can run it against a store that fails. Owned by the database
 /// thread.
 ///
 /// The requests that are in the mailbox make one *turn*. A turn's changes are in memory at once and go to the log as
-/// one record; what it has to say waits in ``log`` until the log has the record (``committed(through:)``). When the
-/// log could not take it, ``refuse(because:storeSequence:replaying:)`` takes the tree back to what is durable, and the
-/// turn's requests are answered anew.
+/// one record; its output waits in ``log`` until the log has the record (``committed(through:)``). When the log could
+/// not take it, ``refuse(because:storeSequence:replaying:)`` takes the tree back to the durable state, and the turn's
+/// requests are answered again.
 package final class Database {
     package let index: UInt32
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
@@ -41,28 +41,28 @@ package final class Database {
     /// Another node takes the writes of this database: how clients are told; nil where they are taken here.
     package var ownedElsewhere: StorageError?
 
-    /// What waits because the log changes hands.
+    /// Requests that wait because the log changes hands.
     package var heldWrites = HeldWrites.none
     /// The writes that the node makes that takes them; nil where they are not sent to it.
     package var forwarded: ForwardedWrites?
-    /// The time of what they wait for, in milliseconds of uptime.
+    /// The time for which they wait, in milliseconds of uptime.
     package var forwardingTime: Int64 = 0
-    /// The time since 1970 less that of a clock that nobody sets, in milliseconds (``observeTime(_:uptime:)``).
+    /// The time since 1970 less that of a monotonic clock, in milliseconds (``observeTime(_:uptime:)``).
     var clockOffset: Int64?
 
-    /// What each connection listens to.
+    /// The listens of each connection.
     var listeners: ListenerRegistry
-    /// Decides what is allowed; nil when everything is.
+    /// The rules; nil if everything is allowed.
     var judge: RulesJudge?
-    /// Nothing need be decided: everybody may do everything, and nobody wants to know what the rules come to.
+    /// No decisions are needed: everything is allowed, and no results of rules are wanted.
     var isOpen: Bool { judge.map { $0.program.allowsEverything && $0.coverage == nil } ?? true }
-    /// What the rules say of the large write that comes next.
+    /// The rules' decision on the next large write.
     var decision: SteppedDecision?
     var explainsDenials = false
     var denials: [DeniedRequest] = []
     /// The writes that connections have registered for their end.
     var onDisconnect = OnDisconnectWrites()
-    /// The indexes, and what else is kept beside the tree.
+    /// The indexes, and other data that is kept with the tree.
     let indexes: IndexKeeper
     /// The workers of queues.
     let workers = JobWorkers()
@@ -70,9 +70,9 @@ package final class Database {
     var outbox = TriggerOutbox()
     /// Of clients that the settings limit.
     var rates = RateTable()
-    /// What the last commit has yet to tell.
+    /// The remaining pushes of the last commit.
     var telling: Telling?
-    /// What a step of that may cost, and what all of it may, in bytes (``SharedReads/cost``). Listeners that would cost
+    /// The cost limits of one step and of all steps of that, in bytes (``SharedReads/cost``). Listeners that would cost
     /// more are ended.
     var tellingStepCostMax: Int
     let tellingCostMax: Int
@@ -130,7 +130,7 @@ package final class Database {
     /// The tree.
     package var rows: TreeRows { tree.rows }
     /// The error of storage in the middle of a change: memory may hold half of it. Until
-    /// ``refuse(because:storeSequence:replaying:)`` has built it anew, nothing is read or written.
+    /// ``refuse(because:storeSequence:replaying:)`` has built it again, nothing is read or written.
     package var tornBy: StorageError? { tree.tornBy }
     /// The epochs in which numbers were given out.
     package var epochs: Epochs { log.epochs }
@@ -139,8 +139,8 @@ package final class Database {
     /// The number of the last operation that the log has.
     package var durableSequence: UInt64 { log.durableSequence }
 
-    /// Reads what the store knows of indexes, and what is owed to connections of an earlier process. To be called
-    /// before anything else.
+    /// Reads the store's indexes, and the on-disconnect writes owed to connections of an earlier process. Must be
+    /// called first.
     package func load() throws(StorageError) {
         try indexes.load(rows.store.base)
         onDisconnect.load(try rows.store.owedWrites())
@@ -148,8 +148,8 @@ package final class Database {
 
     // MARK: Turns
 
-    /// Works off one mailbox of requests. The record, if any, must go to the log; what there is to say comes out of
-    /// ``takeReady()`` once it is durable. `now` is in milliseconds since 1970.
+    /// Processes one mailbox of requests. The record, if any, must go to the log; the output comes from ``takeReady()``
+    /// once it is durable. `now` is in milliseconds since 1970.
     package func process(_ requests: [Request], now: Int64) -> LogRecord? {
         process(requests, now: now, readBytesMax: .max).record
     }
@@ -208,8 +208,8 @@ package final class Database {
         return (record, count, waiting.map { requests[$0] })
     }
 
-    /// Connections whose requests are in turns that wait for the log, or are answered later: what they asked after
-    /// those is answered after them.
+    /// Connections whose requests are in turns that wait for the log, or are answered later. Their later requests are
+    /// answered after those.
     package var connectionsWithPendingTurns: Set<ConnectionID> {
         var connections = transactions.waitingConnections
         for turn in log.waitingTurns {
@@ -234,8 +234,8 @@ package final class Database {
     /// Something may be said now.
     package var hasReadyTurns: Bool { log.hasReady }
 
-    /// What may be said now, in order: what each turn has to say. The last turn is the one with which the values that
-    /// were read and written reach `bytesMax` bytes.
+    /// The outputs that may be sent now, turn by turn. The last turn is the one with which the values that were read
+    /// and written reach `bytesMax` bytes.
     package func takeReadyTurns(bytesMax: Int = .max) -> [[Output]] { log.takeReady(bytesMax: bytesMax) }
 
     /// The same as one list.

@@ -5,7 +5,7 @@ package struct LogOverview: Hashable, Sendable {
     package var database: String
     /// The node that takes the writes, if one does.
     package var owner: String?
-    /// Nil for a log that nobody has begun.
+    /// Nil for a log without a beginning.
     package var head: LogHead?
     /// The first operation that the store still has.
     package var floor: UInt64

@@ -19,7 +19,7 @@ package struct LogPosition: Hashable, Sendable {
     }
 }
 
-/// What was read of a log: the answer to ``LogTransactions/read(from:limit:)``.
+/// A part of a log: the answer to ``LogTransactions/read(from:limit:)``.
 struct LogReading {
     struct Owner: Hashable {
         var record: OwnerRecord

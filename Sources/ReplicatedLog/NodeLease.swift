@@ -2,9 +2,9 @@ package import HearthEtcdMessages
 
 /// The lease of a node: all keys of the node end with it. A pure value: events and times come in, actions go out.
 ///
-/// The time of a lease is counted from the moment at which its renewal was sent, by a clock that nobody sets and
-/// that also runs while the machine sleeps. So the node stops relying on the lease before etcd ends it, as long as
-/// both clocks run at about the same rate.
+/// The time of a lease is counted from the moment at which its renewal was sent, by a monotonic clock that also runs
+/// while the machine sleeps. So the node stops relying on the lease before etcd ends it, as long as both clocks run at
+/// about the same rate.
 package struct NodeLease: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
         /// Answered by ``Event/granted(_:_:)``.
@@ -112,7 +112,7 @@ package struct NodeLease: Hashable, Sendable {
     private mutating func hold(
         _ lease: Int64, _ granted: Int64, from sentAt: Int64, _ time: Int64, isNew: Bool
     ) -> [Action] {
-        // etcd may grant more than was asked for; counting what was asked for is on the safe side.
+        // etcd may grant more time than requested; counting the requested time is safe.
         let until = sentAt + min(granted, seconds) * 1000
         state = .held(lease, until: until, sentAt: nil)
         nextAttempt = sentAt + seconds * 1000 / 3

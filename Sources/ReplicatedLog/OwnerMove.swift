@@ -62,10 +62,10 @@ struct OwnerMove: Hashable {
         /// The other node is to say that its files have what the log had when the move was noticed: then it follows,
         /// and the move takes no longer than a few calls.
         case catchingUp(to: UInt64)
-        /// This node finishes what it has begun to write.
+        /// This node finishes its running writes.
         case draining(Target)
         case handingOver(Target)
-        /// This node goes on as the owner; the asker is told why.
+        /// This node remains the owner; the asker is told why.
         case ending(String)
     }
 

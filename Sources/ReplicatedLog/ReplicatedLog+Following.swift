@@ -6,7 +6,7 @@ extension ReplicatedLog {
     mutating func nextOfFollower() {
         switch following {
         case .copying:
-            // Only what is needed for the copy to be of use.
+            // Only the records that the copy needs.
             if keptSequence > position.sequence, now >= nextKeep { keep() }
         case .idle: break
         case .reading:
@@ -27,7 +27,7 @@ extension ReplicatedLog {
         return now >= ownerlessSince + Int64(rank) * options.rankMilliseconds
     }
 
-    /// States what the node has, so that the owner does not trim what it lacks.
+    /// States the node's position, so that the owner does not trim records that it lacks.
     mutating func keep() {
         nextKeep = now + options.keepMilliseconds
         guard let lease, statedSequence != keptSequence else { return }
@@ -39,7 +39,7 @@ extension ReplicatedLog {
         guard let reading = LogReading(reply) else { return stop("a value cannot be read") }
         see(reading.owner)
         floor = reading.floor
-        // Without a head, nobody has begun the log.
+        // Without a head, the log has not begun.
         guard let head = reading.head else { return caughtUp(reading) }
         if position.epoch == nil {
             position.epoch = head.epoch

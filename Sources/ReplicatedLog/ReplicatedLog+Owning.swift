@@ -4,7 +4,7 @@ import HearthRealtimeDatabase
 /// Claiming the log, appending to it, and giving it up.
 extension ReplicatedLog {
     mutating func nextOfOwner(_ term: Int64, _ head: LogHead) {
-        // What comes while the log is handed over waits for what comes of that.
+        // Records that arrive during a handover wait for its outcome.
         if append == nil, let records = waiting, !isHandingOver {
             waiting = nil
             begin(records, term, head)

@@ -31,7 +31,7 @@ package struct ReplicatedLog: Sendable {
         package var keepMilliseconds: Int64 = 5_000
         /// Between two looks at how far the node is to which the log is to be moved, in milliseconds.
         package var moveLookMilliseconds: Int64 = 200
-        /// So long that node may take to have what the log had, in milliseconds: two statements of what it has.
+        /// The time for that node to catch up with the log, in milliseconds: two statements of its position.
         package var catchUpMilliseconds: Int64 = 10_000
         /// So long the writes may take that are under way when the log is to be moved, and so long the move itself is
         /// tried, in milliseconds.
@@ -81,12 +81,12 @@ package struct ReplicatedLog: Sendable {
         case follow([LogRecord])
         /// This node owns the log; after ``drain(to:)``, it still does.
         case own(term: Int64)
-        /// The log is to be handed over to another node: this one finishes what it has begun to write, and begins
-        /// nothing more. Answered by ``Event/drained``. Then comes ``disown(by:)``, or ``own(term:)``.
+        /// The log is to be handed over to another node: this one finishes its running writes, and begins no more.
+        /// Answered by ``Event/drained``. Then comes ``disown(by:)``, or ``own(term:)``.
         case drain(to: String)
         /// It owns it no more.
         case disown(by: String?)
-        /// The log has what was appended, up to this.
+        /// The log has the appended records up to this one.
         case appended(through: UInt64)
         /// The log has the records of the append, or not: ``settled(through:)`` follows.
         case appendFailed(AppendFailure)
@@ -215,7 +215,7 @@ package struct ReplicatedLog: Sendable {
 
     /// Handles an event.
     ///
-    /// - parameter time: in milliseconds, by a clock that nobody sets.
+    /// - parameter time: in milliseconds, by a monotonic clock.
     package mutating func handle(_ event: Event, at time: Int64) -> [Action] {
         now = time
         switch event {

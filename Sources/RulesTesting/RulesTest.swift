@@ -7,13 +7,13 @@ package struct RulesTest: Sendable {
     package var name: String
     /// Where it begins in the file, counted from 1.
     package var line: Int
-    /// The database before the first step. Server values in it stand for the time of the start.
+    /// The database before the first step. Server values in it have the time of the start.
     var data: CanonicalJSON
     /// Milliseconds since 1970.
     var start: Int64
     var steps: [Step]
 
-    /// Something that somebody does, and what is to come of it.
+    /// An action and its expected outcome.
     struct Step: Sendable {
         /// Where it begins in the file, counted from 1.
         var line: Int
@@ -56,8 +56,7 @@ package struct RulesTest: Sendable {
         var worker: [UInt8]
     }
 
-    /// What is to come of a step. What is nil, or empty, is not looked at. Server values stand for the time of the
-    /// step.
+    /// The expected outcome of a step. Nil or empty members are not checked. Server values have the time of the step.
     struct Expectation: Sendable {
         var isAllowed: Bool?
         /// The word for what refuses it (``RulesTestOutcome``).
@@ -70,11 +69,11 @@ package struct RulesTest: Sendable {
         var jobs: [[UInt8]]?
         /// The events of triggers, in any order.
         var events: [Event]?
-        /// What is at some places afterwards, in the order of the file.
+        /// The values at some places afterwards, in the order of the file.
         var values: [(path: Path, value: CanonicalJSON)] = []
     }
 
-    /// An event of a trigger; nil of `path` stands for any place.
+    /// An event of a trigger; a nil `path` matches any place.
     struct Event: Hashable, Sendable {
         var trigger: String
         var path: Path?

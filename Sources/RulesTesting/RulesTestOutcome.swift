@@ -3,9 +3,9 @@ import HearthRealtimeDatabase
 
 /// What came of an operation of a test.
 enum RulesTestOutcome {
-    /// With what it is answered, if that is a value.
+    /// The answer, if it is a value.
     case allowed(CanonicalJSON?)
-    /// `why` is a word for what is in the way: `rules`, a setting, or the status that a client is told.
+    /// `why` is a word for the reason: `rules`, a setting, or the client's status.
     case refused(why: String, text: String, retryAfter: Int64? = nil)
 
     init(_ reply: Reply) {

@@ -4,9 +4,9 @@ import HearthSecurityRules
 import HearthWireProtocol
 import HearthTreeQueries
 
-/// What is done in a step.
+/// The action of a step.
 extension RulesTestParser {
-    /// - parameter place: where the path stands.
+    /// - parameter place: the position of the path in the text.
     /// - parameter range: that of the step.
     func action(
         _ verb: String, _ place: Range<Int>, _ members: TestText.Members, _ range: Range<Int>, by principal: Principal
@@ -80,7 +80,7 @@ extension RulesTestParser {
             worker: try members["worker"].map(text.utf8) ?? principal.uid)
     }
 
-    // MARK: What is written
+    // MARK: Writes
 
     private func entries(
         _ range: Range<Int>, base: Path
@@ -103,7 +103,7 @@ extension RulesTestParser {
         }
     }
 
-    // MARK: What is asked for
+    // MARK: Requests
 
     private func query(_ members: TestText.Members) throws(Mistake) -> Query? {
         guard let find = members["find"] else {

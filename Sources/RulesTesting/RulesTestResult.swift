@@ -23,7 +23,7 @@ package struct RulesTestResult: Sendable {
 
     package var isPassed: Bool { failures.isEmpty }
 
-    /// What was expected, what came out, and the rules that decided, for people; nothing if the case has passed.
+    /// The expected and the actual outcome, and the rules that decided, for people; empty if the case has passed.
     ///
     /// - parameter file: the name of the rules file.
     package func lines(file: String) -> [String] {

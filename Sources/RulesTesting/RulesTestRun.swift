@@ -3,7 +3,7 @@ package import HearthRealtimeDatabase
 package import HearthSecurityRules
 
 extension RulesProgram {
-    /// Runs a case, and notes in `coverage` what it made of the rules.
+    /// Runs a case, and adds its use of the rules to `coverage`.
     package func run(_ test: RulesTest, _ coverage: inout RulesCoverage) -> RulesTestResult {
         let run = RulesTestRun(test, TestedDatabase(self, test.data, now: test.start))
         run.database.coverage = coverage
@@ -119,7 +119,7 @@ private struct RulesTestRun {
         guard let wanted = expected.events else { return }
         var left = found
         var missing: [RulesTest.Event] = []
-        // The ones with a path first, so that those without do not take what they need.
+        // Those with a path first, so that those without do not match their events.
         for event in wanted.filter({ $0.path != nil }) + wanted.filter({ $0.path == nil }) {
             let index = left.firstIndex { $0.trigger == event.trigger && (event.path ?? $0.path) == $0.path }
             if let index { left.remove(at: index) } else { missing.append(event) }

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthSecurityRules
 
-/// A test file whose parts are read one by one, each known by where it stands.
+/// A test file whose parts are read one by one, each with its position.
 struct TestText {
     let bytes: [UInt8]
 
@@ -84,7 +84,7 @@ struct TestText {
         do throws(PathError) {
             return try Path(parsing: text)
         } catch {
-            throw Mistake("'\(text)' is no path: \(error)", at: offset)
+            throw Mistake("'\(text)' is not a path: \(error)", at: offset)
         }
     }
 
@@ -93,7 +93,7 @@ struct TestText {
         do throws(PathError) {
             return try WriteTarget(parsing: text)
         } catch {
-            throw Mistake("'\(text)' is no path: \(error)", at: range.lowerBound)
+            throw Mistake("'\(text)' is not a path: \(error)", at: range.lowerBound)
         }
     }
 

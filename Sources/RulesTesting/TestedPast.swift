@@ -36,8 +36,8 @@ struct TestedPast {
         if isKept, !moments.isEmpty { moments.append(Moment(time: time, changes: changes)) }
     }
 
-    /// What was at a place after the last change that was made by a time. Above places whose history is kept it has
-    /// their values alone.
+    /// The value of a place after the last change by a time. Above places whose history is kept it has only their
+    /// values.
     func value(at path: Path, _ time: Int64, now: Int64) throws(Refusal) -> CanonicalJSON {
         let concerned = definitions.filter { KeptPlaces($0.pattern).concerns(path) }
         if concerned.isEmpty { throw .notKept }

@@ -43,7 +43,7 @@ package struct DeflatePolicy: Sendable {
         answer.clientNoContextTakeover = clientNoContextTakeover || offer.clientNoContextTakeover
         let serverBits = min(max(serverWindowBits, DeflateParameters.windowBitsMin), offer.serverMaxWindowBits ?? 15)
         guard serverBits >= DeflateParameters.windowBitsMin else { return nil }
-        // A limit in the offer must be answered by one; without it the answer names what is not the default.
+        // A limit in the offer must be answered by one; without it the answer names values other than the default.
         if offer.serverMaxWindowBits != nil || serverBits < 15 { answer.serverMaxWindowBits = serverBits }
         // Only a client that said it can follow a limit may be given one.
         if let offered = offer.clientMaxWindowBits {

@@ -21,8 +21,8 @@ package struct EventStreamParser {
     /// `eventBytesMax` bounds the bytes of an event that is not complete.
     package init(eventBytesMax: Int) { self.eventBytesMax = eventBytesMax }
 
-    /// The next complete event, or nil when more input is needed. Drops what it used from the front of `input`. After
-    /// `.eventTooLarge`, the only error, the stream is lost: close it.
+    /// The next complete event, or nil when more input is needed. Removes the used bytes from the front of `input`.
+    /// After `.eventTooLarge`, the only error, the stream is lost: close it.
     package mutating func next(
         _ input: inout UnsafeRawBufferPointer
     ) throws(HTTPFailure) -> ServerSentEvent? {

@@ -4,7 +4,7 @@ package enum MultipartForm {
     package static func firstPart(of body: [UInt8], contentType: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard let boundary = boundary(of: contentType) else { return nil }
         let delimiter = Array("--".utf8) + boundary
-        // What stands before the first delimiter is for nobody (RFC 2046 section 5.1.1).
+        // Text before the first delimiter is ignored (RFC 2046 section 5.1.1).
         guard let start = body.range(of: delimiter, from: 0, startsLine: true)?.upperBound,
             let head = body.range(of: Array("\r\n\r\n".utf8), from: start, startsLine: false),
             let end = body.range(of: Array("\r\n".utf8) + delimiter, from: head.upperBound - 2, startsLine: false)

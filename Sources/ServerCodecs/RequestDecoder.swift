@@ -2,14 +2,14 @@ package import HearthHTTPCodec
 
 /// Takes the requests of one connection apart (RFC 9112), in the role of the server.
 ///
-/// Feed it what was read, and pull until it wants more:
+/// Feed it the received bytes, and pull events until it needs more:
 ///
 ///     while let event = decoder.next(&input) { … }
 ///
-/// Each call drops what it used from the front of `input`, so what is left says how far the decoder is: after `.end` it
-/// starts with the next, pipelined request, and after the `.end` of a request that is answered with 101 it belongs to
-/// the next protocol: hand it over and drop the decoder. A caller that answers one request at a time stops pulling at
-/// `.end` and keeps what is left. A nil has used all of `input`.
+/// Each call removes the used bytes from the front of `input`, so the rest shows how far the decoder is: after `.end`
+/// it starts with the next, pipelined request, and after the `.end` of a request that is answered with 101 it belongs
+/// to the next protocol: hand it over and drop the decoder. A caller that answers one request at a time stops pulling
+/// at `.end` and keeps the rest. A nil has used all of `input`.
 ///
 /// Costs one pass over the head and two allocations for it; body bytes are handed out where they lie. Between two
 /// requests the decoder owns no heap memory.

@@ -10,7 +10,7 @@ package struct RequestHead: Sendable {
     /// nil without `Content-Length`, and so for a chunked body.
     package let contentLength: Int?
     package let isChunked: Bool
-    /// The connection stays open after the answer. Never for HTTP/1.0, whatever it asks for.
+    /// The connection stays open after the answer. Never for HTTP/1.0, even if requested.
     package let keepAlive: Bool
     /// The client waits for `100 Continue` before it sends the body (RFC 9110 10.1.1).
     package let expectsContinue: Bool
@@ -52,7 +52,7 @@ package struct RequestHead: Sendable {
     /// absolute target that has none, which means `/`.
     package var path: ArraySlice<UInt8> { headers.bytes[target.path] }
 
-    /// What stands between the slashes of the path after the first one, decoded: `/a%20b/` is `a b` and an empty one.
+    /// The segments of the path after the first slash, decoded: `/a%20b/` is `a b` and an empty one.
     package var segments: [ArraySlice<UInt8>] {
         path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { PercentDecoder.decode($0, isForm: false) }

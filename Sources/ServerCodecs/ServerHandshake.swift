@@ -5,13 +5,13 @@ package struct ServerHandshake: Sendable {
     /// The whole 101 response. It names nothing that was not asked for, and `Connection` holds `Upgrade` alone, because
     /// there are clients that read it by hand (Protocol.md 2.3).
     package let response: [UInt8]
-    /// What was agreed on for compression.
+    /// The agreed compression.
     package let deflate: DeflateParameters?
 
     /// Judges a request that was parsed as HTTP.
     ///
     /// - Parameters:
-    ///   - policy: what to agree to for compression; nil declines it.
+    ///   - policy: the acceptable compression; nil declines it.
     ///   - field: the value of the header field of that lower-case name, nil if there is none; several fields of one
     ///     name are one value with commas between (RFC 9110 section 5.3).
     package init(

@@ -13,9 +13,9 @@ package enum AdminRequest: Hashable, Sendable {
     case recent
     /// The databases and their sizes.
     case databases
-    /// Whether this connection is told what is asked of its database.
+    /// Whether this connection receives the requests to its database.
     case profile(Bool)
-    /// Whether this connection is told what is committed to its database.
+    /// Whether this connection receives the commits of its database.
     case tail(Bool)
     /// A new access token, for an administrator with a token.
     case renew
@@ -25,7 +25,7 @@ package enum AdminRequest: Hashable, Sendable {
     case children(AdminPage)
     /// How many children a node has after a key.
     case count(AdminPage)
-    /// What was committed at, above and below a place, backwards from before a sequence number.
+    /// The commits at, above and below a place, backwards from before a sequence number.
     case history(Path, before: UInt64?, limit: Int?)
     /// The last lines of the server's log.
     case log(limit: Int?)

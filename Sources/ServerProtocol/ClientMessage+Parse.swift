@@ -88,7 +88,7 @@ extension ClientMessage {
 private struct ClientMessageParts {
     var layer: MessageLayer?
     var hasPayload = false
-    /// What it is, should it turn out to be a control message.
+    /// The kind, if it is a control message.
     var control = ClientMessage.otherControl
     var number: Int64?
     var action: UnsafeRawBufferPointer?

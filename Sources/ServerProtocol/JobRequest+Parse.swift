@@ -6,7 +6,7 @@ extension JobRequest {
         ("jr", "claim"), ("jx", "extend"), ("jd", "done"), ("jf", "fail"), ("jb", "release"),
     ]
 
-    /// Reads the body of a REST request, which names what it wants by `do` (rest.md 8).
+    /// Reads the body of a REST request, which names its action by `do` (rest.md 8).
     package static func parse(body: UnsafeRawBufferPointer) throws(RequestError) -> JobRequest {
         var name: [UInt8]?
         do throws(JSONError) {

@@ -12,7 +12,7 @@ extension QueryObject {
     }
 
     /// Reads a list of query objects. SDKs 1.x select from the whole value themselves, so it selects everything; its
-    /// text is what stands between the brackets.
+    /// text is the text between the brackets.
     package init(parsingList list: [UInt8]) throws(RequestError) {
         guard list.first == UInt8(ascii: "["), list.last == UInt8(ascii: "]") else { throw .missing("query \"q\"") }
         self.init(query: .everything, text: Array(list.dropFirst().dropLast()), isList: true)

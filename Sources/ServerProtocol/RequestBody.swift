@@ -38,7 +38,7 @@ struct RequestBody {
 
     private mutating func read(_ key: UnsafeRawBufferPointer, from reader: inout JSONReader) throws(JSONError) {
         if key.equals("authvar") {
-            // Null is somebody, namely nobody.
+            // Null is given, and means no user.
             let text = try reader.skipValue()
             acting = acting ?? Array(text)
         } else if try shared.read(key, from: &reader) {

@@ -1,8 +1,8 @@
 import HearthBytes
 package import HearthWireProtocol
 
-/// Puts the segments of a client's packets together again, in whatever order they come by long polling (wire-protocol
-/// 1.7): each is a slice of the Base64 text of a message.
+/// Joins the segments of a client's packets, in any order of arrival by long polling (long-polling.md 2): each is a
+/// slice of the Base64 text of a message.
 package struct SegmentJoiner: Sendable {
     private struct Segment {
         /// Segments of the packet that it belongs to.
@@ -23,10 +23,10 @@ package struct SegmentJoiner: Sendable {
     /// Memory of all that waits to become a message.
     package private(set) var byteCount = 0
 
-    /// - parameter bytesMax: what may wait at a time, in bytes of Base64 text.
+    /// - parameter bytesMax: the limit of waiting Base64 text, in bytes.
     package init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// Takes a segment; one that came before is ignored. False if the segments are none of this protocol, or too many.
+    /// Adds a segment; a repeated one is ignored. False if the segments violate the protocol, or are too many.
     package mutating func add(_ number: Int, of count: Int, _ text: ArraySlice<UInt8>) -> Bool {
         guard number >= 0, count > 0 else { return false }
         guard number >= next, waiting[number] == nil else { return true }

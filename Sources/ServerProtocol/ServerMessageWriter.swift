@@ -3,8 +3,8 @@ package import HearthTreeQueries
 package import HearthTreeText
 import HearthWireProtocol
 
-/// Writes the messages of the server (Protocol.md 2, 3.3, 5, 10.1) after what already stands in a byte array.
-/// Values are canonical text and are copied as they are.
+/// Writes the messages of the server (Protocol.md 2, 3.3, 5, 10.1) at the end of a byte array. Values are canonical
+/// text and are copied as they are.
 package enum ServerMessageWriter {
     /// The first message on a connection. `time` in milliseconds since 1970; `host` is the one that the client used.
     package static func appendHello(time: Int64, host: [UInt8], session: [UInt8], to out: inout [UInt8]) {
@@ -67,7 +67,7 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// What stands before and after the data of an answer, for data that is streamed.
+    /// The text before and after the data of an answer, for data that is streamed.
     package static func appendResponseHead(number: Int64, status: StaticString = "ok", to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"r":"#)
         out.append(decimal: number)
@@ -115,7 +115,7 @@ package enum ServerMessageWriter {
         out.append(contentsOf: dataTail)
     }
 
-    /// What stands before and after the value of a push `d`, for a value that is streamed.
+    /// The text before and after the value of a push `d`, for a value that is streamed.
     package static func appendDataHead(_ target: WriteTarget, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"d","b":{"p":"#)
         out.append(quoted: target)
@@ -136,8 +136,8 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// What stands before the object of a push `m` whose keys are all single keys; after it comes what comes after the
-    /// value of a push `d`.
+    /// The text before the object of a push `m` whose keys are all single keys; the text after it is the same as for a
+    /// push `d`.
     package static func appendMergeHead(_ base: Path, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"m","b":{"p":"#)
         out.append(quoted: base)
@@ -228,14 +228,14 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// Push `prof`: what was asked of a database lately, as JSON text.
+    /// Push `prof`: the recent requests to a database, as JSON text.
     package static func appendProfile(_ text: [UInt8], to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"prof","b":{"d":"#)
         out += text
         out.append(literal: "}}}")
     }
 
-    /// Push `tail`: what was committed lately, as JSON text.
+    /// Push `tail`: the recent commits, as JSON text.
     package static func appendTail(_ text: [UInt8], to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"tail","b":{"d":"#)
         out += text

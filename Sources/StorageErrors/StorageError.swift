@@ -1,4 +1,4 @@
-/// Why storage could not do what it was asked. Nothing acknowledged is lost by any of them.
+/// Why a storage operation failed. None of these errors loses acknowledged data.
 package enum StorageError: Error, Hashable, Sendable {
     /// No space left on the device (or the quota is used up).
     case full

@@ -36,9 +36,9 @@ package enum FileDescriptors {
     }
 }
 
-/// Plain descriptors, closed by hand by whoever owns them.
+/// Plain descriptors, closed explicitly by their owners.
 package enum Descriptor {
-    /// Closes the descriptor; ignores a negative one, which stands for none.
+    /// Closes the descriptor; ignores a negative one, which means none.
     package static func close(_ descriptor: Int32) {
         // Never repeated on EINTR: Linux has released the descriptor already, and another thread may own its number.
         if descriptor >= 0 { _ = Glibc.close(descriptor) }

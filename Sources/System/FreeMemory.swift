@@ -2,9 +2,9 @@ import CHearthLinux
 
 /// When the allocator should return free memory to the system.
 ///
-/// glibc keeps what was freed in the middle of an arena, so a process stays as large as it once was. Returning the
-/// memory costs a walk over the free chunks, some milliseconds for a fragmented heap, and other threads may wait for
-/// an arena meanwhile. So it is done soon after growth, and otherwise a few times a minute.
+/// glibc keeps memory that was freed in the middle of an arena, so a process stays as large as it once was. Returning
+/// the memory costs a walk over the free chunks, some milliseconds for a fragmented heap, and other threads may wait
+/// for an arena meanwhile. So it is done soon after growth, and otherwise a few times a minute.
 package struct FreeMemory: Sendable {
     /// With fewer resident bytes there is nothing worth returning.
     private static let residentMin: Int64 = 64 << 20
@@ -26,8 +26,7 @@ package struct FreeMemory: Sendable {
     /// Memory was returned; so many bytes are still resident.
     package mutating func returned(resident: Int64, now: MonotonicTime) { last = (resident, now) }
 
-    /// Has the allocator keep little that is free by itself: large blocks, and the ends of arenas. For the process,
-    /// once.
+    /// Makes the allocator keep little free memory: in large blocks, and at the ends of arenas. For the process, once.
     ///
     /// Less would be returned and asked for again with every large answer, which costs page faults.
     package static func keepLittle() { linux_keep_little_free_memory(2 << 20) }

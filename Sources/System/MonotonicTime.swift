@@ -1,6 +1,6 @@
 import Glibc
 
-/// A moment of the system's monotonic clock, which never goes back and stands still while the machine sleeps.
+/// A moment of the system's monotonic clock, which never goes back and stops while the machine sleeps.
 package struct MonotonicTime: Comparable, Hashable, Sendable {
     /// Nanoseconds since an arbitrary start.
     package var nanoseconds: Int64

@@ -10,8 +10,7 @@ package final class NamedThread: Sendable {
         /// For short work that every client waits for: it does not wait for the others' longer work.
         case prompt
         case normal
-        /// For long work that nobody waits for at once: the others come first when there is not enough CPU time for
-        /// all.
+        /// For long work without waiting requests: other threads come first when there is not enough CPU time for all.
         case background
     }
 

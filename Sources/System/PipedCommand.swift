@@ -1,7 +1,7 @@
 import Glibc
 
-/// A program that is started for one task: it finds a text at its standard input, and its status tells whether all is
-/// well. What it prints goes to this process's standard error, where operators look for what went wrong.
+/// A program that is started for one task: it reads a text from its standard input, and its status tells whether it
+/// succeeded. Its output goes to this process's standard error, where operators look for errors.
 package struct PipedCommand: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String

@@ -19,7 +19,7 @@ package final class Semaphore: @unchecked Sendable {
 
     package func signal() { sem_post(semaphore) }
 
-    /// False when the time is up and nobody signalled. Changes of the time of day make no difference.
+    /// False if the time is up without a signal. Changes of the time of day make no difference.
     package func wait(atMost limit: Duration) -> Bool {
         linux_semaphore_wait(semaphore, (MonotonicTime.current + limit).nanoseconds) == 0
     }

@@ -2,12 +2,12 @@ import Glibc
 
 /// Reports the state of the process to systemd, or to another supervisor that set `NOTIFY_SOCKET` (sd_notify(3)).
 ///
-/// Where nobody asked, and where telling fails, nothing happens.
+/// Without a socket, and if sending fails, nothing happens.
 package struct ServiceManager: Sendable {
     /// As in `NOTIFY_SOCKET`: a path, or a name that begins with `@`.
     private let socketName: [UInt8]
 
-    /// - parameter socketName: nil or empty for nobody.
+    /// - parameter socketName: nil or empty for no receiver.
     package init(socketName: String?) { self.socketName = Array((socketName ?? "").utf8) }
 
     /// As the environment says it.

@@ -1,14 +1,15 @@
 import Synchronization
 
-/// One thread with a mailbox: whatever was posted while it worked is handed to it as one batch. This is how a thread
-/// that owns something (a database, a log) is reached from the event loops and from other workers.
+/// One thread with a mailbox: all work posted while it was busy is passed to it as one batch. This is how a thread that
+/// owns something (a database, a log) is reached from the event loops and from other workers.
 package final class Worker<Item: Sendable>: Sendable {
-    /// Handles one batch, in the order of posting. It may take the array; what it leaves there is dropped.
+    /// Handles one batch, in the order of posting. It may take the array; remaining elements are dropped.
     package typealias Body = (_ batch: inout [Item]) -> Void
 
     private struct Mailbox {
         var items: [Item] = []
-        /// The thread waits, or is about to wait, for the semaphore. Whoever clears this posts it, exactly once.
+        /// The thread waits, or is about to wait, for the semaphore. The thread that clears this posts it, exactly
+        /// once.
         var isAsleep = false
         var isStopping = false
     }
@@ -52,13 +53,13 @@ package final class Worker<Item: Sendable>: Sendable {
     /// How many items wait; those of the batch under way are not among them.
     package var waitingCount: Int { shared.mailbox.withLock { $0.items.count } }
 
-    /// Refuses further posts, lets the thread finish what was posted, and waits for its end. Not from its own thread.
+    /// Refuses further posts, lets the thread finish posted work, and waits for its end. Not from its own thread.
     package func stop() {
         requestStop()
         thread.join()
     }
 
-    // The thread keeps `shared` alive by itself; without an owner nobody can post any more, so it is let go.
+    // The thread itself keeps `shared` alive; without an owner no more posts are possible, so it is released.
     deinit { requestStop() }
 
     private func requestStop() {

@@ -81,7 +81,7 @@ package struct ConditionParser {
         return Aggregates(kinds, of: kinds == [.count] ? nil : path)
     }
 
-    /// Nil for null, which stands for all.
+    /// Nil for null, which means all.
     private static func limit(_ text: Text) throws(QueryError) -> Int? {
         if text.equals("null") { return nil }
         var reader = JSONReader(text)

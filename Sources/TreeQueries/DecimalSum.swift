@@ -1,11 +1,11 @@
 package import HearthJSONTree
 
-/// A sum of numbers, added up exactly in the decimal form in which they are written: 0.1 and 0.2 make 0.3, and what was
-/// added and subtracted again leaves nothing behind, however large it was.
+/// A sum of numbers, added up exactly in the decimal form in which they are written: 0.1 and 0.2 make 0.3, and numbers
+/// that are added and subtracted again leave no error, however large.
 ///
 /// O(1) per number, and about 80 parts at most.
 package struct DecimalSum: Equatable, Sendable {
-    /// Digits of a part, and what it counts in.
+    /// Digits of a part, and its unit.
     private static let partDigits = 8
     private static let base: Int128 = 100_000_000
 

@@ -3,9 +3,9 @@ package import HearthJSONTree
 /// The ranges of an index that have what a query selects, each in the query's order.
 ///
 /// An index of the query's own order has it as a whole. An index of several values has that of a query with conditions
-/// if it begins with values that `==` and `in` fix, in any order, and goes on with exactly the query's order. There is
-/// a range for each combination of the fixed values, and no child is in two of them. Conditions on the first value of
-/// that order, `starts` among them, bound the ranges.
+/// if it begins with values that `==` and `in` fix, in any order, and continues with exactly the query's order. There
+/// is a range for each combination of the fixed values, and no child is in two of them. Conditions on the first value
+/// of that order, `starts` among them, bound the ranges.
 package struct IndexRanges: Hashable, Sendable {
     package let ranges: [IndexRange]
     /// Whether all children in the ranges are selected. Otherwise conditions remain that each of them must be asked.

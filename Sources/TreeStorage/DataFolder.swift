@@ -96,7 +96,7 @@ package final class DataFolder: Sendable {
             }
     }
 
-    /// The database in which the nodes of a cluster keep what they share besides databases. No client can name it.
+    /// The database for the other data that the nodes of a cluster share. Clients cannot access it.
     package static let clusterDatabase = "$cluster"
 
     /// Whether a string may name a database's files.
@@ -128,7 +128,7 @@ package final class DataFolder: Sendable {
         }
     }
 
-    /// Reads the log of a database; nil if there is none.
+    /// Reads the log of a database; nil if it does not exist.
     package func makeLogReader(of name: String) -> LogReader? {
         guard hasDatabase(name) else { return nil }
         return LogReader(path: DatabaseFiles(name: name, folder: path).log)
@@ -143,7 +143,7 @@ package final class DataFolder: Sendable {
         return "\(folder)/\(name)-\(time).backup"
     }
 
-    /// Opens the two files of a database, and makes them if there are none.
+    /// Opens the two files of a database, and creates them if necessary.
     ///
     /// - parameter newEpoch: a random number, see ``LogFile``.
     /// - parameter isShared: other nodes append to the same log, and have what this one lacks.
@@ -162,7 +162,7 @@ package final class DataFolder: Sendable {
         }
         let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
         let tree = try TreeFile(path: files.tree, durability: durability, reportDamage: reportDamage)
-        // Without full durability a power loss may leave the tree ahead of the log, which then goes on after it.
+        // Without full durability a power loss may leave the tree ahead of the log, which then continues after it.
         if isShared { try log.goOnWithEpoch() }
         guard tree.sequence <= log.lastSequence || durability != .full || isShared else {
             throw .damaged(

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is in a data folder, for those who have not got its lock.
+/// The contents of a data folder, for readers without its lock.
 package struct FolderContents: Sendable {
     private let path: String
 

@@ -26,7 +26,7 @@ struct LogChain {
     static let headBytes = 32
     private static let saltBytes = 16
 
-    /// Goes on at the end of a log.
+    /// Continues at the end of a log.
     init(in connection: Connection) throws(StorageError) {
         let select = try connection.prepare("SELECT chain FROM log ORDER BY first DESC LIMIT 1")
         if try select.step(), select.blob(0).count >= Self.headBytes {

@@ -56,18 +56,18 @@ package final class LogFile: @unchecked Sendable {
         identities = [path, path + "-wal"].compactMap(FileIdentity.init)
     }
 
-    /// Throws if the files are not under their names any more: what is written to them would be lost.
+    /// Throws if the files no longer have their names: writes to them would be lost.
     package func verify() throws(StorageError) {
         for identity in identities { try identity.verify() }
     }
 
-    /// The log has lost its end: it goes on after an operation that it does not have, and knows no positions before.
+    /// The log has lost its end: it continues after an operation that it does not have, and knows no earlier positions.
     func goOn(behind sequence: UInt64) {
         epochs = Epochs(current: .init(name: epochs.current.name, start: sequence))
         isEpochRecorded = false
     }
 
-    /// For a log that several nodes append to, in which numbers are given out once: the last epoch goes on.
+    /// For a log that several nodes append to, in which numbers are given out once: the last epoch continues.
     func goOnWithEpoch() throws(StorageError) {
         if let last = epochs.past.last {
             epochs = Epochs(past: epochs.past.dropLast(), current: last)
@@ -92,7 +92,7 @@ package final class LogFile: @unchecked Sendable {
         if durability == .process { try connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
     }
 
-    /// Reads the log beside the thread that appends to it.
+    /// Reads the log while another thread appends to it.
     package func makeReader() -> LogReader { LogReader(path: path) }
 
     /// Appends records in one transaction: all of them or, when it throws, none. After an error of the disk itself it
@@ -100,7 +100,7 @@ package final class LogFile: @unchecked Sendable {
     package func append(_ records: [LogRecord]) throws(StorageError) {
         guard let last = records.last else { return }
         try verify()
-        // It goes on only once the records are in the file.
+        // It continues only once the records are in the file.
         var chain = self.chain
         try connection.transaction { () throws(StorageError) in
             if !isEpochRecorded { try recordEpoch() }
@@ -131,7 +131,7 @@ package final class LogFile: @unchecked Sendable {
     }
 
     /// Visits the records that hold operations after `sequence`, in order. Throws ``StorageError/damaged(_:)`` where
-    /// one of them is not in the log any more, or not what was written.
+    /// one of them is missing from the log or damaged.
     package func forEachRecord(
         after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
     ) throws(StorageError) {

@@ -191,7 +191,7 @@ struct LogParts {
             return (Int(find.integer(1)), try digests(ofBatch: find.integer(0)))
         }
 
-        /// Answers the checksum that the record must have. Throws where the text is not what was written.
+        /// Answers the checksum that the record must have. Throws if the text is damaged.
         func complete(_ record: inout LogRecord) throws(StorageError) -> UInt64 {
             let damage = StorageError.damaged("log row \(record.firstSequence)")
             defer { find.reset() }

@@ -11,8 +11,8 @@ package final class LogReader: @unchecked Sendable {
     init(path: String) { self.path = path }
 
     /// Visits the records with operations after `sequence`, in order, or only the newest ones if the log does not reach
-    /// back so far, or if their bodies have more than `bytesMax` bytes. `begin` is told first after which number all
-    /// are visited. Costs what is visited.
+    /// back so far, or if their bodies have more than `bytesMax` bytes. `begin` first gets the number after which all
+    /// are visited. The cost depends on the visited records.
     package func forEachRecord(
         after sequence: UInt64, bytesMax: Int, begin: (UInt64) -> Void,
         _ body: (LogRecord) throws(StorageError) -> Void
@@ -27,7 +27,7 @@ package final class LogReader: @unchecked Sendable {
     }
 
     /// Visits the records with operations before `sequence`, or all, from the newest one on, until `body` answers
-    /// false; `end` is called when there are no more. Costs what is visited.
+    /// false; `end` is called when there are no more. The cost depends on the visited records.
     package func forEachRecordBackwards(
         before sequence: UInt64?, _ body: (LogRecord) throws(StorageError) -> Bool, end: () -> Void
     ) throws(StorageError) {
@@ -77,7 +77,7 @@ package final class LogReader: @unchecked Sendable {
             if bytesLeft < 0 { break }
             first = select.integer(0)
         }
-        // Nothing of what is there may be visited.
+        // None of the records may be visited.
         guard let first else { return UInt64(last) }
         return max(sequence, UInt64(first - 1))
     }

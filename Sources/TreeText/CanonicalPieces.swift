@@ -6,7 +6,7 @@ import HearthJSONTree
 ///     var pieces = CanonicalPieces(pieceBytesMax: 2048)
 ///     while let piece = pieces.next(text) { use(pieces.path, piece) }
 ///
-/// It is a position in the text: a copy goes on from the same place. Each byte is looked at about twice. Stays within
+/// It is a position in the text: a copy continues from the same place. Each byte is looked at about twice. Stays within
 /// the text even if it is damaged.
 package struct CanonicalPieces: Sendable {
     package struct Piece: Hashable, Sendable {
@@ -21,7 +21,7 @@ package struct CanonicalPieces: Sendable {
         case value
         /// `offset` is that of the key of a member.
         case member
-        /// `offset` is behind a value.
+        /// `offset` is after a value.
         case behind
         case end
     }

@@ -1,7 +1,7 @@
 package import HearthJSONTree
 
-/// The new values of some children of a place, as one text: that of an object, canonical but for members that are
-/// null, which stand for children that go. So an update of very many children needs no memory for each of them.
+/// The new values of some children of a place, as one text: that of an object, canonical except for members that are
+/// null, which mark removed children. So an update of very many children needs no memory for each of them.
 extension CanonicalJSON {
     /// Reads such an object; the text's contents are lost, as with ``parse(using:limits:bytesMin:)``.
     package static func parseChildren(
@@ -38,9 +38,9 @@ extension CanonicalJSON {
         }
     }
 
-    /// Whether the text of a member stands for nothing.
+    /// Whether the text of a member marks a removal.
     package func isNull(_ range: Range<Int>) -> Bool { bytes[range.lowerBound] == UInt8(ascii: "n") }
 
-    /// Whether such a text leaves any child behind. Looks at members up to the first that does.
+    /// Whether such a text leaves any child. Checks members up to the first that does.
     package var hasAnyChild: Bool { children.contains { !isNull($0.value) } }
 }

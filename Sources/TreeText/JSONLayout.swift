@@ -97,7 +97,7 @@ package struct JSONLayout: Sendable {
         }
     }
 
-    /// Goes to where the first thing in an array or object stands.
+    /// Goes to the first element in an array or object.
     private mutating func beginValue(to out: inout [UInt8]) {
         guard isEmpty else { return }
         isEmpty = false

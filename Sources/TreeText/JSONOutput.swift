@@ -11,12 +11,12 @@ package enum JSONOutput: Hashable, Sendable {
     /// With priorities, without arrays.
     case export
     /// As a write answers (rest.md 2): with priorities, and objects that look like arrays become arrays unless
-    /// they have a priority, so that what is read back is the same.
+    /// they have a priority, so that the value read back is the same.
     case echo
     /// The children's keys, each with the value `true`; a leaf as in `plain`. Never an array.
     case shallow
 
-    /// Appends the text of a value. What is shown as it is stored is copied in one go; objects whose first key may be
+    /// Appends the text of a value. Text that is the same as stored is copied at once; objects whose first key may be
     /// an index are scanned ahead.
     package func append(_ value: CanonicalJSON, to out: inout [UInt8]) {
         value.bytes.withUnsafeBytes { text in
@@ -55,7 +55,7 @@ package struct ArrayShape: Sendable {
         if let index = key?.arrayIndex { last = index } else { hasOtherKeys = true }
     }
 
-    /// Whether it can still become an array, whatever comes.
+    /// Whether it can still become an array.
     var isPossible: Bool { !hasOtherKeys }
 
     package var isArray: Bool { count > 0 && !hasOtherKeys && last < 2 * count }
@@ -76,7 +76,7 @@ private struct JSONOutputWriter {
     let text: UnsafeRawBufferPointer
     let form: JSONOutput
 
-    /// Appends what `range` holds: whole values, and what stands between them.
+    /// Appends the contents of `range`: whole values, and the text between them.
     func append(_ range: Range<Int>, to out: inout [UInt8]) {
         var start = range.lowerBound
         while let object = nextObject(in: start..<range.upperBound) {

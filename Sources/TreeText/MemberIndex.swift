@@ -23,7 +23,7 @@ package struct MemberIndex: Sendable {
         }
     }
 
-    /// Where the value of a child stands in the text; nil if there is none. O(log of the children).
+    /// The position of a child's value in the text; nil if there is none. O(log of the children).
     ///
     /// - parameter segment: the encoded key.
     package func value(of segment: UnsafeRawBufferPointer, in json: CanonicalJSON) -> Range<Int>? {

@@ -1,13 +1,13 @@
 package import HearthJSONTree
 
 extension Path {
-    /// The path of a key that stands in this program's text. Traps if it is not a key.
+    /// The path of a key that is a literal in this program. Traps if it is invalid.
     package init(child name: StaticString) {
         var encoded: [UInt8] = []
         // Safe because: the text of a static string is there for ever.
         let bytes = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         let isKey = Self.appendSegment(ofKey: bytes, to: &encoded)
-        precondition(isKey, "a path is made from what is no key")
+        precondition(isKey, "a path is made from what is not a key")
         self.init(encoded: encoded)
     }
 
@@ -39,8 +39,8 @@ extension Path {
         return true
     }
 
-    /// Where the UTF-8 bytes of a segment's key stand inside it, or nil if the segment spells them otherwise: see
-    /// ``appendKey(ofSegment:to:)``.
+    /// The position of the UTF-8 bytes of a segment's key inside it, or nil if the segment encodes them differently:
+    /// see ``appendKey(ofSegment:to:)``.
     package static func plainKey(ofSegment segment: UnsafeRawBufferPointer) -> Range<Int>? {
         guard segment.count > 2, segment[0] == Segment.textTag else { return nil }
         let key = 1..<segment.count - 1

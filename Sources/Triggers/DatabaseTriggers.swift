@@ -89,8 +89,8 @@ struct DatabaseTriggers {
         }
     }
 
-    /// Reads events from the tree file, as far as there is room. Answers whether the file has yet to get some. What it
-    /// has is taken at once, however far the goal moves on meanwhile.
+    /// Reads events from the tree file, as far as there is room. Answers whether the file will get more. Events in the
+    /// file are taken at once, however far the goal moves meanwhile.
     mutating func load() throws(StorageError) -> Bool {
         var isWaiting = false
         for name in feeds.keys {

@@ -1,6 +1,6 @@
 package import HearthEventLoop
 
-/// What events of triggers may reach.
+/// The targets that events of triggers may reach.
 package struct TriggerConfiguration: Sendable {
     /// Networks of which addresses may be connected to although they are not public, also without TLS.
     package var networks = NetworkList()

@@ -130,8 +130,8 @@ package struct TriggerQueue {
         return delayed.last?.due
     }
 
-    /// Notes what became of the event of a place that was under way. An attempt that another queue has begun may be
-    /// for an event that has gone since.
+    /// Notes the outcome of an attempt for the event of a place. An attempt that another queue has begun may be for an
+    /// event that was removed since.
     ///
     /// - parameter jitter: from -1 to 1, so that events which failed together are not tried together.
     package mutating func finished(

@@ -70,7 +70,7 @@ package final class TriggerSender: @unchecked Sendable {
         }
     }
 
-    /// Sends no more events of a database. What is under way is sent again by whoever owns the database next.
+    /// Sends no more events of a database. Events in flight are sent again by the next owner of the database.
     package func end(_ database: UInt32) {
         execute(starting: false) { sender in
             sender.databases[database] = nil
@@ -87,7 +87,7 @@ package final class TriggerSender: @unchecked Sendable {
         }
     }
 
-    /// Ends the loop; what is under way is sent again by the next process.
+    /// Ends the loop; events in flight are sent again by the next process.
     package func stop() {
         guard let loop = loop.withLock({ $0 }) else { return }
         _ = loop.execute { self.databases = [:] }
@@ -130,7 +130,7 @@ package final class TriggerSender: @unchecked Sendable {
         if !news.isEmpty { report(database, news) }
     }
 
-    /// Reads and sends what there is room for, and sees to it that it goes on.
+    /// Reads and sends events up to the limits, and schedules the next step.
     func goOn() {
         let now = WallClock.milliseconds
         var next: Int64?
@@ -201,7 +201,7 @@ package final class TriggerSender: @unchecked Sendable {
         }
     }
 
-    /// After what is being done now.
+    /// After the present work.
     private func later(_ work: @escaping () -> Void) {
         _ = loop.withLock { $0 }?.schedule(after: .zero, work)
     }
@@ -211,7 +211,7 @@ package final class TriggerSender: @unchecked Sendable {
         _ finish: @escaping (TriggerQueue.Outcome) -> Void
     ) {
         guard let address = FetchAddress(url, allowsPlain: true), let loop = loop.withLock({ $0 }) else {
-            return later { finish(.failed("the url is no address")) }
+            return later { finish(.failed("the url is not an address")) }
         }
         do throws(TLSError) {
             let tls = try makeTLS()
@@ -249,7 +249,7 @@ package final class TriggerSender: @unchecked Sendable {
         let seconds = Int(configuration.timeout.components.seconds)
         let box = OnLoop(finish)
         do throws(SystemError) {
-            // Not joined: it ends within its time, and nobody waits for its answer after the loop's end.
+            // Not joined: it ends within its time limit, and its answer is not needed after the loop's end.
             _ = try NamedThread(name: "trigger-command") {
                 let outcome: TriggerQueue.Outcome
                 do throws(PipedCommand.Failure) {

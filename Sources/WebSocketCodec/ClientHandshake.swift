@@ -13,16 +13,16 @@ package struct ClientHandshake: Sendable {
         case invalidTarget
         /// The server answered with this status instead of 101.
         case status(Int)
-        /// The named field of the response is missing or not what it must be.
+        /// The named field of the response is missing or invalid.
         case field(String)
     }
 
     /// - Parameters:
-    ///   - host: as it stands in `Host`, with the port if it is not the default.
+    ///   - host: as in `Host`, with the port if it is not the default.
     ///   - path: with the query, starting with a slash, percent-encoded.
     ///   - nonce: 16 random bytes, new for each connection.
-    ///   - offers: what to propose for compression, best first. A `clientMaxWindowBits` of 8 counts as 9, because
-    ///     zlib's raw deflate has no window of 256 bytes.
+    ///   - offers: the offers for compression, best first. A `clientMaxWindowBits` of 8 counts as 9, because zlib's raw
+    ///     deflate has no window of 256 bytes.
     package init(
         host: String, path: String, nonce: [UInt8], offers: [DeflateOffer] = []
     ) throws(Failure) {
@@ -46,7 +46,7 @@ package struct ClientHandshake: Sendable {
         self.request = [UInt8]((request + "\r\n").utf8)
     }
 
-    /// Judges a response that was parsed as HTTP and returns what was agreed on for compression.
+    /// Checks a response that was parsed as HTTP and returns the agreed compression.
     ///
     /// - Parameter field: the value of the header field of that lower-case name, nil if there is none; several fields
     ///   of one name are one value with commas between (RFC 9110 section 5.3).

@@ -20,7 +20,7 @@ package struct DeflateOffer: Equatable, Sendable {
     }
 
     /// Nil if a parameter is unknown, comes twice, or has a value it may not have. Only in an offer may
-    /// `client_max_window_bits` stand without a value.
+    /// `client_max_window_bits` have no value.
     package init?(_ parameters: [ExtensionElement.Parameter], isAnswer: Bool) {
         var seen: Set<String> = []
         for parameter in parameters {
@@ -45,7 +45,7 @@ package struct DeflateOffer: Equatable, Sendable {
         (8...15).first { String($0) == value }
     }
 
-    /// As it stands in `Sec-WebSocket-Extensions`.
+    /// As in `Sec-WebSocket-Extensions`.
     package func text(isAnswer: Bool) -> String {
         var text = Self.extensionName
         if serverNoContextTakeover { text += "; \(Name.serverNoContextTakeover)" }

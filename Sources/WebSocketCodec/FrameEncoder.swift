@@ -1,10 +1,10 @@
-/// Writes frames (RFC 6455 section 5.2) after what already stands in a byte array. Without a key they are a
-/// server's, which any number of connections can send; with one they are a client's.
+/// Writes frames (RFC 6455 section 5.2) at the end of a byte array. Without a key they are a server's, which any number
+/// of connections can send; with one they are a client's.
 ///
 /// Cost: one copy of the payload; nothing is allocated but room in the array.
 package enum FrameEncoder {
-    /// Appends a whole frame. A message in one frame is `.text` or `.binary` and final. Control frames hold at most
-    /// 125 bytes; what is over is cut off.
+    /// Appends a whole frame. A message in one frame is `.text` or `.binary` and final. Control frames hold at most 125
+    /// bytes; the rest is cut off.
     ///
     /// - Parameter isCompressed: whether `payload` begins a message that a `Deflater` compressed.
     package static func append(

@@ -22,7 +22,7 @@ struct FrameHeader {
         var allowsCompression: Bool
     }
 
-    /// Reads the header that `bytes` starts with; nil if more of it is to come. Refuses what it can see already.
+    /// Reads the header that `bytes` starts with; nil if it is incomplete. Refuses visible mistakes at once.
     init?(_ bytes: UnsafeRawBufferPointer, rules: Rules) throws(ProtocolViolation) {
         guard bytes.count >= 2 else { return nil }
         let first = bytes[0]

@@ -1,4 +1,4 @@
-/// Bytes on the heap that grow, whose address stays put while nobody appends, and that can be given back.
+/// A growing buffer on the heap, whose address is stable between appends, and whose memory can be released.
 ///
 /// `start` is nil exactly when `capacity` is 0; the first `count` bytes are initialised.
 struct HeapBuffer: ~Copyable {

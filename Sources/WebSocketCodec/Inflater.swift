@@ -68,7 +68,7 @@ final class Inflater {
                 case Z_OK, Z_BUF_ERROR:
                     break
                 case Z_STREAM_END:
-                    // A final block may stand inside of a message (RFC 7692 section 7.2.3.4); the window lives on.
+                    // A final block may occur inside of a message (RFC 7692 section 7.2.3.4); the window lives on.
                     inflateResetKeep(stream)
                 case Z_MEM_ERROR:
                     throw .outOfMemory

@@ -128,7 +128,7 @@ package struct WebSocketDecoder: ~Copyable {
 
     // MARK: Headers
 
-    /// The next header, if it is whole now; otherwise what there is of it is kept.
+    /// The next header, if it is whole now; otherwise its bytes are kept.
     private mutating func nextHeader(
         _ input: inout UnsafeMutableRawBufferPointer
     ) throws(ProtocolViolation) -> FrameHeader? {
@@ -173,7 +173,7 @@ package struct WebSocketDecoder: ~Copyable {
 
     // MARK: Payloads
 
-    /// Takes what is there of the frame's payload off the input and unmasks it.
+    /// Takes the available part of the frame's payload off the input and unmasks it.
     private mutating func payload(
         _ frame: FrameHeader, _ input: inout UnsafeMutableRawBufferPointer
     ) -> UnsafeRawBufferPointer {

@@ -1,10 +1,10 @@
 import HearthJSONTree
 
-/// Writes the messages of a client (Protocol.md 2, 3.3, 4) after what already stands in a byte array. Values are
-/// canonical text and are copied as they are.
+/// Writes the messages of a client (Protocol.md 2, 3.3, 4) at the end of a byte array. Values are canonical text and
+/// are copied as they are.
 package enum ClientMessageWriter {
-    /// The frame that keeps a silent connection open. Not a message: it is never cut, joined or answered (wire-protocol
-    /// 1.5).
+    /// The frame that keeps a silent connection open. Not a message: it is never cut, joined or answered (Protocol.md
+    /// 2.6).
     package static let keepAlive = Array("0".utf8)
 
     /// Asks for a pong.

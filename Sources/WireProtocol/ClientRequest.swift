@@ -20,7 +20,7 @@ package enum ClientRequest: Hashable, Sendable {
     case onDisconnect(WireAssignment)
     /// `om`: update places when the connection ends.
     case onDisconnectMerge(Path, [WireAssignment])
-    /// `oc`: nothing of what is to be written then at a place and below it.
+    /// `oc`: cancels the on-disconnect writes at and below a place.
     case cancelOnDisconnect(Path)
     /// `ev`: listen to the events of a query; `cq` if it has conditions. An addition to the protocol, as is the next.
     case events(Path, query: QueryObject?, tag: Int64, EventKinds)
@@ -30,8 +30,8 @@ package enum ClientRequest: Hashable, Sendable {
     case job(Path, JobRequest)
     /// `s`: statistics of the client, not kept.
     case statistics
-    /// `auth` and `gauth`. An administrator may act as somebody: `acting` is the JSON text of what rules then see as
-    /// `auth`, `null` for nobody (`noauth`).
+    /// `auth` and `gauth`. An administrator may act as a user: `acting` is the JSON text of `auth` for the rules,
+    /// `null` for no user (`noauth`).
     case authenticate(credential: [UInt8], acting: [UInt8]? = nil)
     case unauthenticate
     /// `appcheck` and its opposite.
@@ -44,7 +44,7 @@ package enum ClientRequest: Hashable, Sendable {
     case unknown(action: [UInt8])
 }
 
-/// Why a request cannot be carried out as it stands.
+/// Why a request cannot be carried out.
 package enum RequestError: Error, Hashable, Sendable {
     case missing(String)
     case path(PathError)
@@ -61,7 +61,7 @@ package enum RequestError: Error, Hashable, Sendable {
         case .missing(let what): "the request has no valid \(what)"
         case .path(let error), .key(let error, _): "invalid path: \(error)"
         case .value(let error):
-            // What is left of the depth below a path tells nobody anything.
+            // The depth left below a path is not a helpful number.
             if case .tooDeep = error.kind {
                 "invalid data: \(PathError.tooDeep) at byte \(error.offset)"
             } else {

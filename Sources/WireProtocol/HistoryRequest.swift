@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What is asked of the past of a place (additions.md 9): the body of the action `h`, an addition to the protocol.
+/// A request to the history of a place (additions.md 9): the body of the action `h`, an addition to the protocol.
 package struct HistoryRequest: Hashable, Sendable {
     package enum Moment: Hashable, Sendable {
         /// Milliseconds since 1970.
@@ -16,7 +16,7 @@ package struct HistoryRequest: Hashable, Sendable {
         case log(before: UInt64?, limit: Int?)
         /// `diff`: where the values at two moments differ; the second is now if it is missing.
         case difference(from: Moment, to: Moment?, limit: Int?)
-        /// `restore`: the value at a moment is written anew.
+        /// `restore`: the value at a moment is written again.
         case restore(Moment)
     }
 

@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// The outside of every message, whoever sends it: `{"t":"d","d":{…}}` (Protocol.md 3.3).
+/// The envelope of every message, of clients and servers: `{"t":"d","d":{…}}` (Protocol.md 3.3).
 struct MessageEnvelope {
     let layer: MessageLayer
     /// The text of the object inside.
@@ -45,20 +45,20 @@ package enum MessageLayer {
     }
 }
 
-/// Why the bytes of a message are none of this protocol. The connection cannot go on.
+/// Why the bytes of a message violate the protocol. The connection cannot continue.
 package struct MessageError: Error, Hashable, Sendable {
     /// For people; quotes nothing of the message.
     package var reason: String
 
     package init(reason: String) { self.reason = reason }
 
-    /// The text is not what it should be.
+    /// The text is invalid.
     package init(malformed error: JSONError) { reason = "malformed message: \(error)" }
 
     package static let noLayer = MessageError(reason: "the layer \"t\" of a message is \"c\" or \"d\"")
     package static let noPayload = MessageError(reason: "a message needs an object \"d\"")
 
-    /// Runs `body`; text that is not what it should be makes the message wrong.
+    /// Runs `body`; invalid text makes the message invalid.
     static func reading<Result>(_ body: () throws(JSONError) -> Result) throws(MessageError) -> Result {
         do throws(JSONError) { return try body() } catch { throw MessageError(malformed: error) }
     }

@@ -1,8 +1,8 @@
 package import HearthJSONTree
 
 extension ServerMessage {
-    /// Reads one whole message (frames joined, Protocol.md 3.2). The values of pushes come out canonical, whatever
-    /// form the server gave them. Costs about the length of the text, twice where there is data.
+    /// Reads one whole message (frames joined, Protocol.md 3.2). The values of pushes become canonical, in whatever
+    /// form the server sent them. Costs about the length of the text, twice where there is data.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ServerMessage {
         let envelope = try MessageEnvelope(bytes)
         switch envelope.layer {
@@ -130,8 +130,8 @@ extension ServerResponse {
         return position.map { ($0, recovered) }
     }
 
-    /// The index that a query with conditions lacks, as it would stand in the settings (Protocol.md 18.3); nil if the
-    /// answer names none.
+    /// The index that a query with conditions lacks, in the form of the settings (Protocol.md 18.3); nil if the answer
+    /// names none.
     package var neededIndex: String? {
         var needs: String?
         try? data.span.bytes.withUnsafeBytes { (bytes) throws(JSONError) in

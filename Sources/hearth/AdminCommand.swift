@@ -95,7 +95,7 @@ private enum AdminTask {
         }
     }
 
-    /// Throws unless a server uses the folder: a key for another one would be of no use, and nobody would say so.
+    /// Throws unless a server uses the folder: a key for another one would be useless, without any warning.
     private func check(_ path: String, mayBeNew: Bool) throws(Failure) {
         let folder = ServedFolder(path)
         if folder.isUsed { return }

@@ -214,7 +214,7 @@ struct ArchiveRestore {
                 try await Download.run(call, on: loop, options: target.address.options) { bytes in
                     value.withLock { value in
                         value += bytes
-                        // The beginning shows what is not null.
+                        // The beginning shows the values that are not null.
                         return value.starts(with: Self.null.prefix(value.count)) && value.count <= Self.null.count
                     }
                 }

@@ -18,7 +18,7 @@ struct ClientRun: Sendable {
         address = try ServerAddress(arguments, at: place)
     }
 
-    /// A request for the value at the place of the address, in the name of whoever asks.
+    /// A request for the value at the path of the URL, with the command's credentials.
     func request(query: String, on loop: EventLoop) async throws(ConnectionError) -> HTTPCall {
         var call = HTTPCall(address.url.address(address.url.path, query: query))
         if let credential = address.credential {
@@ -44,7 +44,7 @@ struct ClientRun: Sendable {
             ended.signal()
         }
         ended.wait()
-        // Sends what is staged, says goodbye, and does not wait longer than this for the server's.
+        // Sends the staged bytes and a close frame, and waits at most this long for the server's.
         loop.shutDown(grace: .seconds(2))
         loop.join()
         return code.withLock { $0 }

@@ -6,7 +6,7 @@ struct Command: CommandEntry {
     /// Another name for it.
     var alias: String?
     var parent: String?
-    /// What stands after the name on the line.
+    /// The synopsis after the name.
     var synopsis: String
     var summary: String
     var json = ""
@@ -15,7 +15,7 @@ struct Command: CommandEntry {
     var options: [Arguments.Option]
     var subcommands: [Command] = []
     var usual: String?
-    /// What stands after the options may be a command with its own.
+    /// The words after the options may be a command with its own options.
     var handsOn = false
     /// The shell has it, too.
     var isOfShell = false
@@ -52,7 +52,7 @@ struct Command: CommandEntry {
     static func run(_ words: [String]) -> ExitCode {
         let code = perform(words)
         guard code == .success, let failure = StandardOutput.failure else { return code }
-        // Whoever reads a pipe no more, such as head, has seen enough.
+        // A reader that closes the pipe, such as head, has seen enough.
         if !StandardOutput.isAbandoned { StandardError.write("hearth: \(failure)\n") }
         return .failure
     }

@@ -31,7 +31,7 @@ extension Command {
         let folder = arguments["data"] ?? "./data"
         let path: Path
         do throws(PathError) { path = try Path(parsing: Array(words[0].utf8)) } catch {
-            throw UsageError(message: "'\(words[0])' is no path: \(error)")
+            throw UsageError(message: "'\(words[0])' is not a path: \(error)")
         }
         guard FolderContents(folder).databases.contains(name) else {
             StandardError.write("hearth erase: there is no database \(name) in \(folder)\n")

@@ -35,7 +35,7 @@ extension IdentityConfiguration {
         delivery = try Self.delivery(arguments, isDevelopment: isDevelopment)
         if case .none = delivery {
         } else if publicURL == nil, !isDevelopment {
-            // Or whoever asks for a mail would say where its link leads.
+            // Otherwise a client that requests a mail would choose the host in its link.
             throw UsageError(message: "mails need --auth-url, the address to which their links lead")
         }
         if let count = try arguments.integer("auth-address-max", 1...1_000_000_000) {

@@ -89,7 +89,7 @@ private struct NewFolder {
     private static let rules = """
         {
           "rules": {
-            // Each user reads and writes what is theirs. Nobody reads or writes anything else.
+            // Each user reads and writes their own data. All other access is denied.
             "users": {
               "$uid": {
                 ".read": "auth != null && auth.uid === $uid",

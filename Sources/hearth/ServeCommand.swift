@@ -203,7 +203,7 @@ extension Command {
 }
 
 extension Command {
-    /// Says what is wrong with the options and what they name.
+    /// Reports mistakes in the options and in the files that they name.
     private static func check(_ configuration: ServerConfiguration) -> ExitCode {
         let check = ConfigurationCheck(configuration)
         for finding in check.findings {

@@ -51,7 +51,7 @@ struct ServerAddress {
         let text = text?.isEmpty == false ? text : context.first { $0.option == "url" }?.value
         credential = try ServerAddress.credential(arguments)
         options = try ServerAddress.options(arguments)
-        // Of the environment, an empty one is none.
+        // An empty environment variable counts as not set.
         switch (text?.isEmpty == false ? text : nil, credential) {
         case (let text?, let credential):
             url = try ServerAddress.url(text, name)
@@ -63,7 +63,7 @@ struct ServerAddress {
     }
 
     /// The context that a command names, or the current one if it names neither a server nor a credential. A key is not
-    /// used for a server that was named beside it.
+    /// used for a server that was named with it.
     static func context(
         _ arguments: Arguments, isServerNamed: Bool
     ) throws(UsageError) -> ContextFile.Context {
@@ -87,8 +87,8 @@ struct ServerAddress {
         }
     }
 
-    /// Throws if the key is for another server: its tokens would be shown to whoever listens at this one, and what is
-    /// meant for one database would be done to another.
+    /// Throws if the key is for another server: this server could steal its tokens, and changes for one database would
+    /// be made in another.
     private static func check(
         _ key: ServiceAccountKey, at url: DatabaseURL, _ name: String, _ arguments: Arguments
     ) throws(UsageError) {
@@ -140,7 +140,7 @@ struct ServerAddress {
     }
 
     private static func credential(_ arguments: Arguments) throws(UsageError) -> Credential? {
-        // Of the environment, an empty one is none.
+        // An empty environment variable counts as not set.
         let (token, file) = (arguments["auth"] ?? "", arguments["key"] ?? "")
         if file.isEmpty { return token.isEmpty ? nil : .token(Array(token.utf8)) }
         guard token.isEmpty else { throw UsageError(message: "use --auth or --key, not both") }

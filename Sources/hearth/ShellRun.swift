@@ -84,7 +84,7 @@ struct ShellRun {
     /// What a command that is interrupted has to do yet must not take longer.
     private static let patience: UInt32 = 5
 
-    /// Ends the process later if it has not ended by itself: a write to a pipe that nobody reads cannot be cancelled.
+    /// Ends the process later if it has not ended: a write to a pipe without a reader cannot be cancelled.
     private static func exit(_ outcome: Shell.Outcome) {
         _ = try? NamedThread(name: "exit") {
             sleep(patience)

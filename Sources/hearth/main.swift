@@ -1,6 +1,6 @@
 import Glibc
 
-// What commands write is for whoever runs them: databases, keys, backups.
+// Files that commands write are only for their user: databases, keys, backups.
 umask(0o077)
 let arguments = Array(CommandLine.arguments.dropFirst())
 exit(Command.run(arguments).rawValue)

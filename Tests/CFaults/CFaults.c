@@ -1,5 +1,5 @@
-// Stands before the C library in the program that runs the tests: calls of this program, of SQLite and of Swift's own
-// libraries come here first. Nothing of the code under test has to know.
+// Overrides functions of the C library in the program that runs the tests: calls of this program, of SQLite and of
+// Swift's own libraries come here first. The code under test is unchanged.
 
 #include "CFaults.h"
 

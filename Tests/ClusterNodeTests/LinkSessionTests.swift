@@ -35,7 +35,7 @@ struct LinkSessionTests {
                     #expect(number(message) == arrived.a, "seed \(seed), step \(step)")
                 }
             case 97:
-                // The connection breaks, and with it what is on its way.
+                // The connection breaks, and data in transit is lost.
                 (toA, toB) = ([], [])
                 try a.connect(otherHas: b.received)
                 try b.connect(otherHas: a.received)

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Links between nodes", .timeLimit(.minutes(2)))
 struct PeerHubTests {
-    /// A node that notes what it is told, and answers all requests in order.
+    /// A node that records its messages, and answers all requests in order.
     private final class Node: Sendable {
         struct Told: Sendable {
             var requests: [Int64] = []
@@ -122,7 +122,7 @@ struct PeerHubTests {
         let (caller, called) = (try Node("a"), try Node("b", secret: "another secret, as long as the first"))
         caller.knows("b", at: called.hub.address)
         caller.forward(1, to: "b")
-        // What was not sent was not done.
+        // Unsent requests were not done.
         try await caller.wait("a refusal") { $0.answers == [-1] }
         let reason = "it has another --cluster-secret"
         #expect(caller.told.state.withLock { $0.news } == [.peerRefused(node: "b", reason: reason)])
@@ -172,7 +172,7 @@ struct PeerHubTests {
         first.knows("b", at: called.hub.address)
         first.forward(1, to: "b")
         try await first.wait("the answer") { $0.answers == [1] }
-        // Still there, but nobody listens to it any more.
+        // It still exists, but without listeners.
         let second = try Node("a", 2)
         second.knows("b", at: called.hub.address)
         second.forward(2, to: "b")

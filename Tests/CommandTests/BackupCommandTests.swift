@@ -9,7 +9,7 @@ struct BackupCommandTests {
     private let folder = TemporaryFolder()
     private var data: String { folder.path + "/data" }
 
-    /// Fills the data folder, with nobody left who uses it.
+    /// Fills the data folder, and leaves it unused.
     private func fill() async throws {
         let server = try await ServerProcess(data)
         #expect(try await HearthProcess.run("set", "/a", "1", "--url", "ws://\(server.address)").code == 0)
@@ -24,7 +24,7 @@ struct BackupCommandTests {
         try await fill()
         let sets = folder.path + "/sets"
         mkdir(sets, 0o700)
-        // The backup waits for whoever has the tree for themselves.
+        // The backup waits for the holder of the exclusive lock on the tree.
         let owner = try Connection(path: data + "/default.tree", mode: .joining)
         try owner.execute("PRAGMA locking_mode = EXCLUSIVE")
         try owner.execute("BEGIN EXCLUSIVE")

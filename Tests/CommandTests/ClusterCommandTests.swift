@@ -23,7 +23,7 @@ import Testing
             "serve", "--dev", "--no-auth", "--cluster", members, "--node", "n1", "--listen", "127.0.0.1:0", "--data",
             folder.path + "/n1", "--databases", "other", "--log-level", "error",
         ])
-        // Both databases begin one after the other, and the node says a little later what it has of each.
+        // Both databases begin one after the other, and the node reports its state of each a little later.
         try await eventually("a cluster without problems") {
             let outcome = try await status()
             return outcome.code == 0

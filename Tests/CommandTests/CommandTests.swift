@@ -151,7 +151,7 @@ struct CommandTests {
             (["get", "/a", "--json", "-o", "raw"], "use --json or --output, not both"),
         ])
     func usageErrors(words: [String], message: String) async throws {
-        // Nobody listens there; it does not come to that.
+        // Nothing listens there; no connection is attempted.
         let process = try HearthProcess(words, environment: ["HEARTH_URL": "ws://127.255.255.254:9"])
         let outcome = try await process.outcome()
         #expect(outcome.code == 64 && outcome.output.isEmpty)

@@ -142,7 +142,7 @@ struct CredentialTests {
         #expect(wrong.code == 1 && wrong.errors.contains("invalid_token"), "\(wrong)")
     }
 
-    @Test("a file that is no key, and a server of tokens that is not there")
+    @Test("a file that is not a key, and a server of tokens that is not there")
     func wrongKeys() async throws {
         let loop = try TestLoop()
         #expect(throws: ServiceAccountKey.Failure.self) { try ServiceAccountKey(Array("{}".utf8)) }

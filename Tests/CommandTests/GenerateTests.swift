@@ -54,7 +54,7 @@ struct GenerateTests {
     func aliases() async throws {
         #expect(try await completion("bash").contains("    remove|rm) options=\""))
         #expect(try await completion("zsh").contains("    remove|rm) _arguments"))
-        #expect(try await completion("zsh").contains("    'rm:Remove what is at and below a place.'"))
+        #expect(try await completion("zsh").contains("    'rm:Remove a value with everything below it.'"))
         let fish = try await completion("fish")
         #expect(fish.contains(" -a 'remove rm' ") && fish.contains("__fish_seen_subcommand_from remove rm'"))
         #expect(fish.contains(" -a 'get' "))

@@ -6,7 +6,7 @@ import HearthConnection
 
 @Suite("The writes of an import")
 struct ImportReaderTests {
-    /// The writes, and what they make of nothing.
+    /// The writes, and their result on an empty database.
     private func read(_ text: [UInt8], at base: Path = .root) throws(ImportFailure) -> (
         [ImportBatches.Write], CanonicalJSON
     ) {

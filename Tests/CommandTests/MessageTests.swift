@@ -94,7 +94,7 @@ struct MessageTests {
         let server = try await ServerProcess(data)
         #expect(try await HearthProcess.run("set", "/a", "1", "--url", "ws://\(server.address)").code == 0)
         let copy = folder.path + "/copy"
-        // What is in the log alone counts as well: the backup is not empty.
+        // Data only in the log counts as well: the backup is not empty.
         let made = try await HearthProcess.run("backup", copy, "--data", data)
         #expect(
             made.code == 0

@@ -153,7 +153,7 @@ struct ServeCommandTests {
         #expect(unsafe.contains("warning data.folder-open folder=\(data) mode=755"), "\(unsafe)")
         #expect(unsafe.contains("warning accounts.unencrypted address=0.0.0.0:0"), "\(unsafe)")
         #expect(!unsafe.contains("tls.reloaded"))
-        // All that it made is its owner's alone, whatever the folder lets others do.
+        // All created files are private to their owner, whatever the permissions of the folder.
         for name in TemporaryFolder.files(in: data) {
             var status = stat()
             try #require(stat("\(data)/\(name)", &status) == 0)

@@ -305,7 +305,7 @@ struct TransferTests {
         let (server, url) = try await serve(data, "--archive", archive, "--archive-seconds", "1")
         func set(_ text: String) async throws -> String {
             #expect(try await HearthProcess.run("set", "/rooms", text, "--url", url) == success())
-            // A commit of this millisecond is in what is restored, one of the next is not.
+            // A commit of this millisecond is restored, one of the next is not.
             let time = WallClock.milliseconds
             try await eventually("the next millisecond") { WallClock.milliseconds > time }
             return "\(Timestamp(milliseconds: time))"
@@ -319,7 +319,7 @@ struct TransferTests {
         let times = [try await set(#"{"a":1}"#), try await set(#"{"a":{".value":2,".priority":3}}"#)]
         _ = try await set("null")
         for (time, value) in zip(times, [#"{"a":1}"#, #"{"a":{".priority":3,".value":2}}"#]) {
-            // What was written just now is archived within a second.
+            // A recent write is archived within a second.
             var outcome = Outcome(code: 1, output: "", errors: "")
             var found = ""
             let start = MonotonicTime.current
@@ -341,7 +341,7 @@ struct TransferTests {
         _ = try await set("null")
         let asJSON = try await HearthProcess(path + ["-o", "json"]).outcome()
         #expect(asJSON == success("{\"database\":\"default\",\"path\":\"/rooms\",\"bytes\":7}\n"))
-        // The end of a server archives what was committed last.
+        // Ending a server archives the last commits.
         let last = try await set(#""the last""#)
         server.signal(SIGTERM)
         #expect(try await server.outcome().code == 0)

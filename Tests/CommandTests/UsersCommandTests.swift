@@ -153,7 +153,7 @@ struct UsersCommandTests {
         return try #require(text.object?["users"]?.array).compactMap(\.object)
     }
 
-    @Test("hashes of bcrypt are taken; a sign-in makes them anew; what cannot be imported is named")
+    @Test("hashes of bcrypt are taken; a sign-in makes them again; what cannot be imported is named")
     func bcrypt() async throws {
         let setting = try await Setting(folder.path)
         let hash = "$2b$04$abcdefghijklmnopqrstuulb1Zm9aRMo8zIpU5l2zE2b/dAnXv2O6"

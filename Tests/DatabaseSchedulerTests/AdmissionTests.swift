@@ -323,7 +323,7 @@ struct AdmissionTests {
         for number in 100..<103 { admission.append(set(Int64(number), by: 100, of: 2), gate) }
         #expect((0..<5).compactMap { _ in takeOne()?.number } == [100, 101, 102, 2, 3])
         #expect(admission.count == 0)
-        // Nobody waits: what was used is forgotten.
+        // No request waits: used time is forgotten.
         admission.endTurn()
         admission.append(set(4, by: 0, of: 1), gate)
         admission.append(set(103, by: 100, of: 2), gate)

@@ -126,7 +126,7 @@ struct LargeDecisionTests {
         #expect(host.scheduler.database.takeDenials().isEmpty)
     }
 
-    @Test("are asked in one step in the end if it goes on changing")
+    @Test("are asked in one step in the end if it keeps changing")
     func changes() throws {
         let host = try Host()
         host.set("list", Self.list, number: 7, from: 2)

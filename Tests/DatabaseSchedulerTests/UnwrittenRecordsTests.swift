@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthDatabaseScheduler
 
-/// Records on their way to the log have a bound, so that nobody waits for all that somebody else sends.
+/// Records on their way to the log are limited, so that no client waits for all the data of another one.
 @Suite("Records that the log does not have yet")
 struct UnwrittenRecordsTests {
     private static func set(_ bytes: Int, from client: UInt64, _ number: Int64) -> Request {

@@ -51,7 +51,7 @@ import Testing
             ])
     }
 
-    @Test("goes on with the connection after an error, which comes in chunks") func errors() throws {
+    @Test("continues with the connection after an error, which comes in chunks") func errors() throws {
         let full = Member.error(
             "429 Too Many Requests",
             #"{"error":"etcdserver: mvcc: database space exceeded","message":"etcdserver: mvcc: database space exceeded","code":8}"#

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthEtcdGateway
 
-/// The distribution's etcd must understand what is sent, and be understood.
+/// The distribution's etcd must understand our requests, and we its answers.
 @Suite("A real etcd", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized)
 struct EtcdTests {
     private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
@@ -180,7 +180,7 @@ struct EtcdTests {
         #expect(changes == (0..<6).map { .delete(key: bytes("w/") + [$0], revision: deleted.revision) })
     }
 
-    @Test("goes on while members are killed and paused, and stops without a majority") func failures() throws {
+    @Test("continues while members are killed and paused, and stops without a majority") func failures() throws {
         let servers = try EtcdServers(count: 3)
         let client = EtcdClient(cluster(servers))
         let key = bytes("k")

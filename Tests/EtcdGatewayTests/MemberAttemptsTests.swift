@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("a call that must not be repeated goes on only while nothing can have been done") func once() {
+    @Test("a call that must not be repeated continues only while nothing can have been done") func once() {
         var attempts = MemberAttempts(memberCount: 3, isRepeatable: false)
         #expect(attempts.failed(.unavailable("refused"), hasTime: true) == .nextMember(afterMilliseconds: 0))
         #expect(attempts.failed(.noLeader, hasTime: true) == .nextMember(afterMilliseconds: 0))

@@ -29,7 +29,7 @@ struct BackpressureTests {
         }
         let client = try server.connect()
         let stream = try streams.next()
-        // Non-blocking writes until nothing more fits shows that nobody reads.
+        // Non-blocking writes until no more fits, which shows that the peer does not read.
         _ = fcntl(client.descriptor, F_SETFL, fcntl(client.descriptor, F_GETFL) | O_NONBLOCK)
         let block = [UInt8](repeating: 1, count: 65_536)
         var sent = 0

@@ -121,7 +121,7 @@ struct ListenerTests {
 
     @Test("leaves no descriptors behind after a thousand connections")
     func noLeak() async {
-        // In a process of its own, where nobody else opens descriptors.
+        // In a separate process, where no other code opens descriptors.
         await #expect(processExitsWith: .success) {
             let closed = Channel<CloseReason>()
             let server = try TestServer(loops: 2) { _ in ScriptedHandler.echo(closed) }

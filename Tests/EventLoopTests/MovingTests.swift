@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A stream that moves")
 struct MovingTests {
-    /// Echoes what comes; each `>` moves the connection to the other loop, in the middle of what was read.
+    /// Echoes its input; each `>` moves the connection to the other loop, in the middle of the input.
     private final class Wanderer: StreamHandler {
         let loops: [EventLoop]
         let closed: Channel<CloseReason>?

@@ -18,7 +18,7 @@ struct QueryStringTests {
         ("equalTo=%22a&b=c%22", ["equalTo=\"a", "b=c\""]),
         ("n=%C3%BC", ["n=ü"]),
         ("a%3Db=c%26d%2B", ["a=b=c&d+"]),
-        // What is no escape stands for itself (rest.md 2).
+        // An invalid escape is literal (rest.md 2).
         ("a=100%", ["a=100%"]),
         ("a=%4", ["a=%4"]),
         ("a=%zz%g1%1g", ["a=%zz%g1%1g"]),

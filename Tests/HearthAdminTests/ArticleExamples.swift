@@ -1,7 +1,8 @@
 import HearthAdmin
 import HearthClient
 
-// The examples of the articles, word for word, so that they compile. `AdminArticleTests` compares them. Nobody runs them.
+// The examples of the articles, word for word, so that they compile. `AdminArticleTests` compares them. They are not
+// run.
 
 private func overview() async throws {
     let admin = try Administrator(keyFile: "/etc/my-app/key.json")

@@ -47,7 +47,7 @@ struct TokenTests {
         #expect(try await code { _ = try await verifier.verifyIDToken(token) } == nil)
     }
 
-    @Test("with checkRevoked, the server is asked whether the session goes on")
+    @Test("with checkRevoked, the server is asked whether the session continues")
     func revoked() async throws {
         let server = try AdminServer()
         let admin = try server.administrator()

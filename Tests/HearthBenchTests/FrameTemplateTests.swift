@@ -24,7 +24,7 @@ struct FrameTemplateTests {
         #expect(decoded == text)
     }
 
-    @Test("fills fields in their order, each time anew")
+    @Test("fills fields in order, every time")
     func fields() {
         var template = FrameTemplate("{\"r\":##########,\"p\":\"/a/####/####\",\"k\":\"####################\"}")
         template.fill(0, number: 1_000_000_007)

@@ -73,7 +73,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "an answer that is none, or not one to the key",
+        "an invalid answer, or one to another key",
         arguments: [
             "garbage\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n",
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n",
@@ -306,7 +306,7 @@ struct ConnectionTests {
         #expect(await server.heard.next("close")?.hasPrefix("close \(code) ") == true)
     }
 
-    @Test("this side closes: whoever waits hears of it, the server gets what was sent before")
+    @Test("this side closes: waiting callers are told, the server gets what was sent before")
     func close() async throws {
         let server = ScriptedServer()
         let connection = try await connect(server)

@@ -20,7 +20,7 @@ struct DatabaseURLTests {
             ("https://myns.firebaseio.com", "myns.firebaseio.com", 443, true, "myns"),
             ("http://myns.firebaseio.com/", "myns.firebaseio.com", 443, true, "myns"),
             ("ws://example.com", "example.com", 443, true, ""), ("wss://[::1]", "::1", 443, true, ""),
-            // An empty name is none; other parameters do not matter.
+            // An empty name counts as missing; other parameters do not matter.
             ("ws://a.b.c:1/?ns=", "a.b.c", 1, false, "a"), ("ws://h:1/?x=1&ns=a%2Db&y", "h", 1, false, "a-b"),
             ("ws://10.0.0.1:65535", "10.0.0.1", 65535, false, ""),
         ] as [(String, String, UInt16, Bool, String)])
@@ -37,7 +37,7 @@ struct DatabaseURLTests {
         #expect(try DatabaseURL("https://myns.firebaseio.com/rooms").path == path("rooms"))
     }
 
-    @Test("what goes on the wire")
+    @Test("bytes on the wire")
     func wire() throws {
         let url = try DatabaseURL("ws://h:9000/a?ns=my%20db%26x")
         #expect(url.authority == "h:9000" && url.description == "ws://h:9000")
@@ -51,7 +51,7 @@ struct DatabaseURLTests {
     }
 
     @Test(
-        "what is no URL of a database",
+        "what is not a URL of a database",
         arguments: [
             "", "h:9000", "//h:9000", "ftp://h:9000", "ws:/h", "ws://", "ws:///a", "ws://:9000", "ws://h:", "ws://h:0",
             "ws://h:65536",

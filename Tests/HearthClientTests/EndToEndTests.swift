@@ -97,7 +97,7 @@ struct EndToEndTests {
         #expect(try await client.get(path("n")) == json("2"))
     }
 
-    @Test("what the server refuses is an error with a reason, and the connection goes on")
+    @Test("what the server refuses is an error with a reason, and the connection continues")
     func refusals() async throws {
         let database = try TestDatabase()
         let client = try await database.connect()
@@ -196,7 +196,7 @@ struct EndToEndTests {
         let client = try await database.connect()
         var changes = try await client.listen(path("a")).makeAsyncIterator()
         try await client.set(place("a/b"), to: json(#"{".sv":{"increment":1}}"#))
-        // What has not come by now never will.
+        // Events that have not come by now never will.
         client.close()
         #expect(try await changes.required() == .set("a", "null"))
         #expect(try await changes.required() == .set("a/b", "1"))

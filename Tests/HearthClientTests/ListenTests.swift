@@ -248,7 +248,7 @@ struct ListenTests {
 
     private static let piece = String(repeating: "x", count: 256 << 10)
 
-    @Test("a reader that lags behind makes the server wait, and misses nothing")
+    @Test("a reader that lags makes the server wait, and misses nothing")
     func backPressure() async throws {
         // More than may wait for the reader.
         let count = 64
@@ -275,7 +275,7 @@ struct ListenTests {
         _ = try await connection.get(path("b"))
     }
 
-    @Test("a reader that lags behind while an answer is awaited loses the listen, and nothing else")
+    @Test("a reader that lags while an answer is awaited loses the listen, and nothing else")
     func overflow() async throws {
         let server = ScriptedServer(
             .init(received: { peer, text in
@@ -294,7 +294,7 @@ struct ListenTests {
             $0.waitingChangeBytesMax = 1 << 20
         }
         var changes = try await connection.listen(path("a")).makeAsyncIterator()
-        // The answer comes after what nobody reads.
+        // The answer comes after the unread changes.
         #expect(try await connection.get(path("b")) == json("7"))
         #expect(try await changes.required() == .set("a", "0"))
         var count = 0

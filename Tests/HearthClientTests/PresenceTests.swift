@@ -4,7 +4,7 @@ import HearthTestSupport
 import Testing
 import HearthConnection
 
-@Suite("What connections leave behind", .timeLimit(.minutes(15)))
+@Suite("On-disconnect writes of connections", .timeLimit(.minutes(15)))
 struct PresenceTests {
     @Test("is written when the connection ends, and not when it was cancelled")
     func ending() async throws {

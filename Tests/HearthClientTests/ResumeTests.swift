@@ -19,7 +19,7 @@ struct ResumeTests {
             var heard: [String] = []
             var resumed = 0
 
-            /// Updates have what was missed in the order of keys.
+            /// Updates have the missed changes in the order of keys.
             mutating func hear(_ keys: [String]) {
                 heard += keys.sorted { (Int($0.dropFirst()) ?? .max) < (Int($1.dropFirst()) ?? .max) }
             }
@@ -57,7 +57,7 @@ struct ResumeTests {
                     defer { state.withLock { $0.position = changes.position ?? $0.position } }
                     var left = Int.random(in: 1...40, using: &random)
                     for try await change in changes {
-                        // What it missed comes at once.
+                        // The missed changes come at once.
                         let keys = change.assignments.map {
                             String(decoding: $0.target.text.dropFirst(4), as: UTF8.self)
                         }
@@ -192,7 +192,7 @@ struct ResumeTests {
         await before.close()
         try await end(first)
         files(of: copy.path, to: folder.path)
-        // The cluster's log is founded anew with what the node has. Its numbers are given out again.
+        // The cluster's log is founded again with what the node has. Its numbers are given out again.
         let other = try EtcdServers(count: 1)
         let second = try await ServerProcess(
             folder.path, "--cluster", "etcd://127.0.0.1:\(other.ports[0])", "--node", "n1", "--no-auth", "--listen",

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A client of services", .timeLimit(.minutes(5)))
 struct HTTPClientTests {
-    /// A service that says what it was asked.
+    /// A service that returns its request.
     private func service() throws -> HTTPServer {
         var router = Router()
         router.get("/rooms/{room}") { request in Response(text: "room \(request.parameter("room"))") }

@@ -91,7 +91,7 @@ struct RouterTests {
         }
     }
 
-    @Test("sends headers that cannot bring in others, and leaves out names that are none")
+    @Test("sends headers that cannot bring in others, and leaves out names that are invalid")
     func headers() async throws {
         let answer = try await Self.server().ask(
             "GET /headers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nx-given: a\r\nX-Given: b\r\n\r\n")

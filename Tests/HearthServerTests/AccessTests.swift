@@ -209,7 +209,7 @@ import Testing
         #expect(
             try ask(#"{"operation":"read","path":"nothing"}"#).text
                 == #"{"allowed":false,"lines":["no rule stands on the way to the place"]}"#)
-        // It was not made, and nobody was denied.
+        // It was not made, and no client was denied.
         #expect(try client.ask("GET", "/private/a.json", RESTClient.owner).text == "null")
         #expect(try client.ask("GET", "/.settings/denials.json", RESTClient.owner).text == "[]")
         for body in [
@@ -331,7 +331,7 @@ import Testing
         let (server, _) = try Self.server { $0.isDevelopment = false }
         let client = try server.connectREST()
         let token = "auth=\(Self.token("a"))"
-        // Neither what is not signed nor what an emulator believes.
+        // Neither unsigned tokens nor those that an emulator accepts.
         #expect(try client.ask("GET", "/public.json?\(token)").text.contains("Could not parse auth token."))
         #expect(try client.ask("GET", "/public.json", RESTClient.owner).status == 401)
         #expect(try client.ask("GET", "/private/a.json").text == "{\n  \"error\" : \"Permission denied\"\n}\n")

@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(
-        "what a user has left for the end of a connection is not done when the account is lost, whoever the client is by then",
+        "on-disconnect writes of a user who has lost the account are not made, whoever is signed in by then",
         arguments: ["disabled", "deleted", "revoked"])
     func owedWrites(loss: String) throws {
         let client = try IdentityClient(
@@ -150,7 +150,7 @@ import Testing
         }
         #expect(try lost.receiveMessage()?.contains(#""a":"ac""#) == true)
         #expect(try lost.receive() == .close(1008, reason: "the user's tokens were revoked"))
-        // This one goes on as nobody, and asks after what was forfeited.
+        // This one continues without a user, and asks after the dropped writes.
         try changed.send(4, "g", #"{"p":"/"}"#)
         #expect(try changed.receiveMessage() == RealtimePeer.response(4, "ok", "null"))
         let watcher = try client.server.connect("/.ws?v=5&ns=default")
@@ -336,7 +336,7 @@ import Testing
                 #expect(try client.post(operation, body).status == 400, "\(operation) \(token)")
             }
         }
-        // Naming somebody beside one's own token changes oneself.
+        // Naming another user along with one's own token changes one's own account.
         let named = #"{"idToken":"\#(attacker.token)","localId":"\#(victim.id)","displayName":"x"}"#
         #expect(try client.post("update", named)["localId"] == attacker.id)
         #expect(try client.rest.ask("GET", "/\(victim.id).json?auth=\(victim.token)").text == "1")

@@ -5,7 +5,7 @@ import HearthTestSupport
 import Testing
 @testable import HearthAccountEndpoints
 
-@Suite("The pages behind the links of mails (accounts.md 7)") struct ActionPageTests {
+@Suite("The pages of links in mails (accounts.md 7)") struct ActionPageTests {
     @Test("a reset in production: a page with a form, which is sent, and safe headers")
     func page() throws {
         let folder = TemporaryFolder()
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "what looks like a link and is none",
+        "text that only looks like a link",
         arguments: [
             "javascript:alert(1)", "//evil", "ftp://x", "http://", "http:///x", "https://a@b", "http://a\\b",
             "http://a\"b",

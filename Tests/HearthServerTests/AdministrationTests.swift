@@ -52,7 +52,7 @@ struct AdministrationTests {
             }
         }
 
-        /// What stands inside the next message.
+        /// The contents of the next message.
         func receive() throws -> JSONObject {
             let text = try #require(try peer.receiveMessage())
             return try #require(try JSONValue(parsing: Array(text.utf8)).object?["d"]?.object)
@@ -305,7 +305,7 @@ struct AdministrationTests {
         #expect(rest["entries"]?.array?.count == 1 && rest["before"] == nil)
     }
 
-    @Test("what is asked of the database, as it is asked, for whoever watches")
+    @Test("requests to the database as they arrive, for watchers")
     func profile() throws {
         let server = try RealtimeTestServer()
         let (desk, user) = (try Desk(server), try Desk(server))
@@ -328,7 +328,7 @@ struct AdministrationTests {
         }
         #expect(counts == ["set /a ann": 3, "listen query /b ann": 1])
         #expect(unindexed == ["listen query /b ann"])
-        // Whoever has stopped hears no more, although others go on.
+        // A client that has stopped hears no more, although others continue.
         #expect(try desk.ask("admin", #"{"c":"profile","on":false}"#).status == "ok")
         desk.pushes = []
         try user.ask("p", #"{"p":"a","d":9}"#)
@@ -340,7 +340,7 @@ struct AdministrationTests {
         #expect(desk.pushes.isEmpty)
     }
 
-    @Test("what is committed, when it is durable, for whoever watches")
+    @Test("commits, once they are durable, for watchers")
     func tail() throws {
         let server = try RealtimeTestServer()
         let (desk, user) = (try Desk(server), try Desk(server))
@@ -372,7 +372,7 @@ struct AdministrationTests {
         try user.ask("p", #"{"p":"large","d":"\#(large)\#(large)"}"#)
         let push = try desk.pushes.isEmpty ? desk.receive() : desk.pushes.removeFirst()
         #expect(Self.text(push["b"]?.object?["d"]) == #"{"entries":[],"others":1}"#)
-        // Whoever has stopped, or acts as somebody else, hears no more.
+        // A client that has stopped, or acts as another user, hears no more.
         #expect(try desk.ask("admin", #"{"c":"tail","on":false}"#).status == "ok")
         let other = try Desk(server)
         try other.ask("admin", #"{"c":"tail","on":true}"#)
@@ -410,7 +410,7 @@ struct AdministrationTests {
     }
 
     @Test(
-        "whoever is no administrator any more hears no more of what is asked",
+        "a former administrator no longer hears of requests",
         arguments: [
             ("unauth", "{}"), ("gauth", #"{"cred":"owner","authvar":{"uid":"ann"}}"#), ("auth", #"{"cred":"x"}"#),
         ])

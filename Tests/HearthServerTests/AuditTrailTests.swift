@@ -38,7 +38,7 @@ import Testing
         _ = try client.ask("PUT", "/.settings/rules.json", #"{"rules":{".read":false}}"#, bearer)
         _ = try client.rest.ask("GET", "/.settings/rules.json")
         let name = "backend@example.com/\(try #require(key.account["private_key_id"]?.text))"
-        // Revocations are told after the answer: what is asked now is answered after them.
+        // Revocations are told after the answer: later requests are answered after them.
         _ = try client.server.server.services.identity?.accounts.userCount(in: Realm(project: "hearth"))
         #expect(
             Self.events(client).sorted()

@@ -97,7 +97,7 @@ struct ClientProjectTests {
         let reset = try client.post(
             "resetPassword", #"{"oobCode":"\#(code["oobCode"]?.text ?? "")","newPassword":"secret3"}"#)
         #expect(reset["email"] == "eve@example.com", "\(reset.http.text)")
-        // A new account is of the project that was named last, whoever has the address elsewhere.
+        // A new account belongs to the project that was named last, even if the address exists in another one.
         #expect(try project(client.signUp("eve@example.com")) == "p2")
 
         #expect(try client.ask("DELETE", "/emulator/v1/projects/p1/accounts").status == 200)

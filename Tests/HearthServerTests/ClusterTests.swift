@@ -53,7 +53,7 @@ struct ClusterTests {
         // A client that changes nodes can resume.
         let positions = try TestCluster.names.filter { $0 != first }.map { try Self.position(of: cluster[$0]) }
         #expect(Set(positions).count == 1, "\(positions)")
-        // One that comes back reads what it has missed.
+        // A returning one reads the missed records.
         try cluster.start(first)
         try cluster.wait("the first node") { try cluster.get("/n", at: first) == "60" }
     }
@@ -180,7 +180,7 @@ struct ClusterTests {
     @Test("a cluster that was put back to an older copy believes no position of what it has lost")
     func olderCopy() throws {
         let (folder, copy) = (TemporaryFolder(), TemporaryFolder())
-        /// The log of the cluster is founded anew with what the node has.
+        /// The log of the cluster is founded again with what the node has.
         func withNode<Result>(_ body: (RealtimeTestServer) throws -> Result) throws -> Result {
             let etcd = try EtcdServers(count: 1)
             let node = try RealtimeTestServer {
@@ -218,7 +218,7 @@ struct ClusterTests {
         for name in TemporaryFolder.files(in: folder.path) { unlink("\(folder.path)/\(name)") }
         files(of: copy.path, to: folder.path)
         try withNode { node in
-            // What has the same number now is something else.
+            // The record that has the same number now is another one.
             try write("c", 1...8, to: node)
             let (present, children) = (try Self.position(of: node), 1...8)
             #expect(present.prefix(16) == lost.prefix(16))

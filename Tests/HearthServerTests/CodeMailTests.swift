@@ -133,7 +133,7 @@ struct MailBox {
         #expect(relay.received() == start + "EHLO hearth\r\n" + shown + Self.mailText)
     }
 
-    @Test("credentials are shown to nobody without encryption, and not to whoever has no certificate")
+    @Test("credentials are sent only with encryption, and only to a server with a valid certificate")
     func withheld() throws {
         let plain = try ScriptedRelay(["220 hello\r\n", "250-me\r\n250 AUTH PLAIN\r\n"])
         var settings = plain.settings

@@ -40,7 +40,7 @@ struct ConsoleTests {
         #expect(files["../CConsole.h"] == nil && files["nothing.js"] == nil)
     }
 
-    @Test("files have a tag, and whoever has them is not sent them again")
+    @Test("files have a tag, and clients that have them are not sent them again")
     func tags() throws {
         let client = try RealtimeTestServer().connectREST()
         let plain = try client.ask("GET", "/console/main.js")

@@ -55,7 +55,7 @@ extension ClusterTests {
                     return status == 503 && text.contains("cannot follow the cluster's log")
                 }
             }
-            // The owner goes on. The others still serve what they had.
+            // The owner continues. The others still serve their data.
             #expect(try put(2) == 200)
             for name in names { #expect(try cluster.get("/n", at: name) == "1") }
 

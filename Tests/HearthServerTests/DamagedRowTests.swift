@@ -14,7 +14,7 @@ struct DamagedRowTests {
         try RealtimeTestServer { $0.dataFolder = folder.path }
     }
 
-    /// Changes a digit of a value in the tree file: that of the row in use, as what is deleted is not read any more.
+    /// Changes a digit of a value in the tree file: that of the row in use, since deleted rows are no longer read.
     private func damage(_ value: String) throws {
         let path = folder.path + "/default.tree"
         let bytes = TemporaryFolder.contents(of: path)
@@ -31,7 +31,7 @@ struct DamagedRowTests {
     func damagedRow() throws {
         do {
             let client = try start().connectREST()
-            // Enough that what is read at first brings only some pages into memory.
+            // Enough data that the first reads bring only some pages into memory.
             let note = String(repeating: "x", count: 2000)
             for number in 10...90 {
                 for (key, value) in [("balance", "7000\(number)"), ("note", "\"\(note)\"")] {
@@ -75,7 +75,7 @@ struct DamagedRowTests {
         #expect(try client.ask("GET", "/u10/balance.json").text == "5")
         #expect(try client.ask("GET", "/readyz").text == "ready\n")
 
-        // Nothing is written on top of what cannot be read. The first attempt has memory built anew, and writes are
+        // Nothing is written on top of what cannot be read. The first attempt has memory built again, and writes are
         // refused until that is done.
         #expect(try client.ask("PUT", "/u50/balance.json", [], "1").status == 503)
         while try client.ask("PUT", "/u10/balance.json", [], "6").status == 503 { usleep(10_000) }

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("whoever asks for a database that does not exist hears it as from Firebase, and leaves nothing behind")
+    @Test("a request to a database that does not exist is answered as by Firebase, and leaves nothing behind")
     func unknownDatabase() throws {
         let production = try Production()
         let server = production.server

@@ -14,7 +14,7 @@ struct DeliveryBuilderTests {
     private let b = ConnectionID(loop: 0, kind: .realtime, serial: 2)
     private let c = ConnectionID(loop: 1, kind: .realtime, serial: 1)
 
-    /// The entries of both loops, in words, with the bytes that they stand for.
+    /// The entries of both loops, in words, with their bytes.
     private func entries(_ outputs: [Output]) -> [[String]] {
         var words: [[String]] = [[], []]
         var builder = DeliveryBuilder(loops: 2, outbound: OutboundMemory()) { _ in

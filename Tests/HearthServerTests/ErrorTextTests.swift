@@ -11,7 +11,7 @@ struct ErrorTextTests {
         let folder = TemporaryFolder()
         let data = folder.path + "/data"
         let server = try RealtimeTestServer { $0.dataFolder = data }
-        // An unfinished restore, a file that is none of ours, and a folder in the place of a file.
+        // An unfinished restore, a foreign file, and a folder in place of a file.
         TemporaryFolder.write([], to: data + "/restored.restoring")
         TemporaryFolder.write(Array("nonsense".utf8), to: data + "/damaged.tree")
         try #require(mkdir(data + "/blocked.log", 0o700) == 0)

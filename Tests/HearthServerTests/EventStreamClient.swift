@@ -17,7 +17,7 @@ final class EventStreamClient {
     /// All of it, as it came.
     private(set) var bytes: [UInt8] = []
     private var parser = EventStreamParser(eventBytesMax: 1 << 28)
-    /// What was received and not parsed yet.
+    /// Received bytes that are not parsed yet.
     private var input: [UInt8] = []
 
     init(

@@ -70,7 +70,7 @@ import HearthRealtimeSessions
     }
 
     @Test(
-        "events are sent byte by byte as Firebase sends them, and begin anew, unless a client asks for ids",
+        "events are sent byte by byte as Firebase sends them, and start over, unless a client asks for ids",
         arguments: [
             ("/a.json", []), ("/a.json", ["Last-Event-ID: 0123456789abcdef:1"]), ("/a.json?ids=false", []),
             ("/a.json", ["Last-Event-ID: a browser's"]), ("/a.json?ids=true", []),
@@ -171,7 +171,7 @@ import HearthRealtimeSessions
         let writer = try server.connectREST()
         for _ in 0..<10 { try Self.write(on: writer, &random) }
         let key = "orderBy=%22$key%22"
-        // Each with a child that the stream shows whatever else there is.
+        // Each with a child that the stream always shows.
         let targets = [
             ("/.json", "-1"), ("/r.json", "-1"), ("/r/a.json", "-1"), ("/r/a/b/c.json", "-1"), ("/r.json?\(key)", "-1"),
             ("/r.json?\(key)&limitToFirst=3", "-1"), ("/r.json?\(key)&limitToLast=2", "~"),
@@ -278,7 +278,7 @@ import HearthRealtimeSessions
         #expect(try stream.nextLine() == "keep-alive null")
     }
 
-    @Test("a stream that cannot begin is an ordinary error, and the connection goes on")
+    @Test("a stream that cannot begin is an ordinary error, and the connection continues")
     func errors() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()

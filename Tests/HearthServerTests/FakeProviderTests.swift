@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(
-        "what names nobody is refused",
+        "a credential without a user is refused",
         arguments: [
             ("id_token", "{}", 400, "id_token missing required fields"),
             ("id_token", #"{"sub":""}"#, 400, "id_token missing required fields"),

@@ -44,7 +44,7 @@ struct ForwardingTests {
                 try cluster.get("/w", at: name).matches(of: /"k[0-9]+":/).count == 30
             }
         }
-        // Increments are made once each, whoever asks for them.
+        // Each increment is made once, from every client.
         for name in TestCluster.names {
             for _ in 0..<10 {
                 let increment = #"{".sv":{"increment":1}}"#
@@ -60,7 +60,7 @@ struct ForwardingTests {
         let cluster = try TestCluster(forwardsWrites: true)
         let name = try cluster.followers()[0]
         let peer = try Self.listen("/n", at: cluster[name])
-        // All at once: what is read is what was written just before.
+        // All at once: each read returns the write just before.
         for number in 0..<50 {
             try peer.send(100 + number, "p", #"{"p":"/n","d":\#(number)}"#)
             try peer.send(200 + number, "g", #"{"p":"/n","q":{}}"#)
@@ -127,7 +127,7 @@ struct ForwardingTests {
         for number in 1...100 { #expect(try Self.message(writer) == RealtimePeer.response(number)) }
         let next = try cluster.recordedOwner(except: owner)
         try cluster.wait("all writes") { try cluster.get("/m", at: next).matches(of: /"k[0-9]+":/).count == 101 }
-        // The next owner has made what the first one owed, so the client has to ask for it anew.
+        // The next owner has made what the first one owed, so the client has to ask for it again.
         while try owed.receiveMessage() != nil {}
         try cluster.wait("the write") { try cluster.get("/owed", at: next) == "1" }
     }
@@ -140,7 +140,7 @@ struct ForwardingTests {
         let next = try cluster.followers()[0]
         var made: [OwnerMoves.Move] = []
         func move(to node: String) throws {
-            // A node says every few seconds what it has.
+            // A node reports its position every few seconds.
             var move: OwnerMoves.Move?
             try cluster.wait("a plan") {
                 move = try? moves.move(of: "default", to: node)
@@ -180,7 +180,7 @@ struct ForwardingTests {
                 try cluster.get("/m", at: name).matches(of: /"w[0-2]k[0-9]+":1[,}]/).count == 600
             }
         }
-        // The next owner has made what the first one owed, so the client has to ask for it anew.
+        // The next owner has made what the first one owed, so the client has to ask for it again.
         while try owed.receiveMessage() != nil {}
         #expect(try cluster.get("/owed", at: next) == "1")
     }
@@ -204,7 +204,7 @@ struct ForwardingTests {
                 return try codes == ["c2", "c3", "c4", "c5"] && cluster.get("/total", at: node) == "4"
             }
         }
-        // The owner ends, and the next one goes on from what it has followed.
+        // The owner ends, and the next one continues from its own state.
         let owner = try cluster.recordedOwner()
         try cluster.stop(owner)
         let survivor = TestCluster.names.first { $0 != owner && $0 != name } ?? name

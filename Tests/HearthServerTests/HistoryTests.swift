@@ -158,7 +158,7 @@ import HearthServer
         #expect(try client.ask("GET", past, RESTClient.owner).status == 200)
     }
 
-    @Test("goes on after a restart, and ends with the setting")
+    @Test("continues after a restart, and ends with the setting")
     func restart() throws {
         let folder = TemporaryFolder()
         let configure: (inout ServerConfiguration) -> Void = { $0.dataFolder = folder.path + "/data" }

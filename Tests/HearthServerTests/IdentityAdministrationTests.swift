@@ -88,7 +88,7 @@ import Testing
         #expect(found.members["userInfo"]?.array?.first?.object?["emailVerified"]?.bool == true)
     }
 
-    @Test("imported passwords count, and are hashed anew when they are first used (accounts.md 14)")
+    @Test("imported passwords count, and are hashed again when they are first used (accounts.md 14)")
     func passwords() throws {
         let client = try IdentityClient()
         func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.standard.encode(bytes), as: UTF8.self) }

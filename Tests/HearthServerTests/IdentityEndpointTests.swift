@@ -237,7 +237,7 @@ import HearthAccountEndpoints
                 == "INSUFFICIENT_PERMISSION")
         #expect(
             try client.post("update", #"{"idToken":"\#(fresh)","disableUser":true}"#).error == "OPERATION_NOT_ALLOWED")
-        // Nobody attaches somebody else's account of a provider by naming it.
+        // Another user's account of a provider cannot be attached by naming it.
         let link = #"{"idToken":"\#(fresh)","linkProviderUserInfo":{"providerId":"google.com","rawId":"1"}}"#
         let info = try client.post("update", link).members["providerUserInfo"]?.array
         #expect(info?.map { $0.object?["providerId"]?.text } == ["password"])

@@ -16,7 +16,7 @@ import HearthTriggers
 @testable import HearthServer
 @testable import HearthBackups
 
-/// A server that closes databases as soon as nobody uses them.
+/// A server that closes databases as soon as they are unused.
 @Suite("Databases that nobody uses", .timeLimit(.minutes(10)))
 struct IdleDatabaseTests {
     private let folder = TemporaryFolder()
@@ -115,7 +115,7 @@ struct IdleDatabaseTests {
             #expect(try client.ask("PUT", "/x.json?ns=\(name)", [], #""of \#(name)""#).status == 200)
         }
         wait("the other one is closed") { openNames == ["default"] }
-        // Nobody else can open a file that is locked, and whoever tries waits.
+        // A locked file cannot be opened elsewhere; attempts wait.
         var holder: Connection? = try Connection(path: data + "/other.tree", mode: .readWrite)
         try holder?.execute("PRAGMA locking_mode = exclusive; BEGIN IMMEDIATE; CREATE TABLE held (number)")
         let peer = try server.connect("/.ws?v=5&ns=other")
@@ -238,7 +238,7 @@ struct IdleDatabaseTests {
         #expect(try client.ask("PUT", "/x.json?ns=quiet", [], "2").text == "2")
     }
 
-    @Test("are missed when their files go, and not made anew")
+    @Test("are missed when their files go, and not made again")
     func lostFiles() throws {
         let server = try start()
         let client = try server.connectREST()

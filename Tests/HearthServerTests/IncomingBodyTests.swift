@@ -82,11 +82,11 @@ import HearthTreeStorage
         }
         let step = 128 << 10
         let large = each.map { fill($0, by: step) }
-        // 7 MiB for large claims: a half of them, then a half of what is left, and so on.
+        // 7 MiB for large claims: half of them, then half of the rest, and so on.
         #expect(large[0].bytes == 7 << 19)
         #expect(large[1].bytes == 14 * step)
         #expect(large.reduce(0) { $0 + $1.bytes } <= 7 << 20)
-        // When nothing large is admitted any more, everybody can still write what is small.
+        // When no large write is admitted any more, all clients can still make small ones.
         let small = each.prefix(5).map { fill($0, by: 8 << 10) }
         #expect(small.map(\.bytes) == [512, 256, 128, 64, 32].map { $0 << 10 })
         #expect(memory.bytesUsed <= 8 << 20)
@@ -143,7 +143,7 @@ import HearthTreeStorage
         #expect(try greedy.first { $0.hasInput }?.receive().status == 503)
         other = try server.connectREST(from: 2)
         #expect(try other.ask("PUT", "/a.json?print=silent", [], text).status == 204)
-        // What is small finds room at the greedy address, too.
+        // Small requests find room at the greedy address, too.
         #expect(
             try server.connectREST().ask("PUT", "/a.json", [], "\"\(text.prefix(60_000).dropFirst())\"").status == 200)
     }
@@ -179,7 +179,7 @@ import HearthTreeStorage
         let account = try server.connectREST()
         try account.send("POST /v1/accounts:signUp?key=k HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n")
         #expect(try account.receive().status == 413)
-        // What can succeed is asked for.
+        // Requests that can succeed are made.
         let client = try server.connectREST()
         try client.send(Self.put("/x.json", length: 3, "Expect: 100-continue"))
         #expect(try String(decoding: client.receiveSome(), as: UTF8.self).hasPrefix("HTTP/1.1 100 "))

@@ -114,7 +114,7 @@ struct JobServerTests {
         #expect(job.contains(#""attempts":1"#), "\(job)")
     }
 
-    @Test("a worker over REST waits at a database that nobody else uses, and goes on with the same connection")
+    @Test("a worker over REST waits at a database that nobody else uses, and continues with the same connection")
     func restWorkerAlone() throws {
         let server = try Self.server()
         let worker = try server.connectREST()

@@ -14,7 +14,7 @@ import Testing
         return Array("{\(keys.map { #""k\#($0)":\#($0)"# }.joined(separator: ","))}".utf8)
     }
 
-    /// Whatever the machine has to do: a small write waits for a part of what the large one takes, not for most of it.
+    /// Under any load of the machine, a small write waits only for a part of the large one's time, not for most of it.
     @Test("lets small ones of other connections go on", arguments: ["PUT", "PATCH"])
     func beside(method: String) throws {
         let server = try RealtimeTestServer()

@@ -183,7 +183,7 @@ import HearthTreeStorage
             try honest.send(request(2, "p", #"{"p":"n","d":\#(memory.bytesUsed)}"#))
             #expect(try honest.receiveMessage() == response(2))
         }
-        // What is sent at the end of a turn is decided then: some turns later all of it is.
+        // The end of a turn decides what is sent: some turns later, everything is sent.
         var used = Int.max
         for number in 3..<1000 where used > 8 << 20 {
             try honest.send(request(number, "g", #"{"p":"n"}"#))
@@ -355,7 +355,7 @@ import HearthTreeStorage
         return "{\((0..<400).map { "\"k\($0)\":\"\(text)\"" }.joined(separator: ","))}"
     }()
 
-    @Test("what is larger than SDKs may write is refused, and the connection goes on (Protocol.md 9)")
+    @Test("what is larger than SDKs may write is refused, and the connection continues (Protocol.md 9)")
     func sizes() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }
         let peer = try server.connect()
@@ -395,14 +395,14 @@ import HearthTreeStorage
         #expect(refused.text.contains("1 large reads are under way, as many as may be: try again later"))
         #expect(try client.ask("GET", "/y.json").text == "null")
         while try !slow.receiveSome().suffix(5).elementsEqual("0\r\n\r\n".utf8) {}
-        // The snapshot is closed when its thread is done with it, which nobody is told.
+        // The snapshot is closed when its thread is done with it, without a notification.
         try blockUntil("the end of the large read") { try client.ask("GET", "/x.json").status != 503 }
     }
 
     @Test("a client that takes too little of a large value is closed and hears why")
     func slowReader() throws {
         let server = try RealtimeTestServer {
-            // Nobody is as fast as this.
+            // No client is as fast as this.
             $0.snapshotLimits.rateMin = 1 << 40
             $0.snapshotLimits.patience = .zero
             $0.snapshotLimits.openMax = 1
@@ -483,7 +483,7 @@ import HearthTreeStorage
         #expect(try server.connectREST().ask("GET", "/a/b.json?ns=new").text == "5")
     }
 
-    @Test("the number of a database goes to another one when nobody uses it")
+    @Test("the number of a database goes to another one when it is not used")
     func directory() throws {
         var limits = DatabaseNameLimits()
         limits.unwrittenMax = 2
@@ -502,7 +502,7 @@ import HearthTreeStorage
         directory.keep(b.index)
         #expect(!directory.endUse(of: b.index) && directory.name(of: b.index) == "b")
         #expect(try use("b").index == b.index && directory.names.sorted() == ["b", "c", "default"])
-        // What has files takes no place of those that have none.
+        // Databases with files take no place of those without.
         #expect(try use("a").mustEnd)
         #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try use("d") }
     }

@@ -212,7 +212,7 @@ struct LongPollTests {
         #expect(try watcher.receiveMessage() == push("presence", #""off""#))
     }
 
-    @Test("what is no message ends the session", arguments: ["!", "AAAA", "e30."])
+    @Test("what is not a message ends the session", arguments: ["!", "AAAA", "e30."])
     func malformed(text: String) throws {
         let peer = try PollingPeer(try makeServer())
         let answer = try peer.server.connectREST().ask("GET", peer.target(serial: 1, [(0, 1, text)]))
@@ -254,7 +254,7 @@ struct LongPollTests {
 
     // MARK: Coming back
 
-    /// Listens to what clients leave behind.
+    /// Listens to the on-disconnect writes of clients.
     private func watch(_ server: RealtimeTestServer) throws -> RealtimePeer {
         let watcher = try server.connect()
         #expect(try watcher.receiveMessage() != nil)
@@ -303,7 +303,7 @@ struct LongPollTests {
         let new = try server.connect("/.ws?v=5&ns=example&ls=\(session)")
         #expect(try new.receiveMessage() != nil)
         #expect(try old.receive() == .close(1000, reason: "the client is back on another connection"))
-        // Nobody is there any more who could come back, or be meant by an invented name.
+        // There are no more sessions to return to, or to be hit by an invented name.
         for name in [session, "x", String(repeating: "_", count: 24)] {
             let another = try server.connect("/.ws?v=5&ns=example&ls=\(name)")
             #expect(try another.receiveMessage()?.hasPrefix(#"{"t":"c","d":{"t":"h""#) == true)
@@ -336,7 +336,7 @@ struct LongPollTests {
         try socket.send(ping)
         #expect(try socket.receiveMessage() == pong)
         try socket.send(switchAck)
-        // What is sent here early comes after what is still on its way there.
+        // Messages sent here early come after those still in transit there.
         try socket.send(request(5, "p", #"{"p":"/a","d":5}"#))
         try socket.send(request(6, "g", #"{"p":"/a","q":{}}"#))
         let get = request(4, "g", #"{"p":"/big","q":{}}"#)
@@ -360,7 +360,7 @@ struct LongPollTests {
         #expect(try peer.poll() == [.close(after: number)])
         try server.connectREST().ask("GET", "/.lp?disconn=t&id=\(peer.id)&pw=\(peer.password)")
 
-        // What was not answered before the switch is answered after it.
+        // Requests not answered before the switch are answered after it.
         #expect(received.popLast() == endOfTransmission)
         while received.count < 6 { received.append(try #require(try socket.receiveMessage())) }
         let expected = [
@@ -377,7 +377,7 @@ struct LongPollTests {
         #expect(try watcher.receiveMessage() == push("presence", #""off""#))
     }
 
-    @Test("long polling goes on when the WebSocket is lost before the switch, and another may stand by")
+    @Test("long polling continues when the WebSocket is lost before the switch, and another may stand by")
     func lostStandby() throws {
         let server = try makeServer()
         let peer = try PollingPeer(server)

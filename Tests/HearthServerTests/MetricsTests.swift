@@ -70,7 +70,7 @@ struct MetricsTests {
         #expect(alone.samples["hearth_cluster_lease"] == nil)
     }
 
-    @Test("count the listeners that came back with a position, and those of them that had to begin anew")
+    @Test("count the listeners that came back with a position, and those of them that had to start over")
     func resumes() throws {
         let server = try RealtimeTestServer()
         #expect(try server.connectREST().ask("PUT", "/a.json", RESTClient.owner, "1").status == 200)

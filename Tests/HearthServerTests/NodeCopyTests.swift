@@ -35,7 +35,7 @@ extension ClusterTests {
         }
 
         @Test(
-            "the node copies the database from another one and goes on, with its old files or with none",
+            "the node copies the database from another one and continues, with its old files or with none",
             arguments: ["old", "none"])
         func start(files: String) throws {
             let cluster = try TestCluster(forwardsWrites: true)

@@ -35,7 +35,7 @@ import HearthAccountEndpoints
     private struct Form: Sendable {
         let target: String
         let fields: [String]
-        /// The body, in which `%` stands for the member.
+        /// The body, in which `%` marks the member.
         var body = "{%}"
         var isAdmin = true
         var method = "POST"
@@ -122,7 +122,7 @@ import HearthAccountEndpoints
         for file in try Self.sources("AccountEndpoints") + Self.sources("Identity/Passwords") {
             for match in file.matches(of: /(?:integer|number)\("(\w+)"/) { read.insert(String(match.1)) }
         }
-        // What is written in kept hashes, which nobody else writes.
+        // Stored hashes, which have no other writer.
         read.subtract(["ln", "r", "p", "i"])
         #expect(read.count > 10)
         #expect(read.subtracting(tested) == [])

@@ -119,7 +119,7 @@ import Testing
             let post = "id_token=%7B%22sub%22:%221%22%7D&providerId=oidc.x"
             return try client.post("signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(post)"}"#)
         }
-        // Development mode believes what is not set up.
+        // Development mode accepts providers that are not set up.
         #expect(try signIn().status == 200)
         #expect(try Self.ask(client, "POST", "/oauthIdpConfigs?oauthIdpConfigId=oidc.x", Self.body).status == 200)
         #expect(try signIn().error?.hasPrefix("INVALID_IDP_RESPONSE") == true)

@@ -118,7 +118,7 @@ struct QueryViewTests {
             }
             for (parameters, stream) in zip(streamed, streams) {
                 let expected = try Self.value(parameters, isExport: false, rest)
-                // What it tells may still be on its way; if it never comes, the socket's time is over some time.
+                // Its pushes may still be in transit; if they never come, the socket times out.
                 while stream.value != expected {
                     try #require(try stream.next() != nil, "seed \(seed) step \(step): \(parameters) after \(request)")
                 }

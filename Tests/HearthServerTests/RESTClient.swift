@@ -36,7 +36,7 @@ final class RESTClient {
 
     private let descriptor: Int32
     private var decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: 1 << 30))
-    /// What was read and not decoded yet.
+    /// Bytes that are not decoded yet.
     private var input: [UInt8] = []
 
     /// Lives as long as its clients, so that it need not wait for them at its end.

@@ -80,7 +80,7 @@ import HearthRealtimeSessions
         let answer = try closing.ask("GET", "/x.json", ["Connection: close"])
         #expect(answer.field("connection") == "close")
         #expect(closing.receivesEnd())
-        // The client has said everything; it still gets what it asked for.
+        // The client has sent everything; it still gets the answers.
         let half = try server.connectREST()
         try half.send(
             RESTClient.request("PUT", "/x.json", body: Array("1".utf8)) + RESTClient.request("GET", "/x.json"))

@@ -213,7 +213,7 @@ import Testing
         #expect(try client.ask("GET", "/x.json?ns=one").text == "1")
         try client.send("GET /x.json HTTP/1.1\r\nHost: ONE.hearth.localhost\r\n\r\n")
         #expect(try client.receive().text == "1")
-        // What was only read from is not there.
+        // A database that was only read does not exist.
         let names = #"[{"name":"default"},{"name":"one"}]"#
         #expect(try client.ask("GET", "/.inspect/databases.json?ns=any", RESTClient.owner).text == names)
         let malformed = try client.ask("GET", "/x.json?ns=a.b")
@@ -258,7 +258,7 @@ import Testing
         #expect(answer.field("access-control-allow-origin") == "*")
         #expect(answer.field("content-type") == "application/json; charset=utf-8")
         if status == 405 { #expect(answer.field("allow")?.hasPrefix("GET, HEAD") == true) }
-        // The connection goes on.
+        // The connection continues.
         #expect(try client.ask("GET", "/healthz").text == "ok\n")
     }
 

@@ -192,7 +192,7 @@ struct RealtimeSessionTests {
         #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"a/b","d":1}}}"#)
         #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"a/b","d":1,"t":2}}}"#)
         #expect(try peer.receiveMessage() == ok(8))
-        // An end without a tag is that of the whole place, whatever query it names.
+        // Ending without a tag ends the whole place, regardless of the query.
         try peer.send(request(9, "n", #"{"p":"a","q":{"l":2}}"#))
         #expect(try peer.receiveMessage() == ok(9))
         try peer.send(request(10, "p", #"{"p":"a","d":null}"#))

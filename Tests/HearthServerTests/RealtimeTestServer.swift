@@ -60,7 +60,7 @@ final class RealtimeTestServer {
         return peer
     }
 
-    /// Ends the server while the test goes on. Once.
+    /// Ends the server while the test continues. Once.
     func beginToStop() throws {
         precondition(ending == nil)
         ending = try NamedThread(name: "stop") { [server] in server.stop() }

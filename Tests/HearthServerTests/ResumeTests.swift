@@ -343,7 +343,7 @@ struct ResumeTests {
         #expect(answered == Array(1...12))
     }
 
-    @Test("who missed too much begins anew, and nobody else; also after a large value on its way")
+    @Test("a listener that missed too much starts over, and no other one does; also after a large value on its way")
     func tooMuch() throws {
         let server = try RealtimeTestServer()
         let writer = try Self.connect(server)
@@ -373,7 +373,7 @@ struct ResumeTests {
         #expect(try peer.receiveMessage() == Self.answer(4, true, positions[11]))
     }
 
-    @Test("who left longer ago than may be read begins anew")
+    @Test("a listener that left longer ago than may be read starts over")
     func tooLongAgo() throws {
         let server = try RealtimeTestServer { $0.databaseLimits.resumeBytesMax = 1000 }
         let writer = try Self.connect(server)
@@ -385,7 +385,7 @@ struct ResumeTests {
         #expect(try peer.receive() == .text(Self.answer(1, false, positions[200])))
     }
 
-    @Test("an event stream with ids goes on from the last event that its client has", arguments: [1, 200])
+    @Test("an event stream with ids continues from the last event that its client has", arguments: [1, 200])
     func eventStream(missed: Int) throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
@@ -415,6 +415,6 @@ struct ResumeTests {
             "/a/y.json?ids=true", of: server, lastEventID: Array("0123456789abcdef:1".utf8))
         #expect(try fourth.nextLine() == #"put {"path":"/","data":2}"#)
         let answer = try client.ask("GET", "/a.json?ids=true", ["Accept: text/event-stream", "Last-Event-ID: 17"])
-        #expect(answer.status == 400 && answer.text.contains("Last-Event-ID is none of this server"))
+        #expect(answer.status == 400 && answer.text.contains("Last-Event-ID is not one of this server"))
     }
 }

@@ -120,7 +120,7 @@ struct StorageFaultTests {
         #expect(try server.connectREST().ask("PUT", "/a.json", [], "7").status == 503)
     }
 
-    @Test("acknowledges nothing once its folder was moved, and goes on when it is back")
+    @Test("acknowledges nothing once its folder was moved, and continues when it is back")
     func movedFolder() throws {
         let server = try start()
         let client = try server.connectREST()

@@ -32,7 +32,7 @@ import HearthRealtimeSessions
         (try? JSONValue(parsing: post.body))?.object?[name]?.text
     }
 
-    /// What stands at a place after an event.
+    /// The value at a place after an event.
     private static func delta(_ post: EventReceiver.Post) -> Int64? {
         (try? JSONValue(parsing: post.body))?.object?["data"]?.object?["delta"]?.integer
     }
@@ -103,7 +103,7 @@ import HearthRealtimeSessions
                 case 6: 302
                 default: nil
                 }
-            // What it takes and forgets to answer comes again.
+            // Events that it receives but does not answer come again.
             guard status == 200 || outcome == 7, let value = Self.delta(post), let ref = Self.field("ref", post) else {
                 return status
             }

@@ -18,10 +18,10 @@ import Testing
     @Test(
         "the client is the last address that is no proxy's",
         arguments: [
-            // Nobody is believed, or not this one.
+            // No proxy is trusted, or not this one.
             ("10.0.0.1", ["1.1.1.1"], "", "10.0.0.1"), ("10.0.0.2", ["1.1.1.1"], "10.0.0.1", "10.0.0.2"),
             ("10.0.0.1", [], "10.0.0.1", "10.0.0.1"), ("10.0.0.1", ["1.1.1.1"], "10.0.0.1", "1.1.1.1"),
-            // What stands further in front the client may have made up.
+            // The client may have invented the earlier addresses.
             ("10.0.0.1", ["9.9.9.9, 1.1.1.1"], "10.0.0.1", "1.1.1.1"),
             ("10.0.0.1", ["9.9.9.9", "1.1.1.1"], "10.0.0.1", "1.1.1.1"),
             ("10.0.0.1", ["1.1.1.1, 10.9.9.9,10.0.0.7"], "10.0.0.0/8", "1.1.1.1"),

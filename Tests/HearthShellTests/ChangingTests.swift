@@ -118,7 +118,7 @@ struct ChangingTests {
             ("update a {\"b\": 1, \"b/c\": 2}", "an update may not set a path and another one above it"),
             ("rm", "PATH is missing"), ("mv a", "too few words"), ("cp a b c", "too many words"),
             ("get a b", "too many words"), ("get a/.priority", "a priority cannot be read alone"),
-            ("set a/.priority/b 1", "nothing stands below a priority"), ("nonsense", "there is no command 'nonsense'"),
+            ("set a/.priority/b 1", "a priority has no children"), ("nonsense", "there is no command 'nonsense'"),
             ("ls -x", "unknown option -x"), ("ls -n", "-n needs a value"), ("ls -n x", "--limit must be a number"),
             ("ls -n 1 --lmit 2", "unknown option --lmit (did you mean '--limit'?)"),
             ("rm a -y=1", "-y takes no value"),
@@ -142,9 +142,9 @@ struct ChangingTests {
         #expect(
             await shell.run("import y \(shell.folder.path)")
                 == "cannot read \(shell.folder.path): Is a directory; nothing was written\n")
-        // A file that cannot have its name leaves nothing behind.
+        // A file that cannot get its name leaves no trace.
         let folder = "\(shell.folder.path)/data"
-        #expect(await shell.run("export x \(folder) --overwrite") == "\(folder) is there already, and is no file\n")
+        #expect(await shell.run("export x \(folder) --overwrite") == "\(folder) already exists, and is not a file\n")
         #expect(access(shell.folder.path + "/data.part", F_OK) != 0)
         let bad = shell.write(#"{"a":"#, to: "bad.json")
         #expect(await shell.run("import x \(bad) -y").contains("bad.json: "))

@@ -34,7 +34,7 @@ struct FollowingTests {
         let rates = ServerRates(from: before, to: after, seconds: 4)
         #expect(rates.commits == 6 && rates.pushes == 10 && rates.cores == 0.25)
         #expect(rates.text == "commits 6/s, messages to listeners 10/s, cpu 25 % of a core")
-        // The server was started anew.
+        // The server was started over.
         #expect(ServerRates(from: after, to: before, seconds: 4).commits == 0)
     }
 

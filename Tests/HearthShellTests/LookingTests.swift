@@ -157,7 +157,7 @@ struct LookingTests {
         #expect(await shell.run("find many -n 101 --order-by 'value desc'").hasSuffix("k1199\t1199\n"))
         for (command, message) in [
             ("find l n", "after \"n\" the condition needs one of ==,"), ("find l == 1", "a path is missing"),
-            ("find l n == x", "'x' is no value; a string is written '\"x\"'"), ("find l n ==", "a value is missing"),
+            ("find l n == x", "'x' is not a value; a string is written '\"x\"'"), ("find l n ==", "a value is missing"),
             ("find l --aggregate median", "not 'median'"), ("find l --aggregate sum", "need --of"),
             ("find l --of n", "--of needs --aggregate"), ("find l --aggregate count -n 1", "--limit does not go"),
             ("find l (n == 1", "bracket"), ("find l n == 1 2", "'2' is too much"),

@@ -48,7 +48,7 @@ struct ServingTests {
         #expect(TemporaryFolder.files(in: shell.folder.path + "/data/backups").count == 1)
     }
 
-    @Test("what is asked of the database, until enough is seen")
+    @Test("prints the requests to the database, up to a number")
     func profile() async throws {
         let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
         let shell = try ShellFixture(onText: { if $0.contains("request") { continuation.yield() } })

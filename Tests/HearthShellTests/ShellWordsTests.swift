@@ -40,7 +40,7 @@ struct ShellWordsTests {
     }
 
     @Test(
-        "what is quoted or escaped is no option, and what stands behind one has no quotes",
+        "what is quoted or escaped is not an option, and what follows one has no quotes",
         arguments: [
             (#"ls \-Ok"#, ["-Ok"], nil), (#"ls "-n" x"#, ["-n", "x"], nil), ("ls -5 -n 7", ["-5"], "7"),
             (#"ls -n "two words""#, [], "two words"), (#"ls -n two\ words x"#, ["x"], "two words"),

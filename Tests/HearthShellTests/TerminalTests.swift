@@ -16,7 +16,7 @@ struct TerminalTests {
             environment: ["HOME": fixture.folder.path].merging(environment) { $1 })
     }
 
-    /// Waits until the shell waits for a line: what is typed before that is shown twice, as in any shell.
+    /// Waits until the shell waits for a line: text typed earlier is shown twice, as in any shell.
     private func prompt(of terminal: PseudoTerminal, _ prompt: String) async throws {
         try await terminal.wait(for: "the prompt \(prompt)") { $0.cursorLine == prompt }
     }
@@ -29,7 +29,7 @@ struct TerminalTests {
         await fixture.run("set many {\(children)}")
         let terminal = try terminal(fixture)
         try await prompt(of: terminal, "hearth/>")
-        // A command that is begun by one letter, then a path of which only one goes on.
+        // A command from one letter, then a path with only one completion.
         terminal.type("pw", .tab, .enter)
         try await terminal.wait(for: "hearth/> pwd\n/\n")
         try await prompt(of: terminal, "hearth/>")
@@ -43,7 +43,7 @@ struct TerminalTests {
         terminal.type("\\ ", .tab, .enter)
         try await terminal.wait(for: "ls rooms/kit\\ box\n1\n")
         try await prompt(of: terminal, "hearth/>")
-        // What was typed before comes back.
+        // The earlier input comes back.
         terminal.type("cd rooms", .enter)
         try await prompt(of: terminal, "hearth/rooms>")
         terminal.type(.up, .up, .up, .enter)
@@ -77,7 +77,7 @@ struct TerminalTests {
         try await terminal.wait(for: "[y/N] y\nhearth/rooms>")
         try await prompt(of: terminal, "hearth/rooms>")
         #expect(await fixture.run("count many") == "0\n")
-        // ^C ends what goes on, not the shell.
+        // ^C ends the running command, not the shell.
         terminal.type("watch garden", .enter)
         try await terminal.wait(for: "set /rooms/garden 2")
         // More than a page of them.
@@ -93,7 +93,7 @@ struct TerminalTests {
         try await prompt(of: terminal, "hearth/rooms as ann>")
         terminal.type(.control("d"))
         #expect(try await terminal.outcome() == 0)
-        // The next shell knows what was typed.
+        // The next shell has the history.
         let next = try self.terminal(fixture)
         try await prompt(of: next, "hearth/>")
         next.type(.up, .up)
@@ -135,7 +135,7 @@ struct TerminalTests {
         terminal.type("secret1", .enter)
         try await terminal.wait(for: "\nann\n")
         #expect(!terminal.screen.text.contains("secret1"))
-        // Given up at once, and nobody is made.
+        // Cancelled at once, and no user is created.
         try await prompt(of: terminal, "hearth/>")
         terminal.type("users create eve@example.com --uid eve", .enter)
         try await terminal.wait(for: "uid eve\nPassword")

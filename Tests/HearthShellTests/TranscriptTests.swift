@@ -53,7 +53,7 @@ struct TranscriptTests {
         #expect(commands >= 10)
     }
 
-    /// The lines of docs/using/commands.md that show commands and what they print.
+    /// The lines of docs/using/commands.md with commands and their output.
     private static let commands: [Substring] = {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
         let text = String(decoding: TemporaryFolder.contents(of: root + "/docs/using/commands.md"), as: UTF8.self)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthShell
 
-/// A session at a server with commands and what they print, in `Tests/Transcripts`. The same one is played in both front
+/// A session at a server with commands and their output, in `Tests/Transcripts`. The same one is played in both front
 /// ends: as commands of the program, and in a shell.
 ///
 ///     $ ls /rooms             a command of both
@@ -144,7 +144,7 @@ struct VerbTranscriptTests {
         try Transcript(String(decoding: TemporaryFolder.contents(of: "\(folder)/\(file)"), as: UTF8.self))
     }
 
-    /// Whether lines are those that are expected, where `...` stands for any.
+    /// Whether lines are as expected, where `...` matches any.
     private static func matches(_ lines: ArraySlice<String>, _ expected: ArraySlice<String>) -> Bool {
         guard let first = expected.first else { return lines.isEmpty }
         if first == "..." {

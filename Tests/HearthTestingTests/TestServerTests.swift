@@ -4,7 +4,7 @@ import HearthTesting
 import HearthTestSupport
 import Testing
 
-/// The code of the article "Testing your app" stands in these tests word for word.
+/// These tests contain the code of the article "Testing your app" word for word.
 @Suite("A server in the test process", .timeLimit(.minutes(15)))
 struct TestServerTests {
     private let folder = TemporaryFolder()

@@ -91,11 +91,11 @@ struct KeyStoreTests {
         #expect(throws: KeyStoreError.self) { try store(at: start) }
     }
 
-    @Test("when the new key cannot be kept, the old one goes on")
+    @Test("when the new key cannot be kept, the old one continues")
     func unwritable() throws {
         let store = try store(at: start)
         let first = store.signingKey(now: start).id
-        // A folder of that name stands in the way of the temporary file.
+        // A folder of that name blocks the temporary file.
         #expect(mkdir(path + ".new", 0o700) == 0)
         let later = start + KeyStore.rotationSeconds
         #expect(throws: KeyStoreError.self) { try store.rotate(now: later) }

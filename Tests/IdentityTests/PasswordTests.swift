@@ -30,7 +30,7 @@ struct PasswordTests {
         #expect(hasher.verify(long, against: kept) == .wrong)
     }
 
-    @Test("a hash of another cost verifies and asks to be made anew")
+    @Test("a hash of another cost verifies and asks to be made again")
     func otherCost() throws {
         let kept = try hasher.hash(bytes("secret"))
         let dearer = PasswordHasher(cost: .init(logarithm: 5, blockSize: 8, rounds: 1))
@@ -39,7 +39,7 @@ struct PasswordTests {
     }
 
     @Test(
-        "what is no hash matches nothing",
+        "what is not a hash matches nothing",
         arguments: [
             nil, "", "secret", "$scrypt$ln=4,r=8,p=1$AAAA$", "$scrypt$ln=4,r=8$AAAA$AAAA",
             "$scrypt$ln=99,r=8,p=1$AAAA$AAAA",
@@ -145,7 +145,7 @@ struct PasswordImportTests {
                 )))
     }
 
-    @Test("hashes of bcrypt verify, in all their spellings; others and dear ones are none")
+    @Test("hashes of bcrypt verify, in all their spellings; others and expensive ones are refused")
     func bcrypt() throws {
         func kept(_ hash: String) throws -> String? {
             try PasswordImport(object(#"{"hashAlgorithm":"BCRYPT"}"#)).kept(

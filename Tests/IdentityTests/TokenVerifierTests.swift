@@ -178,7 +178,7 @@ struct TokenVerifierTests {
         let last = now + AccessTokens.renewableSeconds - 1
         let renewed = try #require(try verifier.renew(known, now: last).get()["access_token"]?.utf8)
         #expect(verifier.administrator(renewed, now: last + 3599) != nil)
-        // Renewing does not begin the twelve hours anew.
+        // Renewing does not begin the twelve hours again.
         guard case .administrator(_, let later?) = try verify(renewed, with: verifier, now: last) else {
             Issue.record("the renewed token is no administrator's")
             return
@@ -232,7 +232,7 @@ struct TokenVerifierTests {
         for other in ["https://evil.example/token", "http://db.example/token", "https://db.example/token/", "/token"] {
             #expect(error(try changed("aud", .text(other))) == .wrongAudience, "\(other)")
         }
-        // It is good for an hour at most, whatever it says.
+        // It is valid for an hour at most, whatever its claims.
         #expect(error(try changed("exp", .integer(now + 3601))) == .invalidClaim("exp"))
         #expect(error(try changed("iat", nil)) == .invalidClaim("exp"))
         #expect(error(try changed("jti", .integer(1))) == .invalidClaim("jti"))
@@ -340,7 +340,7 @@ struct TokenVerifierTests {
         let verifier = try verifier([.firebase(project: project, fetcher: fetcher)])
         let user = try user(try verify(foreignToken(), with: verifier))
         #expect(user.uid == bytes("f1") && user.provider == bytes("google.com") && !user.isOwn)
-        // Its own tokens need nobody else.
+        // Its own tokens need no other server.
         let count = fetcher.requests.count
         #expect(try self.user(try verify(idToken(), with: verifier)).isOwn)
         #expect(fetcher.requests.count == count)

@@ -71,7 +71,7 @@ struct JSONPiecesTests {
                 case (.success(let whole), .success(let pieces)): #expect(whole == pieces, "\(shown)")
                 case (.failure(let whole), .failure(let pieces)):
                     errors += 1
-                    // What stands beside metadata may be found wrong a little sooner or later.
+                    // Mistakes next to metadata may be found a little sooner or later.
                     guard !shown.contains("\".") else { continue }
                     #expect(whole == pieces.error, "\(shown)")
                 default: Issue.record("\(shown): \(whole) \(pieces)")

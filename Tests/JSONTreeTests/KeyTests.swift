@@ -4,7 +4,7 @@ import HearthTestSupport
 import Testing
 
 @Suite("Keys") struct KeyTests {
-    /// Reference order of Protocol.md 7.5, without `.priority`, which is no key, and `1.5`, which may not be one.
+    /// Reference order of Protocol.md 7.5, without `.priority`, which is not a key, and `1.5`, which may not be one.
     static let reference = [
         "-2147483648", "-10", "-1", "0", "-0", "00", "1", "01", "2", "10", "2147483647", " ", "+1", "-",
         "-2147483649", "-Kx", "123456789012", "2147483648", "A", "_", "a", "z", "~", "é", "😀", "\u{FFFD}",

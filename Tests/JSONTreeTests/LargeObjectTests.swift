@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthTestSupport
 import Testing
 
-/// Objects of thousands of members, which are put in order beside the output.
+/// Objects of thousands of members, which are sorted in a separate buffer.
 @Suite("Parsing large objects") struct LargeObjectTests {
     @Test("members in any order have one text", arguments: Array(1...4) as [UInt64])
     func anyOrder(seed: UInt64) throws {

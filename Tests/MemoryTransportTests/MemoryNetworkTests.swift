@@ -14,13 +14,13 @@ struct MemoryNetworkTests {
         var all: [String] { lines.withLock { $0 } }
     }
 
-    /// One end of a connection, which writes down what it is told.
+    /// One end of a connection, which records its events.
     private final class End: ClientStreamHandler {
         private let name: String
         private let log: Log
         private let onBytes: (any ClientStream, String) -> Void
 
-        /// What is sent as soon as the connection is there.
+        /// Data sent as soon as the connection exists.
         private let greeting: String?
 
         init(

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// A package of somebody else that depends on Hearth: it sees the products, and what is public in them. Built and run by
+/// An outside package that depends on Hearth: it uses only the public API of the products. Built and run by
 /// `scripts/test-outside`.
 let package = Package(
     name: "outside",

@@ -133,7 +133,7 @@ struct CompositeIndexTests {
             let value = IncomingValue(json: try Self.child(&random))
             for database in databases { _ = Self.run([.set(target, value)], on: database) }
         }
-        // The fixed values stand in any order and direction.
+        // The fixed values are in any order and direction.
         let serving = asked.servingOrders ?? []
         let equalCount = serving.count - asked.orders.count
         let orders =

@@ -180,7 +180,7 @@ struct CounterTests {
         }
     }
 
-    /// A tree with all totals made anew, by brute force.
+    /// A tree with all totals made again, by brute force.
     private static func counted(_ tree: CanonicalJSON, _ settings: DatabaseSettings) throws -> CanonicalJSON {
         var result = tree
         // The room's totals first: none of them makes a room.

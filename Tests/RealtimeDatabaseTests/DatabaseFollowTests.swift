@@ -18,7 +18,7 @@ struct DatabaseFollowTests {
         return bench
     }
 
-    /// The follower stores what the owner has committed, and says what there is to say.
+    /// The follower stores the owner's commits, and sends its outputs.
     private static func follow(_ owner: DatabaseBench, from: Int, _ follower: inout DatabaseBench) throws -> [String] {
         for record in owner.log[from...] {
             try follower.database.follow(record)
@@ -100,7 +100,7 @@ struct DatabaseFollowTests {
         #expect(follower.takeReady() == ["1 \(refusal)", "2 \(refusal)", "3 done"])
         #expect(follower.log.count == 1)
         #expect(follower.database.onDisconnect.registered == owner.database.onDisconnect.registered)
-        // It takes the writes over, and with them what is owed.
+        // It takes over the writes, and with them the owed ones.
         follower.database.ownedElsewhere = nil
         follower.database.orphanAll()
         follower.process()

@@ -164,10 +164,10 @@ struct DatabaseLimitTests {
         store.store.apply(frozen.changes)
         for (operation, result) in [
             (Self.increment("big", isPriority: true), "7"), (Self.increment("n"), "42"), (Self.increment("none"), "2"),
-            // What is not a number counts as 0.
+            // A value that is not a number counts as 0.
             (Self.increment("big"), "2"),
         ] as [(Operation, CanonicalJSON)] {
-            // Memory begins anew, so what is needed comes from the store.
+            // Memory starts over, so what is needed comes from the store.
             let fresh = Database(index: 0, store: store, sequence: 0, packing: packing)
             store.rowsRead = 0
             let replies = Self.run(operation, on: fresh)

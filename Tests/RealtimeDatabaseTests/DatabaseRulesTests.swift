@@ -110,7 +110,7 @@ struct DatabaseRulesTests {
         let query = try Query(index: .value, start: QueryBound("1"))
         bench.process(.get("private/a", query: query, needsIndex: true), as: b)
         #expect(bench.commit().last?.hasSuffix(" Permission denied") == true)
-        // Who may read hears that it has changed, whatever the rules say of the old guess.
+        // A client that may read gets the changed value, whatever the rules decide about its old guess.
         let guess: CanonicalJSON = "-1"
         bench.process(.set("counter", guess, expecting: Array("x".utf8)), as: b)
         #expect(bench.commit().last?.hasSuffix("stale(null)") == true)
@@ -183,7 +183,7 @@ struct DatabaseRulesTests {
         for uid in ["b", "c"] { bench.process(listen, by: Self.reader, as: try Self.user(uid)) }
         #expect(bench.commit() == ["4 done", "5 Permission denied", "6 Permission denied"])
         #expect(bench.database.listeners.sessions.isEmpty && bench.database.listeners.dependencies.isEmpty)
-        // Who was shut out for a while is told what is there now.
+        // A listener that was shut out for a while gets the present value.
         bench.process(.set("rooms/r/members/b", "true"), as: .administrator)
         bench.process(listen, by: Self.reader, as: try Self.user("b"))
         #expect(
@@ -217,7 +217,7 @@ struct DatabaseRulesTests {
         #expect(bench.commit() == ["2 done", "3 Permission denied", "4 done"])
         let closed = #"{"rules":{"counter":{".write":true}}}"#
         bench.database.setRules(try RulesProgram(parsing: Array(closed.utf8)), now: 1)
-        // Also by another process, which knows nothing of the connection but what is stored.
+        // Also by another process, which knows only the stored data of the connection.
         try bench.applyAll()
         bench.process(.disconnect, as: .nobody)
         _ = bench.commit()

@@ -6,10 +6,10 @@ import Testing
 @testable import HearthRealtimeDatabase
 
 /// Sessions with random operations on a database whose threads, log and store delay, fail and come back: the production
-/// scheduler runs it, every answer is compared with a model, every listener with what is durable.
+/// scheduler runs it, every answer is compared with a model, every listener with the durable data.
 ///
-/// `HEARTH_SEED=N` runs one seed alone, with and without faults. `HEARTH_SIMULATION_SECONDS=N` goes on with further seeds
-/// for so long, and prints what they did.
+/// `HEARTH_SEED=N` runs one seed alone, with and without faults. `HEARTH_SIMULATION_SECONDS=N` continues with further
+/// seeds for that long, and prints statistics.
 @Suite("a simulated database")
 struct DatabaseSimulationTests {
     enum Step {
@@ -24,7 +24,7 @@ struct DatabaseSimulationTests {
         case prepare
         /// A large message is parsed, or it is known who a client is.
         case finishBeside
-        /// A client takes nothing that is sent, or goes on.
+        /// A client does not read, or continues.
         case writable(UInt64, Bool)
         case tick
         /// The event loops are behind, or not any more.
@@ -238,7 +238,7 @@ struct DatabaseSimulationTests {
         return Array(group * 10..<group * 10 + 10)
     }
 
-    @Test("is closed while nobody uses it, and opened again as it was")
+    @Test("is closed while it is not used, and opened again as it was")
     func closing() {
         var closeCount = 0
         for seed in Self.seeds(0) {
@@ -262,7 +262,7 @@ struct DatabaseSimulationTests {
         if TestScale.seed == nil { #expect(closeCount > 10) }
     }
 
-    @Test("answers as the model does while its threads lag behind", arguments: 0..<(4 * TestScale.factor))
+    @Test("answers as the model does while its threads lag", arguments: 0..<(4 * TestScale.factor))
     func lagging(group: UInt64) {
         var figures = Figures()
         for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: false, &figures) }
@@ -284,7 +284,7 @@ struct DatabaseSimulationTests {
         }
     }
 
-    @Test("goes on with further seeds for as long as it is told to", .enabled(if: TestScale.simulationSeconds != nil))
+    @Test("continues with further seeds for as long as it is told to", .enabled(if: TestScale.simulationSeconds != nil))
     func longRun() {
         var figures = Figures()
         let first = TestScale.seed ?? .random(in: 0..<1 << 40)

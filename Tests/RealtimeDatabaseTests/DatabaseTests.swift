@@ -67,7 +67,7 @@ struct DatabaseTests {
                 "join 2", "1 listening", "push a/b/c 1 to 1", "2 done", "leave 2", "3 done", "4 done",
                 "initial /a/b null to 2", "join 2", "5 listening",
             ])
-        // It has been told, and what is beside the place was never in doubt.
+        // It has been told, and data next to the place was never in doubt.
         bench.process(.listen("a/b", known: []), .listen("a/d", known: []), by: Self.reader)
         #expect(bench.commit() == ["6 listening", "join 2", "7 listening"])
         // Above, below, and to a query there; not on another connection.
@@ -145,7 +145,7 @@ struct DatabaseTests {
         #expect(bench.commit() == ["missed a 1", "join 2", "2 listening at 1 recovered"])
     }
 
-    @Test("a listener that asks for positions and begins anew is sent what differs")
+    @Test("a listener that asks for positions and starts over is sent what differs")
     func knownData() throws {
         var bench = Bench()
         bench.process(.set("a", "1"))
@@ -345,7 +345,7 @@ struct DatabaseTests {
 
     // MARK: Failures
 
-    @Test("a failed commit undoes what came after it, and the turns in flight are answered anew")
+    @Test("a failed commit undoes what came after it, and the turns in flight are answered again")
     func failedCommit() throws {
         var bench = Bench()
         bench.process(.set("a", "1"), .listen("a", known: []), by: Self.reader)
@@ -381,7 +381,7 @@ struct DatabaseTests {
         bench.process(.set("", #"{"a":{"x":"a long text"},"b":{"x":"a long text"}}"#))
         _ = bench.commit()
         try bench.applyAll()
-        // Memory begins anew, so the second half of the update has to look into the store, which fails.
+        // Memory starts over, so the second half of the update has to look into the store, which fails.
         try bench.database.refuse(because: .full, storeSequence: 1, replaying: [])
         bench.database.accept()
         bench.process(.get("a/x"))

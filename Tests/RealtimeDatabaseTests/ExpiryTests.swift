@@ -218,7 +218,7 @@ struct ExpiryTests {
             Self.process(&bench, .set(target, value), at: now)
             tree = tree.setting(value, at: target)
             if isSet {
-                // What has expired already when it is written goes with the next turn.
+                // A child that is already expired when it is written is removed in the next turn.
                 Self.process(&bench, at: now)
                 tree = try Self.expired(tree, at: now)
             }

@@ -70,7 +70,7 @@ struct HeldScanTests {
         }
         #expect(value == #"{"7":{"n":2,"text":"some forty bytes, so that it has a row"}}"#)
         #expect(store.rowsRead < 10)
-        // Nothing is kept for a query that nobody listens to.
+        // Nothing is kept for a query without listeners.
         #expect(try database.listeners.trie.query(Self.twos(), at: "list") == nil)
     }
 

@@ -33,7 +33,7 @@ struct ListenedFieldsTests {
         return bench.database.takeReady()
     }
 
-    /// Takes what the listener with the tag is told into what it has; answers whether it was told anything.
+    /// Applies the pushes of the listener with the tag to its value; answers whether there were any.
     private static func take(_ outputs: [Output], tag: Int64, into view: inout CanonicalJSON) -> Bool {
         var isTold = false
         for output in outputs {

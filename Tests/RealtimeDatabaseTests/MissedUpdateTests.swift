@@ -4,12 +4,12 @@ import Testing
 
 @testable import HearthRealtimeDatabase
 
-/// What a listener is sent that comes back to `/l`, having what was there after the first write.
+/// The data sent to a listener that comes back to `/l` with the value after the first write.
 @Suite("an update of what was missed")
 struct MissedUpdateTests {
     typealias Write = (path: Path, value: CanonicalJSON)
 
-    /// Makes the writes, each a commit, and answers what is sent.
+    /// Makes the writes, each a commit, and answers the sent data.
     private static func update(
         of path: Path = "l", from first: CanonicalJSON, _ writes: [Write], since: UInt64 = 1
     ) throws -> String {
@@ -59,7 +59,7 @@ struct MissedUpdateTests {
         #expect(try Self.update(of: "l/z", from: #"{"z":1}"#, writes, since: 1) == "missed nothing")
     }
 
-    @Test("tells of a priority that went with a node which was gone for a while, and of a leaf that is none any more")
+    @Test("tells of a priority that went with a node which was gone for a while, and of a leaf that is no longer one")
     func vanished() throws {
         let first: CanonicalJSON = #"{"a":{".priority":1,"x":1},"z":1}"#
         #expect(try Self.update(from: first, [("l/a/x", "null"), ("l/a/y", "2")]) == #"missed l/a {"y":2}"#)

@@ -22,7 +22,7 @@ struct PositionTests {
     }
 
     @Test(
-        "anything else is none",
+        "any other text is invalid",
         arguments: [
             "", ":", "::", "1:1", "0123456789abcdef", "0123456789abcdef:", "0123456789abcdef:-1",
             "0123456789abcdef:01", "0123456789ABCDEF:1", "0123456789abcdeg:1", "0123456789abcdef;1",
@@ -86,7 +86,7 @@ struct PositionTests {
         #expect(recent.time(of: 8) == 8 && recent.time(of: 7) == nil)
         recent.removeAll(through: 9)
         #expect(recent.start == 9 && recent.after(0).isEmpty && recent.time(of: 9) == 9)
-        // Others have appended what is not here.
+        // Other nodes have appended records that are not here.
         recent.removeAll(through: 12)
         #expect(recent.start == 12 && recent.time(of: 12) == nil)
     }

@@ -93,7 +93,7 @@ struct PreparedEntriesTests {
         }
     }
 
-    @Test("are made anew in its turn when other indexes are wanted by then")
+    @Test("are made again in its turn when other indexes are wanted by then")
     func otherIndexes() throws {
         let database = Self.database(largeBytesMin: 10)
         let request = database.preparation.prepared(Self.set("c", #"{"x":{"n":2},"y":{"n":1}}"#))

@@ -52,7 +52,7 @@ struct PreparedRowsTests {
                 let rows = direction == .ascending ? inside : inside.reversed()
                 let cursor = { prepared.cursor(at: path.encoded, from: lower, below: upper, direction) }
                 #expect(try Self.collect(cursor()) == rows, "seed \(seed)")
-                // A part is read, then the cursor goes on elsewhere.
+                // A part is read, then the cursor continues elsewhere.
                 let seeking = cursor()
                 let count = Int.random(in: 0...rows.count, using: &trees.random)
                 for _ in 0..<count { _ = try seeking.next() }

@@ -207,7 +207,7 @@ struct QueryTellingTests {
             ]) == ["3 \(wide)"])
     }
 
-    @Test("after memory was built anew, those who were not told yet hear of all there is")
+    @Test("after memory was built again, those who were not told yet receive the whole values")
     func interrupted() throws {
         let store = MemoryRowStore()
         let database = Database(index: 0, store: store, sequence: 0, tellingStepCostMax: 50_000)
@@ -232,7 +232,7 @@ struct QueryTellingTests {
         #expect(outputs.map(Self.words).last == "1 done")
         #expect(Self.values(in: outputs).map(\.childCount) == (0..<100).map { min(90, 1 + $0) })
 
-        // What the log does not have is told to nobody.
+        // Records that the log does not have are not sent to any listener.
         database.accept()
         let lost = Request(connection: Self.writer, number: 2, operation: Self.set("pub", "1"))
         _ = database.process([lost], now: 0, readBytesMax: .max)

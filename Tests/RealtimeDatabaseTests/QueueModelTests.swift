@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthRealtimeDatabase
 
-/// A queue as simple as can be: a list of jobs, each with what is known of it.
+/// A minimal queue: a list of jobs with their states.
 private struct ModelQueue {
     struct Job: Equatable {
         /// Before this time it is not handed out; 0 for none.
@@ -43,7 +43,7 @@ private struct ModelQueue {
     }
 }
 
-/// A worker of the model: what it believes to have.
+/// A worker of the model: the jobs that it believes to hold.
 private struct ModelWorker {
     var connection: ConnectionID
     var held: [String: Int64] = [:]
@@ -177,7 +177,7 @@ struct QueueModelTests {
                 }
                 try #require(got.map(\.key) == expected, "\(place) at \(now): \(model.jobs)")
                 for answer in got {
-                    // Whoever had it before cannot have it any more.
+                    // The earlier worker no longer holds it.
                     model.jobs[answer.key]?.attempts += 1
                     model.jobs[answer.key]?.retryAt = nil
                     model.jobs[answer.key]?.claim = (answer.claim, answer.until)
@@ -251,7 +251,7 @@ struct QueueModelTests {
             default:
                 if pick([true, false]) { try bench.applyAll() }
                 guard pick([0, 0, 1]) == 1 else { break }
-                // Another process, or memory that is built anew; perhaps because a claim did not reach the log.
+                // Another process, or memory that is built again; perhaps because a claim did not reach the log.
                 try bench.applyAll()
                 let operations = try bench.log.flatMap { try $0.operations() }
                 let sequence = bench.database.sequence

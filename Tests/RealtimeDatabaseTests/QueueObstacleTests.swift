@@ -98,7 +98,7 @@ struct QueueObstacleTests {
         #expect(bench.database.workers.claims.count == 1)
     }
 
-    @Test("a worker goes on waiting for the job that another one was to take and has not taken")
+    @Test("a worker keeps waiting for the job that another one was to take and has not taken")
     func lostTurn() throws {
         var bench = try Self.bench(#"{"q":{".queue":{}}}"#)
         bench.process(.job("q", Self.patient))
@@ -133,7 +133,7 @@ struct QueueObstacleTests {
         _ = Self.run(&bench, .set("q/jobs", #"{"a":1,"b":2}"#), at: 1000)
         let claim = JobOperation.claim(count: 2, lease: 60_000, wait: .none)
         bench.process(.job("q", claim), as: try Self.user("ann"))
-        // An HTTP connection goes on with one of them.
+        // An HTTP connection continues with one of them.
         let other = ConnectionID(loop: 0, kind: .http, serial: 9)
         bench.process(.job("q", .extend(try Key(validating: "b"), claim: 2, lease: 90_000)), by: other)
         bench.process(.disconnect)

@@ -69,7 +69,7 @@ struct QueueTests {
         let third = bench.database.takeReadyClaims(at: 6000)
         #expect(Self.process(&bench, third, at: 6000) == [#"1 {"count":0}"#])
         #expect(bench.database.workers.claims.isEmpty)
-        // Nobody waits for a connection that has ended, and a server that ends leaves nobody waiting.
+        // No request waits for a connection that has ended, and a server that ends leaves no request waiting.
         let late = connections.map { Request(connection: $0, number: 2, operation: .job(Self.queue, Self.patient)) }
         _ = Self.process(&bench, late, at: 6000)
         bench.process(.disconnect, by: connections[0], at: 6000)
@@ -145,7 +145,7 @@ struct QueueTests {
         bench.process(.job("s/mail", .done(a, claim: claims[0], [])), .job("s/mail", .done(a, claim: claims[0], [])))
         bench.process(.job("t/mail", .fail(c, claim: claims[1], error: [], .never)))
         #expect(tell() == "$/mail 3 1 1 0 1 0")
-        // Nobody has said anything of b.
+        // There was no message about b.
         bench.process(.job("s/mail", .claim(count: 1, lease: 1000, wait: .none)), at: 3000)
         #expect(tell() == "$/mail 4 1 1 1 1 0")
         bench.process(.job("s/mail", .claim(count: 1, lease: 1000, wait: .milliseconds(9))), at: 5000)

@@ -164,7 +164,7 @@ struct RateTests {
         for (first, second) in reads {
             var bench = try Self.bench(limit)
             bench.process(.set("a", value), as: .administrator)
-            // What is not there, or known already, has no bytes.
+            // Missing or already known values have no bytes.
             bench.process(
                 .get("a/y"), .get("b"), .listen("a", known: KnownData(hash: hash)), .unlisten("a"), as: Self.ann)
             #expect(!bench.commit().contains { $0.contains("rateExceeded") }, "\(first)")
@@ -213,7 +213,7 @@ struct RateTests {
             #expect(!bench.commit().contains { $0.contains("rateExceeded") }, "\(listener)")
             bench.process(.get("a/x"), as: Self.ann)
             #expect(bench.commit().last?.contains("Too many bytes at") == true, "\(listener)")
-            // However much it was, after two bursts all is well. What is told elsewhere is not counted.
+            // However much it was, after two bursts all is well. Pushes elsewhere are not counted.
             for step in 0..<20 {
                 bench.process(
                     .set("a/x/text", step.isMultiple(of: 2) ? "1" : text), .set("b", text), as: .administrator)
@@ -242,7 +242,7 @@ struct RateTests {
         #expect(answers[2] == "stream /a" || answers[2].hasPrefix("stream"), "\(answers[2].prefix(100))")
     }
 
-    @Test("are kept when other settings change, and begin anew when they change themselves")
+    @Test("are kept when other settings change, and start over when they change themselves")
     func reload() throws {
         let limit = #""a":{".limit":{"of":"write","rate":"1/m"}}"#
         var bench = try Self.bench(limit)

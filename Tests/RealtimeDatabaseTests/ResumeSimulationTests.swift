@@ -5,8 +5,8 @@ import HearthStorageErrors
 
 @testable import HearthRealtimeDatabase
 
-/// Listeners that drop and come back on a database whose log lags behind, fails, loses its end, is cut and is replaced
-/// by an older copy: each has the present state whenever it is told that it has, and is sent nothing but that.
+/// Listeners that drop and come back on a database whose log lags, fails, loses its end, is cut and is replaced by an
+/// older copy: each has the present state whenever it is told that it has, and is sent nothing but that.
 @Suite("listeners that resume")
 struct ResumeSimulationTests {
     /// A listener, over all the connections that it has had.
@@ -17,7 +17,7 @@ struct ResumeSimulationTests {
         /// The changes that it was told of since its listen was answered, and where that was.
         var heard: [(sequence: UInt64, change: Change)] = []
         var start: UInt64 = 0
-        /// What it has been sent adds up to this.
+        /// The sent data adds up to this.
         var tree = NaiveDatabase()
         /// The update that it was sent, until its listen is answered.
         var update: (change: Change, since: UInt64)?
@@ -61,7 +61,7 @@ struct ResumeSimulationTests {
         /// Durable, and on the way to it.
         var log = Log()
         var inFlight: [LogRecord] = []
-        /// An older copy of what is durable.
+        /// An older copy of the durable data.
         var copy = Log()
         /// What the log has lost of its beginning.
         var cut: UInt64 = 0
@@ -144,7 +144,7 @@ struct ResumeSimulationTests {
             log.records.append(contentsOf: records)
         }
 
-        /// The log refuses what is on its way.
+        /// The log refuses records in flight.
         mutating func fail() {
             inFlight = []
             let operations = log.records.flatMap { (try? $0.operations()) ?? [] }
@@ -157,8 +157,8 @@ struct ResumeSimulationTests {
             database.accept()
         }
 
-        /// Another process, which finds some of what was on its way; or not all that was durable; or an older copy. It
-        /// may go on with the last epoch, as a node of a cluster does.
+        /// Another process, which finds some records that were in flight; or not all durable ones; or an older copy. It
+        /// may continue the last epoch, as a node of a cluster does.
         mutating func restart() {
             for index in listeners.indices { forget(index) }
             keep(inFlight.prefix(Int.random(in: 0...2, using: &random)))
@@ -167,7 +167,7 @@ struct ResumeSimulationTests {
             case 0, 1: log.removeLast(Int.random(in: 1...3, using: &random))
             case 2: log = copy
             case 3:
-                // What is old goes; the tree has it.
+                // Old records are removed; the tree has them.
                 cut = log.records.dropLast(log.records.count / 2).last?.lastSequence ?? 0
             default: break
             }
@@ -217,7 +217,7 @@ struct ResumeSimulationTests {
             if Bool.random(using: &random) { runPrepared() }
         }
 
-        /// What is read of the log.
+        /// The part of the log that is read.
         private func read(_ needed: (path: Path, after: UInt64)) -> MissedChanges.Found {
             let changes = MissedChanges(after: max(needed.after, cut))
             let record = needed.after > cut ? log.record(of: needed.after) : nil
@@ -242,7 +242,7 @@ struct ResumeSimulationTests {
             for output in database.takeReady() { deliver(output) }
         }
 
-        /// What was there up to a number.
+        /// The data up to a number.
         private func state(through sequence: UInt64) -> CanonicalJSON {
             var state = NaiveDatabase()
             let operations = log.records.flatMap { (try? $0.operations()) ?? [] }
@@ -252,7 +252,7 @@ struct ResumeSimulationTests {
             return state.tree
         }
 
-        /// Compares what the listeners were told with what is durable.
+        /// Compares the listeners' values with the durable data.
         mutating func check() {
             var changes: [(sequence: UInt64, change: Change)] = []
             for operation in log.records.flatMap({ (try? $0.operations()) ?? [] }) {

@@ -7,12 +7,12 @@ struct SessionOrderTests {
         SessionOrder(RequestsInFlight(countMax: 4, bytesMax: 1000, anonymousBytesMax: 1 << 30))
     }
 
-    @Test("until too many are in flight, and goes on when half of them are answered")
+    @Test("until too many are in flight, and continues when half of them are answered")
     func count() {
         var order = Self.order()
         let stops = (0..<4).map { _ in order.add(bytes: 1, reads: false) }
         #expect(stops == [false, false, false, true])
-        // What was read already is worked on, and says nothing new.
+        // Requests that were read already are processed, without new outputs.
         let stopsAgain = order.add(bytes: 1, reads: false)
         #expect(!stopsAgain && order.isPaused)
         order.answered(2, bytes: 0)

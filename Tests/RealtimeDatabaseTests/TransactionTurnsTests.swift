@@ -51,7 +51,7 @@ struct TransactionTurnsTests {
             now = deadline
             answered.append(turns.passOverdue(now: now).count)
         }
-        // Nobody is left to wait for the turns of the last ones.
+        // No client is left to wait for the turns of the last ones.
         #expect(answered == [1, 2, 4, 8, 3])
         #expect(now <= 40)
         #expect(turns.isEmpty && turns.waitingCount == 0)

@@ -110,7 +110,7 @@ struct TreeRowsTests {
         try reopened.set(.null, at: "d/a")
         try reopened.set(.null, at: "d/b")
         store.readsLeft = 0
-        // What has changed does not wait for that.
+        // Changes do not wait for that.
         store.apply(try #require(reopened.freeze()).changes)
         #expect(reopened.packingFailure != nil)
         #expect(store.all.map(\.value) == [.subtree("1")])

@@ -13,7 +13,7 @@ struct Fault: CustomStringConvertible {
         case repeatRequest
         /// The node is told that nothing was done, and why.
         case refuseRequest
-        /// The node does nothing for a while, and then goes on as if no time had passed.
+        /// The node does nothing for a while, and then continues as if no time had passed.
         case pause
         /// The node's process ends and starts again.
         case kill
@@ -21,7 +21,7 @@ struct Fault: CustomStringConvertible {
         case powerCut
         /// The node cannot reach the engine for a while.
         case cutOff
-        /// Nobody can reach the engine for a while.
+        /// The engine is unreachable for a while.
         case outage
         /// The engine takes no more values for a while.
         case full
@@ -32,10 +32,10 @@ struct Fault: CustomStringConvertible {
         case breakWatch
         /// The node's watch says nothing for a while, though it is open.
         case stallWatch
-        /// The node's watch tells again what it told before.
+        /// The node's watch repeats earlier events.
         case repeatWatch
         case compact
-        /// The node gives up what it owns, and claims again later.
+        /// The node gives up its ownership, and claims it again later.
         case release
         /// Somebody asks that the node own the log, and waits for a while.
         case move

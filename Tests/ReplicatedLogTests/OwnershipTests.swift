@@ -40,7 +40,7 @@ import Testing
         #expect(count > 5000)
     }
 
-    /// Node 0 is to hand the log over to node 1, and was told to finish what it has begun.
+    /// Node 0 should hand the log over to node 1, and was told to finish its running writes.
     private static func draining() throws -> TwoNodes {
         var world = owned()
         for _ in 0..<5 where world.nodes[0].isAppending { _ = world.take(.answer, at: 0) }
@@ -80,7 +80,7 @@ import Testing
     @Test("passes to the node that was asked for, in one step, with everything that was appended")
     func moving() throws {
         var world = try Self.draining()
-        // What was begun before is appended.
+        // Writes begun earlier are appended.
         expect(&world, .append, 0)
         for _ in 0..<3 where world.nodes[0].isAppending { expect(&world, .answer, 0) }
         expect(&world, .drained, 0)
@@ -91,7 +91,7 @@ import Testing
         #expect(world.request == nil)
         Self.goOn(&world) { $0.nodes[1].log.isOwner }
         #expect(world.nodes[1].log.isOwner && world.nodes[1].stored == [1, 2])
-        // It goes on from there, and the first node follows.
+        // It continues from there, and the first node follows.
         expect(&world, .append, 1)
         Self.goOn(&world) { $0.nodes[0].stored.count == 3 }
         #expect(world.nodes[0].stored == world.truth && world.truth == [1, 2, 3])

@@ -2,7 +2,7 @@ import HearthEtcdMessages
 import HearthRealtimeDatabase
 import HearthReplicatedLog
 
-/// A node that runs: its lease, its log, and the thin host of both. Ended and made anew when the process ends.
+/// A node that runs: its lease, its log, and the thin host of both. Ended and made again when the process ends.
 struct SimulatedNode {
     /// Of the machine, so it lives longer than the process.
     struct Files {
@@ -23,7 +23,7 @@ struct SimulatedNode {
     var waiting: [UInt64] = []
     var appending: [UInt64] = []
     var flying: [LogRecord] = []
-    /// Of failed appends, until the log says what has come of them.
+    /// Of failed appends, until the log shows their outcome.
     var doubtful: [UInt64] = []
     var term: Int64?
     var draining = TwoNodes.Draining.no

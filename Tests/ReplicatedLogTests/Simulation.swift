@@ -79,7 +79,7 @@ struct Simulation {
     var leaseBonus: Int64 = 0
     let checksReads: Bool
 
-    // What is known to whoever sees everything.
+    // The state from a global view.
     /// The operations that the engine has taken: that with the number n at n - 1.
     var truth: [UInt64] = []
     var lastTerm: Int64 = 0
@@ -203,7 +203,7 @@ struct Simulation {
         if machines[node].pausedUntil <= now { try append(node) }
     }
 
-    /// An owner that trusts its lease, and does not hand the log over, answers from what it has.
+    /// An owner that trusts its lease, and does not hand the log over, answers from its own state.
     mutating func read() throws(Violation) {
         for (node, machine) in machines.enumerated() where machine.pausedUntil <= now {
             guard let process = machine.process, process.log.isOwner, process.draining == .no,

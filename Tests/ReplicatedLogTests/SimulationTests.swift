@@ -4,7 +4,7 @@ import Testing
 
 /// What must hold whatever the engine, the network, the clocks and the nodes do, as long as the engine keeps what it has
 /// taken: no acknowledged record is lost, doubled or reordered; two owners never both acknowledge; a refused record never
-/// comes; an owner with a valid lease never answers from an old state; and when all is well again, everything goes on.
+/// comes; an owner with a valid lease never answers from an old state; and after the faults, everything continues.
 @Suite("Simulated clusters") struct SimulationTests {
     private static let faultsPerRun = 150
 

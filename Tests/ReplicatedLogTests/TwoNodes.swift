@@ -5,7 +5,7 @@ import HearthRealtimeDatabase
 
 /// Two nodes that both want to own one log, and an engine. A value, so that every order of events can be tried.
 struct TwoNodes {
-    /// What can happen next.
+    /// The possible next events.
     enum Step: CaseIterable {
         /// The call that is under way reaches the engine, and its answer the node.
         case answer
@@ -57,7 +57,7 @@ struct TwoNodes {
     /// Each append has a mark of its own.
     var nextMark: UInt8 = 1
     var truth: [UInt8] = []
-    /// Whatever was violated.
+    /// The violated properties.
     var violation: String?
 
     init() {

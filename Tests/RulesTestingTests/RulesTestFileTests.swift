@@ -109,7 +109,7 @@ struct RulesTestFileTests {
             (#"{"tests":[{"read":"/","read":"/a"}]}"#, "1:30: 'read' stands here twice"),
             (
                 #"{"tests":[{"read":"/a.b","allowed":true}]}"#,
-                "1:19: '/a.b' is no path: a key contains one of . $ # [ ] / or a control character"
+                "1:19: '/a.b' is not a path: a key contains one of . $ # [ ] / or a control character"
             ),
             (#"{"tests":[{"write":"/","allowed":true}]}"#, "1:11: 'value' is missing"),
             (#"{"tests":[{"update":"/","allowed":true}]}"#, "1:11: 'values' is missing"),
@@ -129,7 +129,7 @@ struct RulesTestFileTests {
             ),
             (
                 #"{"tests":[{"read":"/","query":{"orderBy":"$key","startAt":5},"allowed":true}]}"#,
-                "1:31: a bound in the order of the keys is no string"
+                "1:31: a bound in the order of the keys is not a string"
             ),
             (
                 #"{"tests":[{"read":"/","find":{"limit":0},"allowed":true}]}"#,

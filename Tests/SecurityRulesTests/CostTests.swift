@@ -29,7 +29,7 @@ struct CostTests {
         #expect(told.summary.contains("the rules take too long on this request"), "\(told.summary.prefix(300))")
     }
 
-    @Test("each decision has its steps anew")
+    @Test("each decision has the full number of steps")
     func steps() throws {
         let leaves = (0..<30).map { "\"k\($0)\":\"\(Self.text(2_000))\"" }.joined(separator: ",")
         let judge = RulesJudge(

@@ -47,10 +47,10 @@ struct ExpressionTests {
             ("true || false && false", "true"), ("(true || false) && false", "false"), ("!true || true", "true"),
             ("true ? false : true", "false"), ("false ? false : true", "true"),
             ("false ? true : false ? true : true", "true"), ("(true ? true : false) ? false : true", "false"),
-            // Only what is needed is evaluated.
+            // Only needed parts are evaluated.
             ("false && data.val() > 5", "false"),
             ("true || data.val() > 5", "true"), ("true ? true : data.val() > 5", "true"),
-            // An error ends the rule, whatever stands around it.
+            // An error ends the rule, whatever surrounds it.
             ("data.val() > 5 || true", "only two numbers or two strings have an order"),
             ("!(data.val() > 5)", "only two numbers or two strings have an order"),
             ("false || data.val() > 5", "only two numbers or two strings have an order"),
@@ -150,7 +150,7 @@ struct ExpressionTests {
             ("data.child('empty').exists()", "true"), ("data.child('none').exists()", "false"),
             ("data.child('s/x').exists()", "false"), ("data.child('in/x').exists()", "true"),
             ("data.child('/in/x').exists()", "true"), ("data.child('in').child('x').exists()", "true"),
-            // A part that is no key names nothing.
+            // A part that is not a key names nothing.
             ("data.child('').exists()", "false"), ("data.child('/').exists()", "false"),
             ("data.child('in/').exists()", "false"),
             ("data.child('in//x').exists()", "false"), ("data.child('//in').exists()", "false"),

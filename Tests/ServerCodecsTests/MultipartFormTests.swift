@@ -24,7 +24,7 @@ import Testing
         ] { #expect(firstPart(body, type) == "1", "\(type)") }
     }
 
-    @Test("what is no form, or not whole, has none")
+    @Test("what is not a form, or not whole, has none")
     func malformed() {
         let body = "--xYz\r\nA: b\r\n\r\n1\r\n--xYz--"
         for type in [

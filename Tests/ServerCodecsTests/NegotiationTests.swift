@@ -137,7 +137,7 @@ struct NegotiationTests {
                 [asks, promises], "permessage-deflate; client_max_window_bits=9",
                 .init(client: .init(noContextTakeover: true, windowBits: 9))
             ),
-            // Not what was asked for.
+            // Not the requested one.
             ([], "permessage-deflate", nil),
             ([DeflateOffer()], "permessage-bzip2", nil),
             ([DeflateOffer()], "permessage-deflate, permessage-deflate", nil),

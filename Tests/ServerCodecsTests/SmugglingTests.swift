@@ -2,7 +2,7 @@ import HearthHTTPCodec
 import HearthServerCodecs
 import Testing
 
-/// What two recipients could read differently is refused, and nothing behind it is read.
+/// A text that two recipients could read differently is refused, and nothing after it is read.
 @Suite("Refused requests")
 struct SmugglingTests {
     struct Attack: CustomTestStringConvertible {

@@ -49,7 +49,7 @@ struct AdminMessageTests {
         }
     }
 
-    @Test("what is asked of a database comes as a push")
+    @Test("requests to a database arrive as a push")
     func profile() throws {
         var message: [UInt8] = []
         ServerMessageWriter.appendProfile(Array(#"[{"op":"set"}]"#.utf8), to: &message)

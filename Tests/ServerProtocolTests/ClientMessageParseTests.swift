@@ -210,7 +210,7 @@ struct ClientMessageParseTests {
     }
 
     @Test(
-        "an action that is none",
+        "an unknown action",
         arguments: [#"{"r":7}"#, #"{"r":7,"a":5,"b":{}}"#, #"{"r":7,"a":null}"#, #"{"r":7,"a":{"a":"p"},"b":{}}"#])
     func actions(payload: String) throws {
         #expect(try parse(#"{"t":"d","d":\#(payload)}"#) == .invalidRequest(number: 7, .missing(#"action "a""#)))

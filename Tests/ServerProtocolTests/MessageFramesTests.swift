@@ -12,7 +12,7 @@ struct MessageFramesTests {
         return chunks.count > 1 ? [Array(String(chunks.count).utf8)] + chunks : chunks
     }
 
-    /// What comes out of a joiner that is fed with frames, and whether it gave up.
+    /// The output of a joiner that is fed with frames, and whether it gave up.
     private func join(_ frames: [[UInt8]], bytesMax: Int = 1 << 20) -> (messages: [[UInt8]], isTooLarge: Bool) {
         var joiner = FrameJoiner(bytesMax: bytesMax)
         var messages: [[UInt8]] = []

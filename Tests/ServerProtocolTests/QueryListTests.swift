@@ -34,7 +34,7 @@ struct QueryListTests {
     }
 
     @Test(
-        "what is no list of queries is refused",
+        "what is not a list of queries is refused",
         arguments: ["[]", "[1]", #"[{"l":0}]"#, #"[{"l":2},"#, "[{}{}]", #"[{"l":"x"}]"#])
     func malformed(list: String) throws {
         #expect(throws: RequestError.self) { try QueryObject(parsingList: Array(list.utf8)) }

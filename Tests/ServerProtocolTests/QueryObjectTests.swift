@@ -81,7 +81,7 @@ struct QueryObjectTests {
     }
 
     @Test(
-        "what is no query",
+        "what is not a query",
         arguments: [
             ("[]", .missing(#"query "q""#)), ("5", .missing(#"query "q""#)), ("{", .missing(#"query "q""#)),
             (#"{"i":5}"#, .missing(#"index "i" of the query"#)), (#"{"i":""}"#, .missing(#"index "i" of the query"#)),

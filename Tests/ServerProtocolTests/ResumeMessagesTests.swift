@@ -25,7 +25,7 @@ struct ResumeMessagesTests {
         #expect(try text.withUnsafeBytes { try ClientMessage.parse($0) } == .request(number: 3, request))
     }
 
-    @Test("one that is no text makes the request wrong")
+    @Test("one that is not a text makes the request wrong")
     func noText() throws {
         let text = Array(#"{"t":"d","d":{"r":3,"a":"q","b":{"p":"/a","since":7}}}"#.utf8)
         guard case .invalidRequest(3, let error) = try text.withUnsafeBytes({ try ClientMessage.parse($0) }) else {

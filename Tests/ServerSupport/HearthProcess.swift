@@ -12,7 +12,7 @@ package final class HearthProcess: Sendable {
     private let output: LineReader
     private let errors: LineReader
 
-    /// Beside the program that runs the tests, or what `HEARTH_BINARY` names.
+    /// Next to the program that runs the tests, or at `HEARTH_BINARY`.
     private static let binary =
         getenv("HEARTH_BINARY").map { String(cString: $0) } ?? BuiltProgram.path("hearth")
 

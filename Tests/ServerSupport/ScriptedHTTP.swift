@@ -8,7 +8,7 @@ import Synchronization
 package final class ScriptedHTTP: Sendable {
     /// What somebody asks, and waits for the answer.
     package struct Question: Sendable {
-        /// What stands after the last slash or colon of the path: `token`, `lookup`, …
+        /// The text after the last slash or colon of the path: `token`, `lookup`, …
         package let operation: String
         package let body: String
         fileprivate let sendAnswer: @Sendable ([UInt8]) -> Void

@@ -57,7 +57,7 @@ package final class ScriptedServer: Sendable {
 
         package var all: [String] { lines.withLock { $0 } }
 
-        /// Waits for a line that begins so, among those nobody waited for yet.
+        /// Waits for a line with this beginning, among those not returned yet.
         package func next(_ prefix: String = "") async -> String? {
             for await line in added.stream where line.hasPrefix(prefix) { return line }
             return nil

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The service manager")
 struct ServiceManagerTests {
-    /// A socket that notes what it is told, as systemd has one.
+    /// A socket that records its messages, like systemd's.
     private final class Listener {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
 

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "is not read where it is none",
+        "is not read if it is invalid",
         arguments: [
             "", "yesterday", "2026-11-22", "2026-11-22T03:15:00", "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z",
             "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z", "2026-01-01T00:00:00+24:00", "26-01-01T00:00:00Z",

@@ -35,6 +35,6 @@ package final class Channel<Value: Sendable>: @unchecked Sendable {
         try (0..<count).map { _ in try next(location) }
     }
 
-    /// What has come and was not taken yet.
+    /// Received values that were not taken yet.
     package var waiting: [Value] { values.withLock { $0 } }
 }

@@ -18,13 +18,13 @@ package final class ChildProcess: Sendable {
     private let end: End
     private let collector: NamedThread
 
-    /// - parameter number: a process that nobody else waits for.
+    /// - parameter number: a process without other waiters.
     package init(_ number: Int32) throws(SystemError) {
         self.number = number
         let end = End()
         self.end = end
         collector = try NamedThread(name: "collector") {
-            // It is left uncollected until the lock is held, so that nobody sends a signal to another process.
+            // It is left uncollected until the lock is held, so that no signal is sent to another process.
             var info = siginfo_t()
             while waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
             let (status, waiters) = end.state.withLock { state in

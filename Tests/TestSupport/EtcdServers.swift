@@ -139,7 +139,7 @@ package final class EtcdServers: Sendable {
     }
 }
 
-/// Ports of loopback that nobody listens at.
+/// Loopback ports without listeners.
 package enum FreePort {
     package static func several(_ count: Int) throws -> [UInt16] {
         var descriptors: [Int32] = []

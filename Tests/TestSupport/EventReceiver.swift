@@ -56,7 +56,7 @@ package final class EventReceiver: Sendable {
         group?.join()
     }
 
-    /// Begins anew at the same port.
+    /// Starts over at the same port.
     package func restart() throws {
         stop()
         let group = try EventLoopGroup(count: 1, name: "receiver")

@@ -5,8 +5,8 @@ package struct WaitedInVain: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Waits for something that nobody announces, such as a file of another process. Between two looks it sleeps, so that
-/// tests that run at the same time have the processor.
+/// Waits for a condition without a notification, such as a file of another process. Between two looks it sleeps, so
+/// that tests that run at the same time have the processor.
 ///
 /// - throws: `WaitedInVain` after `limit`; the errors of `condition`.
 package func eventually(

@@ -1,9 +1,9 @@
 package import HearthEventLoop
 import Synchronization
 
-/// Stands between clients and a server and damages their connections, by seed: it hands bytes on in pieces of any size
-/// and late, cuts connections between any two bytes, and at times cuts only the client's side, so that the server has
-/// the old connection and the new one at once and gets late what the client sent before.
+/// A proxy between clients and a server that damages their connections, by seed: it passes bytes on in pieces of any
+/// size and late, cuts connections between any two bytes, and at times cuts only the client's side, so that the server
+/// has the old connection and the new one at once and gets late what the client sent before.
 package final class FaultyProxy: Sendable {
     private let group: EventLoopGroup
     private let listener: Listener
@@ -117,7 +117,7 @@ private final class Pipe {
         private(set) var other: Side?
         private var pipe: Pipe?
         private var isOpen = false
-        /// What is on its way to this side.
+        /// Data in transit to this side.
         private var waiting: [[UInt8]] = []
         private var isPassing = false
         private var isEnded = false

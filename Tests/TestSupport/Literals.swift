@@ -12,7 +12,7 @@ extension Path: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         self.init(
             text.utf8.split(separator: UInt8(ascii: "/")).map { bytes in
-                guard let key = try? Key(validating: Array(bytes)) else { preconditionFailure("\(text) is no path") }
+                guard let key = try? Key(validating: Array(bytes)) else { preconditionFailure("\(text) is not a path") }
                 return key
             })
     }

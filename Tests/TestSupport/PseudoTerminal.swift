@@ -11,7 +11,7 @@ import HearthSystem
 ///
 /// The program ends with the object.
 package final class PseudoTerminal: Sendable {
-    /// Why a wait ended without what it was for. Its text has what was shown then.
+    /// Why a wait failed. Its text has the screen at that time.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
@@ -142,7 +142,7 @@ package final class PseudoTerminal: Sendable {
 
     // MARK: In front of it
 
-    /// What is shown now.
+    /// The present screen.
     package var screen: TerminalScreen { shared.state.withLock { $0.screen } }
 
     /// Whether the terminal shows what is typed by itself, and hands over lines: what programs that read keys turn off.
@@ -194,7 +194,7 @@ package final class PseudoTerminal: Sendable {
 
     /// Waits until the screen is as wanted.
     ///
-    /// - parameter what: what is waited for, for the text of the failure.
+    /// - parameter what: a name of the condition, for the text of the failure.
     @discardableResult
     package func wait(
         for what: String, within limit: Duration = .seconds(600),
@@ -205,7 +205,7 @@ package final class PseudoTerminal: Sendable {
             shared.state.withLock { state in
                 state.waiters.append(
                     Waiter(deadline: deadline, what: what, condition: condition, continuation: continuation))
-                // Then nobody reads any more.
+                // Then there is no reader any more.
                 if state.exitCode != nil { _ = Self.settle(&state, program) }
             }
             Self.ring(bell[1])
@@ -242,7 +242,7 @@ package final class PseudoTerminal: Sendable {
             guard poll(&ready, 2, timeout) >= 0 || errno == EINTR else { break }
             if ready[1].revents != 0 { _ = Glibc.read(bell, &buffer, buffer.count) }
             guard ready[0].revents != 0 else { continue }
-            // It fails when nobody has the other end open any more.
+            // It fails when the other end is closed everywhere.
             let count = Glibc.read(master, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { break }

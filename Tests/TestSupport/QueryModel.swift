@@ -32,7 +32,7 @@ package struct QueryModel: Equatable {
 
     package typealias Child = (key: TreeModel.Text, value: TreeModel)
 
-    /// What is selected, in index order.
+    /// The selected children, in index order.
     package func select(_ node: TreeModel) -> [Child] {
         let interval = self.interval(node)
         guard let limit else { return interval }
@@ -174,7 +174,7 @@ extension TreeModel {
     /// `text` must be a valid key.
     package static func realKey(_ text: Text) -> Key {
         guard let key = try? Key(validating: String(decoding: text, as: UTF16.self)) else {
-            preconditionFailure("\(text) is no key")
+            preconditionFailure("\(text) is not a key")
         }
         return key
     }

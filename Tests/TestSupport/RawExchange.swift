@@ -35,7 +35,7 @@ package final class RawExchange: StreamHandler, @unchecked Sendable {
         return bytes.withUnsafeBytes { bytes in
             var input = bytes
             var decoder = ResponseDecoder()
-            // Its answers have no body, whatever length they name.
+            // Its answers have no body, even if they give a length.
             if request.hasPrefix("HEAD ") { decoder.requestMethod = .head }
             var answers: [Answer] = []
             var current: Answer?

@@ -64,7 +64,7 @@ package final class SimulatedDisk: @unchecked Sendable {
         }
     }
 
-    /// What is wrong with a disk that fails.
+    /// The kind of disk failure.
     package enum Fault: CaseIterable, Sendable {
         case inputOutputError, full
 

@@ -56,7 +56,7 @@ package struct TerminalScreen: Sendable {
     /// The row that the cursor is in.
     package var cursorLine: String { lines[cursor.row] }
 
-    /// What is outside the new size is lost; nothing is wrapped anew.
+    /// What is outside the new size is lost; nothing is wrapped again.
     package mutating func resize(columns: Int, rows: Int) {
         func fit(_ cells: [[Character]]) -> [[Character]] {
             var new = Self.blank(columns, rows)

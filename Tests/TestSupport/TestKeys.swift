@@ -18,12 +18,12 @@ package func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
 /// A JSON object from its text.
 package func object(_ text: String) -> JSONObject {
     guard let object = (try? JSONValue(parsing: bytes(text)))?.object else {
-        preconditionFailure("\(text) is no object")
+        preconditionFailure("\(text) is not an object")
     }
     return object
 }
 
-/// What two hexadecimal digits each stand for.
+/// The bytes of pairs of hexadecimal digits.
 package func hex(_ digits: String) -> [UInt8] {
     let digits = Array(digits.utf8)
     return stride(from: 0, to: digits.count, by: 2).map { index in

@@ -10,7 +10,7 @@ package final class TestTLSClient {
     private let ssl: OpaquePointer
 
     /// - parameter version: the only one offered.
-    /// - parameter protocols: what is offered by ALPN.
+    /// - parameter protocols: the protocols offered by ALPN.
     package init(port: UInt16, version: Int32? = nil, protocols: [String] = []) throws {
         let version = version ?? TLS1_3_VERSION
         descriptor = try Self.connect(port)

@@ -57,7 +57,7 @@ struct ArchiveTests {
             }
         }
 
-        /// As when the server starts anew.
+        /// As when the server starts over.
         mutating func replaceKeeper() { keeper = make(clock) }
 
         /// The tree at a moment.
@@ -128,7 +128,7 @@ struct ArchiveTests {
         #expect(throws: BackupError.self) { try keeper.advance() }
     }
 
-    @Test("says that commits are missing where the log was pruned before they were archived, and goes on with a copy")
+    @Test("says that commits are missing where the log was pruned before they were archived, and continues with a copy")
     func gap() throws {
         var history = try History(seed: 7, self)
         try history.run(steps: 5)

@@ -61,7 +61,7 @@ struct BackupTests {
         #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
-    @Test("goes on where it ends: numbers are not used again, and positions are not known")
+    @Test("continues where it ends: numbers are not used again, and positions are not known")
     func goesOn() throws {
         let work = try fill(seed: 4)
         _ = try Backup.make(of: "a", in: folder.path, to: file)

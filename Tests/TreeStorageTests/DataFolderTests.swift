@@ -77,7 +77,7 @@ struct DataFolderTests {
         }
     }
 
-    @Test("says when a file is no database, or half of one", arguments: ["log", "tree"])
+    @Test("says when a file is not a database, or half of one", arguments: ["log", "tree"])
     func damage(kind: String) throws {
         let data = try DataFolder(path: folder.path, durability: .process)
         let path = folder.path + "/a." + kind

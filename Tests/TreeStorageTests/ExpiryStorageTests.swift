@@ -21,7 +21,7 @@ struct ExpiryStorageTests {
         /// What the commit on its way is about.
         var pending: Set<Key> = []
 
-        /// What is wrong with a folder that a crash has left, nil when nothing is.
+        /// The mistake in a folder after a crash; nil if there is none.
         func problem(in folder: String) -> String? {
             do {
                 let disk = try ExpiryStorageTests.open(folder, durability: .memory)
@@ -128,7 +128,7 @@ struct ExpiryStorageTests {
             }
         }
         database = nil
-        // The check lets the rest expire, of which nobody is told.
+        // The check lets the rest expire, without listeners.
         disk.observe(nil)
         #expect(told.withLock { $0 }.problem(in: disk.path) == nil, "seed \(seed)")
         #expect(copies.count > 50)

@@ -118,7 +118,7 @@ struct HistoryFileTests {
         #expect(try file.value(at: .root, after: 3) == #"{"a":3,"b":{"x":2}}"#)
     }
 
-    @Test("begins anew where the log is another one")
+    @Test("starts over where the log is another one")
     func anotherLog() throws {
         let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
         try set(disk, "a", "1", at: 10)
@@ -209,7 +209,7 @@ struct HistoryFileTests {
     }
 
     @Test(
-        "begins anew with the present value where something was erased, and is told above without it before",
+        "starts over with the present value where something was erased, and is told above without it before",
         arguments: [nil, 20 as Int64])
     func beginningAnew(keep: Int64?) throws {
         let kept = definitions("pages/$", keep: keep)
@@ -261,7 +261,7 @@ struct HistoryFileTests {
         }
         #expect(
             try file.commits(at: "pages/sec/t/now", before: nil, limit: 9).commits.map(\.sequence).first == 6)
-        // What nobody can ask about any more is forgotten.
+        // Unreachable history is dropped.
         try set(disk, "pages/other", "2", at: 80)
         while try file.advance(definitions("pages/$", keep: 5), now: 1000) {}
         #expect(try file.connection.integer("SELECT count(*) FROM erased") == 0)

@@ -15,7 +15,7 @@ struct IndexTests {
         case turns(UInt64)
         case commit
         case apply
-        /// Part of what there is of a large value.
+        /// A part of a large value.
         case applySome
         case clear
         case build(Int)

@@ -28,7 +28,7 @@ struct LogChainTests {
         return record
     }
 
-    /// Appends records of one to three operations, several to a commit, and opens the file anew now and then.
+    /// Appends records of one to three operations, several to a commit, and opens the file again now and then.
     private func write(_ count: Int, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var log = try open().log
@@ -96,7 +96,7 @@ struct LogChainTests {
         #expect(verification().problems == [])
     }
 
-    @Test("names a record that was changed, whichever it is and whatever of it, even with its checksum set right")
+    @Test("names a record that was changed, any record and any part of it, even with its checksum set right")
     func changed() throws {
         try write(12, seed: 3)
         let connection = try Connection(path: path, mode: .readWrite)
@@ -157,7 +157,7 @@ struct LogChainTests {
         #expect(["2", "5"].allSatisfy { number in problems.contains { $0.hasPrefix("record \(number):") } })
     }
 
-    @Test("that was made anew for other records does not have the heads that were noted")
+    @Test("that was made again for other records does not have the heads that were noted")
     func madeAnew() throws {
         try write(5, seed: 5)
         let noted = try #require(verification().head)
@@ -192,7 +192,7 @@ struct LogChainTests {
         #expect(found.problems == [] && found.edge == 3 && found.records == 2 && found.recordsBefore > 0)
     }
 
-    @Test("begins anew after a backup that was restored")
+    @Test("starts over after a backup that was restored")
     func restored() throws {
         try write(8, seed: 6)
         let (backup, target) = (folder.path + "/copy", TemporaryFolder())

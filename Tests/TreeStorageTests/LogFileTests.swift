@@ -101,7 +101,7 @@ struct LogFileTests {
         #expect(try records(log, after: 4).map(\.firstSequence) == [5, 6])
     }
 
-    @Test("takes nothing once its file was moved or removed, and goes on when it is back")
+    @Test("takes nothing once its file was moved or removed, and continues when it is back")
     func moved() throws {
         let log = try open()
         try log.append([Self.record(1)])
@@ -230,13 +230,13 @@ struct LogFileTests {
         #expect(try log.time(of: 4) == 80)
         let expected: [UInt64: Int64] = [1: 70, 2: 70, 3: 70, 4: 80, 5: 80, 6: 80]
         #expect(try log.makeReader().times(of: [0, 6, 3, 1, 2, 4, 5, 7, .max]) == expected)
-        // The beginning is gone, and it goes on after a gap.
+        // The beginning is missing, and it continues after a gap.
         _ = try log.prune(before: 75, keepingBytes: .max, appliedSequence: 6)
         try log.append([Self.record(9, time: 90)])
         #expect(try log.makeReader().times(of: 1...10) == [4: 80, 5: 80, 6: 80, 9: 90])
     }
 
-    @Test("can be read beside whoever writes it, as far back as it goes and as is wanted")
+    @Test("can be read while another thread writes it, as far back as it goes and as is wanted")
     func reader() throws {
         let log = try open()
         let reader = log.makeReader()

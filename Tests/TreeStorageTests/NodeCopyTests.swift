@@ -56,7 +56,7 @@ import Testing
         var sequences: [UInt64] = []
         try log.forEachRecord(after: 0) { (record) throws(StorageError) in sequences.append(record.firstSequence) }
         #expect(sequences == [1, 2, 3, 4, 5])
-        // Nothing is left of the exchange, and the log goes on.
+        // Nothing is left of the exchange, and the log continues.
         let files = TemporaryFolder.files(in: target.path).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
         #expect(files == ["a.log", "a.tree", "lock"])
         let end = try DataFolder(path: target.path, durability: .full).logEnd(of: "a")

@@ -29,7 +29,7 @@ struct QueueStorageTests {
         /// What the commit on its way is about.
         var pending: Set<Key> = []
 
-        /// What is wrong with a folder that a crash has left, nil when nothing is. All jobs are done that are left.
+        /// The mistake in a folder after a crash; nil if there is none. All jobs are done that are left.
         func problem(in folder: String) -> String? {
             do {
                 let disk = try QueueStorageTests.open(folder, durability: .memory)
@@ -188,7 +188,7 @@ struct QueueStorageTests {
             }
         }
         database = nil
-        // The check does the rest of the jobs, of which nobody is told.
+        // The check does the rest of the jobs, without listeners.
         disk.observe(nil)
         #expect(told.withLock { $0 }.problem(in: disk.path) == nil, "seed \(seed)")
         #expect(copies.count > 50)

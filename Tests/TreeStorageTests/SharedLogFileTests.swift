@@ -31,7 +31,7 @@ import Testing
         #expect(try data.open("a", newEpoch: 4).log.epochs.current == .init(name: 4, start: 3))
     }
 
-    @Test("goes on after a gap, with the epoch that it had")
+    @Test("continues after a gap, with the epoch that it had")
     func gap() throws {
         let folder = TemporaryFolder()
         let data = try DataFolder(path: folder.path, durability: .full)

@@ -42,7 +42,7 @@ struct StorageCrashTests {
             }
             guard let database else { return }
             if case .commit(let turns) = step {
-                // The observer must know what is being committed while it is.
+                // The observer must know each commit while it is being made.
                 try database.commit(
                     current.withLock { workload throws(StorageError) in try workload.prepare(turns, on: database) })
                 current.withLock { $0.acknowledge() }

@@ -74,7 +74,7 @@ struct TreeDamageTests {
         let work = try fill()
         let (tree, bytes) = (try #require(work.trees.last), TemporaryFolder.contents(of: file))
         #expect(problems == [])
-        // What is not used is zero, mostly.
+        // Unused parts are mostly zero.
         let places = bytes.indices.dropFirst(100).filter { bytes[$0] != 0 }
         var random = SeededRandom(seed: 11)
         var refused = 0

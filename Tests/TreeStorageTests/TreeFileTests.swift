@@ -50,7 +50,7 @@ struct TreeFileTests {
         #expect(try cursor.next() == nil)
     }
 
-    @Test("a cursor goes on where it is told")
+    @Test("a cursor continues where it is told")
     func seek() throws {
         let tree = try open()
         try tree.apply(RowChanges(rows: ["a", "b/c", "b/d", "e", "f"].map { row($0, "1") }), upTo: 1)
@@ -129,7 +129,7 @@ struct TreeFileTests {
         #expect(try Connection(path: path, mode: .readOnly).integer("SELECT count(*) FROM row") == 1)
     }
 
-    @Test("clearing goes on after the file is opened again")
+    @Test("clearing continues after the file is opened again")
     func clearingSurvives() throws {
         do {
             let tree = try open(deletedAtOnceMax: 2, clearedPerStep: 3)

@@ -74,7 +74,7 @@ import Testing
                     from: .init(hashes: hashes, posts: try posts.map { try path($0) })))
             for difference in differences {
                 let part = Node(difference.value)
-                // What the client has between the ends goes, what it gets is put there.
+                // The client's values between the ends are replaced by the received ones.
                 for place in client.leafPlaces where difference.covers(try path(place)) {
                     client.set(.null, at: place[...])
                 }

@@ -55,7 +55,7 @@ struct DatabaseTriggersTests {
         #expect(triggers.feeds["t"]?.queue.count == 0, "the event may have been delivered by operation 5")
         var next: UInt64 = 6
         for _ in 0..<10 {
-            // What is durable comes to the file later, when there is more.
+            // Durable events reach the file later, when there are more.
             triggers.take([Self.row(next)])
             try apply([Self.row(next - 1)], upTo: next - 1)
             #expect(try triggers.load() == true)

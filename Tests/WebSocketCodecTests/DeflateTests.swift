@@ -151,7 +151,7 @@ struct DeflateTests {
         #expect(!Deflater(.init(windowBits: 12)).serves(agreed(true, 15), from: .server))
 
         var random = SeededRandom(seed: 12)
-        // What the predicate promises: every such peer reads the same bytes, whatever it has read before.
+        // What the predicate promises: every such peer reads the same bytes, regardless of earlier ones.
         let texts = (0..<20).map { #"{"t":"d","d":{"r":\#($0),"a":"p","b":{"p":"/rooms/\#($0 % 3)"}}}"# }
         for bits in [12, 13, 15] {
             var decoder = Setting(deflate: agreed(true, bits)).makeDecoder()
@@ -163,7 +163,7 @@ struct DeflateTests {
         }
     }
 
-    @Test("a compressor that was released goes on without its context")
+    @Test("a compressor that was released continues without its context")
     func release() {
         let deflater = Deflater(.init())
         var decoder = Self.plain.makeDecoder()

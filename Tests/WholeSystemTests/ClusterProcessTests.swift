@@ -45,7 +45,7 @@ struct ClusterProcessTests {
     }
 
     /// Writes keys of its own, one after the other: to all nodes in turn, or to the one that takes writes. Each write
-    /// adds 1 to what is there, so that one that is made twice shows.
+    /// adds 1 to the value, so that one that is made twice is visible.
     private final class Writer: Sendable {
         struct History: Sendable {
             var acknowledged: [String] = []

@@ -19,7 +19,7 @@ struct ConvergenceTests {
         getenv("HEARTH_CONVERGENCE_ROUNDS").flatMap { Int(String(cString: $0)) } ?? 2
     private static let writers = 12
 
-    /// What one listener makes of what it is told.
+    /// The value that one listener builds from its pushes.
     private final class View: Sendable {
         let name: String
         let query: String?
@@ -179,7 +179,7 @@ struct ConvergenceTests {
             group.addTask {
                 for (view, follower) in zip(views, all) {
                     var (seen, expected) = (view.current, try await view.expected(connection))
-                    // Writers may still be at it, and what was written may still be on its way.
+                    // Writers may still be running, and writes may still be in transit.
                     try? await eventually("what the server has", within: .seconds(600)) {
                         (seen, expected) = (view.current, try await view.expected(connection))
                         return seen == expected

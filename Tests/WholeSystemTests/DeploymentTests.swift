@@ -31,7 +31,7 @@ struct DeploymentTests {
         #expect(set.isSuperset(of: ["listen", "data", "rules", "durability"]))
         #expect(!sample.contains { options($0)?.name == "dev" })
         TemporaryFolder.write(Array(#"{"rules":{}}"#.utf8), to: folder.path + "/rules.json")
-        // As it stands, but for the places.
+        // Unchanged, except for the places.
         let text = sample.map { line in
             line.hasPrefix("listen =")
                 ? "listen = 127.0.0.1:0"

@@ -20,7 +20,7 @@ struct ResourceLimitTests {
         #expect(try http("PUT", "/a.json?ns=new", [], "1", at: server.address).hasPrefix("HTTP/1.1 200 "))
     }
 
-    @Test("a body for which there is no memory is refused, and the server goes on")
+    @Test("a body for which there is no memory is refused, and the server continues")
     func memory() async throws {
         let folder = TemporaryFolder()
         let server = try await ServerProcess(folder.path, "--request-mib-max", "4096")

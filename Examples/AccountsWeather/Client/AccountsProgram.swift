@@ -4,7 +4,7 @@ import HearthExampleTerminal
 /// Accounts that only their owner can read, and the weather: what the command line can do, and where the screen begins.
 let accountsProgram = Program(
     "hearth-accounts-weather", "Your accounts, sealed, on all your devices; and the weather, for everybody.",
-    options: [.init("online", "yes|no", "whether to connect; what is changed without is sent later", usual: "yes")],
+    options: [.init("online", "yes|no", "whether to connect; offline changes are sent later", usual: "yes")],
     commands: [
         .init("weather", "prints the weather") { call in
             try await WeatherStation(server: call.server).follow { weather in
@@ -92,13 +92,13 @@ private func isOnline(_ call: Call) -> Bool { call.required("online") != "no" }
 /// - returns: the password.
 @MainActor
 private func signIn(_ login: Login, _ call: Call) async throws -> String {
-    guard let userName = login.userName else { throw Problem("nobody has a login here: create one or sign in first") }
+    guard let userName = login.userName else { throw Problem("there is no login here: create one or sign in first") }
     let password = try call.askPassword()
     try await login.signIn(userName, password: password)
     return password
 }
 
-/// Does something with the login; what was learnt meanwhile is kept.
+/// Uses the login, and keeps what it has learnt meanwhile.
 @MainActor
 private func use(_ call: Call, _ work: @MainActor (Login) async throws -> Void) async throws {
     let login = try Login(server: call.server, file: call.sessionFile, startsOnline: isOnline(call))

@@ -22,7 +22,7 @@ struct Forecast: Codable, Hashable {
     /// The city's name as a key: `New York` is at `new-york`, letters of all scripts stay.
     var key: String { String(city.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" }) }
 
-    /// What is written; the time is the server's.
+    /// The written value; the time is the server's.
     var value: DatabaseValue {
         get throws(DatabaseError) {
             var members = try DatabaseValue(encoding: self).object ?? [:]

@@ -23,7 +23,7 @@ final class NotebookShelf {
         live = LiveList(place, of: Notebook.self)
     }
 
-    /// Nil until it is known what there is.
+    /// Nil until it is known.
     var notebooks: [DatabaseChild<Notebook>]? { live.items }
 
     /// Nil for one that is not there, or not any more.

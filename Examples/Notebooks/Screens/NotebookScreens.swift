@@ -40,7 +40,7 @@ private func showNotes(of id: String, _ shelf: NotebookShelf, on terminal: Termi
             },
             .always("a", "add") {
                 try await terminal.form("New note", [Field("text", "Text")], isWrite: true) { values in
-                    guard let notebook = shelf.notebook(id) else { throw Problem("The notebook is no more.") }
+                    guard let notebook = shelf.notebook(id) else { throw Problem("The notebook no longer exists.") }
                     try await shelf.write(values["text"] ?? "", in: notebook)
                 }
             },

@@ -31,7 +31,7 @@ final class Activities {
 
     /// Takes a seat.
     ///
-    /// - throws: ``Problem`` if there is none, or the user is somewhere already; `DatabaseError`.
+    /// - throws: ``Problem`` if there is no such place, or the user is somewhere already; `DatabaseError`.
     func checkIn(at place: DatabaseChild<Place>) async throws {
         try await connection()
         try await toTheEnd { [self] in
@@ -57,13 +57,13 @@ final class Activities {
         }
     }
 
-    /// - throws: ``Problem`` for the one that goes on; `DatabaseError`.
+    /// - throws: ``Problem`` for a running activity; `DatabaseError`.
     func delete(_ activity: DatabaseChild<Activity>) async throws {
         if activity.isOpen { throw Problem("You are still there; check out first.") }
         try await reference.child(activity.id).removeValue()
     }
 
-    /// Enters a new activity, unless one goes on: only one of several terminals of a user succeeds.
+    /// Enters a new activity, unless one is running: only one of several terminals of a user succeeds.
     private func begin(at place: DatabaseChild<Place>) async throws -> Bool {
         let id = reference.childByAutoId().key ?? ""
         let new = try DatabaseValue(encoding: Activity(location: place.id, start: try await now(), duration: nil))
@@ -110,7 +110,7 @@ final class Activities {
         throw CancellationError()
     }
 
-    /// Does what must not be left halfway: it goes on when nobody waits for it any more.
+    /// Runs an operation that must not be left halfway: it continues when the caller no longer waits.
     private func toTheEnd(_ work: @escaping @MainActor () async throws -> Void) async throws {
         let (outcomes, continuation) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
         Task {
@@ -118,6 +118,6 @@ final class Activities {
             continuation.finish()
         }
         for await outcome in outcomes { return try outcome.get() }
-        throw Problem("There is no answer yet; what has begun goes on when there is a connection.")
+        throw Problem("There is no answer yet; the operation continues when there is a connection.")
     }
 }

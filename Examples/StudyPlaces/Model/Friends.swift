@@ -5,7 +5,7 @@ import Observation
 
 /// What a friend does.
 enum FriendStatus: Hashable {
-    /// Nobody has this address.
+    /// No user has this address.
     case unknown
     /// At a place now.
     case checkedIn(Activity)
@@ -83,7 +83,7 @@ final class Friends {
         return found
     }
 
-    /// Keeps the status of a friend up to date until the task is cancelled, or at once ends if nobody has the address.
+    /// Keeps the status of a friend up to date until the task is cancelled; ends at once if no user has the address.
     func follow(_ email: String) async throws {
         do {
             problem = nil
@@ -95,14 +95,14 @@ final class Friends {
         }
     }
 
-    /// Looks for nobody any more.
+    /// Ends the search.
     func forget() { status = nil }
 
     private func status(_ snapshot: DataSnapshot) async throws -> FriendStatus {
         FriendStatus(try? snapshot.children.last?.data(as: Activity.self), now: try await now())
     }
 
-    /// A friend's newest activity, which is all that the rules let others see; nil if nobody has the address.
+    /// A friend's newest activity, which is all that the rules let others see; nil if no user has the address.
     private func latest(_ email: String) async throws -> DatabaseQuery? {
         let email = email.trimmed
         try FieldProblems.check(["email": email.isEmpty ? "The email address is missing." : nil])

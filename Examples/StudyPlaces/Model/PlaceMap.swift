@@ -10,7 +10,7 @@ struct PlaceMap {
         var longitude: Double
         /// One column wide.
         var symbol: Character
-        /// Beside the symbol, if there is room.
+        /// Next to the symbol, if there is room.
         var label: String
         var styles: [Style]
     }
@@ -109,7 +109,7 @@ struct PlaceMap {
         if let side = sides.first(where: { isFree($0, text.count) }) { set(text, at: side, style) }
     }
 
-    /// Whether there is nothing in so many cells, and none beside them that would run into the text.
+    /// Whether this many cells are empty, and no adjacent text would run into it.
     private func isFree(_ cell: Cell, _ count: Int) -> Bool {
         guard characters.indices.contains(cell.row), cell.column >= 0, cell.column + count <= size.columns else {
             return false

@@ -31,7 +31,7 @@ enum Provider: String, CaseIterable, Identifiable {
         }
     }
 
-    /// An identity that nobody vouches for, which servers in development mode believe.
+    /// An unverified identity, which servers in development mode accept.
     func demoCredential(name: String, email: String) -> AuthCredential {
         let claims: DatabaseValue = [
             "sub": .string(email), "email": .string(email), "email_verified": true, "name": .string(name),

@@ -45,7 +45,7 @@ extension Account {
         let (name, email) = (name.trimmed, email.trimmed.lowercased())
         try FieldProblems.check([
             "name": name.isEmpty ? "Say what you are called." : nil,
-            "email": email.contains("@") ? nil : "This is no email address.",
+            "email": email.contains("@") ? nil : "This is not an email address.",
         ])
         try await signIn(with: provider.demoCredential(name: name, email: email))
     }

@@ -89,7 +89,7 @@ private func showActivities(_ session: Session, on terminal: Terminal) async thr
 }
 
 extension Session {
-    /// Why what is shown may be wrong.
+    /// Why the shown data may be wrong.
     fileprivate var problem: String? { places.live.problem ?? activities.live.problem }
 
     fileprivate var title: String {

@@ -2,7 +2,7 @@ import HearthExampleKit
 import HearthExampleTerminal
 import HearthClient
 
-/// Asks for a provider and what it says about the user, unless somebody is signed in already.
+/// Asks for a provider and its data about the user, unless a user is signed in already.
 ///
 /// - returns: who it is; nil if that is over already.
 /// - throws: `Quit` if the user wants to leave.

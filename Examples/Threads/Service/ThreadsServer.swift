@@ -34,7 +34,7 @@ final class ThreadsServer: Sendable {
     /// Waits until the process is asked to end.
     func untilSignal() async { await server.untilSignal() }
 
-    /// Answers what is being worked on, and ends.
+    /// Finishes running requests, and ends.
     func stop() {
         sweeping.cancel()
         server.stop()

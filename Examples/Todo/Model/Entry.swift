@@ -11,7 +11,7 @@ struct Entry: Codable, Hashable {
 }
 
 extension Entry {
-    /// What is to be done comes before what is done, and then what is due earlier.
+    /// Open entries come before done ones, then earlier ones before later ones.
     static func isBefore(_ a: DatabaseChild<Entry>, _ b: DatabaseChild<Entry>) -> Bool {
         if a.done != b.done { return b.done }
         return (a.date, a.time, a.id) < (b.date, b.time, b.id)

@@ -5,7 +5,7 @@ import HearthClient
 /// What one user has to do.
 @MainActor
 final class TodoList {
-    /// What is to be done by date and time, then what is done.
+    /// Open entries by date and time, then done ones.
     let live: LiveList<DatabaseChild<Entry>>
 
     private let place: DatabaseReference
@@ -17,7 +17,7 @@ final class TodoList {
         live = LiveList(place, of: Entry.self, by: Entry.isBefore)
     }
 
-    /// Nil until it is known what there is.
+    /// Nil until it is known.
     var entries: [DatabaseChild<Entry>]? { live.items }
 
     // MARK: Changes

@@ -22,7 +22,7 @@ struct CodeLink {
 }
 
 extension OneTimeCode.Kind {
-    /// What links call it.
+    /// Its name in links.
     var mode: String {
         switch self {
         case .resetPassword: "resetPassword"

@@ -67,10 +67,9 @@ struct MailDate: CustomStringConvertible {
     }
 }
 
-/// Sends mails, one after the other, on a thread of its own. What cannot be sent is told to the log; the user asks
-/// again.
+/// Sends mails, one after the other, on a separate thread. Failures are logged; the user asks again.
 package final class CodeMailer: Sendable {
-    /// What became of a mail.
+    /// The outcome of a mail.
     package enum End: Int, CaseIterable {
         case sent, failed
         /// Never tried: too many waited, or nothing can be sent to the address.

@@ -62,7 +62,7 @@ struct SMTPRelay {
                 throw .init(description: "it does not offer STARTTLS, and credentials are not shown without encryption")
             }
             try dialog.say("STARTTLS", expecting: 220)
-            // What came before the handshake, nobody has vouched for.
+            // Data from before the handshake is not authenticated.
             guard dialog.isDry else { throw .init(description: "it speaks before TLS has begun") }
             try startTLS(dialog)
             abilities = try dialog.say("EHLO hearth", expecting: 250)
@@ -112,7 +112,7 @@ struct SMTPRelay {
 
         var isDry: Bool { input.isEmpty }
 
-        /// - parameter what: what the line says, for messages, which never hold the line itself.
+        /// - parameter what: a description of the line for messages, which never hold the line itself.
         @discardableResult
         mutating func say(
             _ line: String, expecting code: Int, what: String? = nil

@@ -9,7 +9,7 @@ struct RecentFigures {
     /// A ring: once it is full, the next place is that of the oldest.
     private var samples: [Sample] = []
     private var next = 0
-    /// What the databases had counted the last time. One that opens brings its old operations with it.
+    /// The databases' counts of the last time. One that opens brings its old operations with it.
     private var known: [String: (requests: Int64, operations: UInt64)] = [:]
     private var requests: Int64 = 0
     private var operations: Int64 = 0

@@ -5,7 +5,7 @@ import HearthSystem
 import HearthAccountEndpoints
 import HearthRealtimeSessions
 
-/// What the server says of itself, for administrators.
+/// The server's state, for administrators.
 struct ServerFigures: Sendable {
     var project = ""
     /// In seconds.
@@ -50,7 +50,7 @@ extension Histogram.Bounds {
 extension AdministeredServer {
     /// Asks all threads for the present figures.
     ///
-    /// - parameter isDetailed: with the state of what the settings of the databases ask for.
+    /// - parameter isDetailed: with the state of the databases' settings.
     func gatherFigures(isDetailed: Bool, then: @escaping @Sendable (ServerFigures) -> Void) {
         connected.report(0) { [self] loops in
             databases.ask { [self] databases in

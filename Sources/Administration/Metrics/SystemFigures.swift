@@ -1,8 +1,8 @@
 import Glibc
 import HearthSystem
 
-/// What the operating system says of the process and of the file system of the data folder. Asking costs system calls
-/// in proportion to the open descriptors, so it is done on the helper thread.
+/// Figures of the operating system about the process and the file system of the data folder. They cost system calls in
+/// proportion to the open descriptors, so it is done on the helper thread.
 struct SystemFigures: Sendable {
     let usage = ProcessUsage.current
     let openDescriptors: Int

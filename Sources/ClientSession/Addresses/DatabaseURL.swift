@@ -51,7 +51,7 @@ package struct DatabaseURL: Hashable, Sendable {
     /// Host and port as a `Host` header field has them.
     package var authority: String { (isIPv6 ? "[\(host)]" : host) + (usesTLS && port == 443 ? "" : ":\(port)") }
 
-    /// What to ask the server for (Protocol.md 2.1). `lastSession` is the session that a new connection replaces.
+    /// The request to the server (Protocol.md 2.1). `lastSession` is the session that a new connection replaces.
     func target(lastSession: [UInt8]?) -> String {
         var target = "/.ws?v=5"
         if !database.isEmpty { target += "&ns=" + DatabaseURL.encoded(Array(database.utf8)) }

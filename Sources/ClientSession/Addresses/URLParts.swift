@@ -35,7 +35,7 @@ struct URLParts {
             isIPv6 = true
             let behind = authority[authority.index(after: bracket)...]
             guard behind.isEmpty || behind.hasPrefix(":") else {
-                throw DatabaseURLError("a port stands behind a colon")
+                throw DatabaseURLError("a port follows a colon")
             }
             portText = behind.isEmpty ? nil : behind.dropFirst()
         } else {
@@ -47,7 +47,7 @@ struct URLParts {
         guard let portText else { return }
         guard portText.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let number = UInt16(portText), number > 0
-        else { throw DatabaseURLError("'\(portText)' is no port") }
+        else { throw DatabaseURLError("'\(portText)' is not a port") }
         port = number
     }
 }

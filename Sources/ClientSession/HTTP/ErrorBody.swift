@@ -1,6 +1,6 @@
 import HearthJSONValues
 
-/// What the body of an HTTP answer says is wrong.
+/// The error in the body of an HTTP answer.
 package enum ErrorBody {
     /// The text of `{"error":"…"}` (rest.md 6), also with an `error_description` (RFC 6749, section 5.2), or of
     /// `{"error":{"message":"…"}}` (accounts.md 5). Nil if there is none.

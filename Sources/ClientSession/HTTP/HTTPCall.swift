@@ -1,7 +1,7 @@
 package import HearthClientTransport
 package import HearthHTTPCodec
 
-/// One HTTP request: what is asked, of whom.
+/// One HTTP request and its server.
 package struct HTTPCall: Sendable {
     /// The longest body of an answer that is collected.
     private static let answerBytesMax = 64 << 20
@@ -11,7 +11,7 @@ package struct HTTPCall: Sendable {
     /// Empty for none.
     package var contentType: StaticString = ""
     package var body: [UInt8] = []
-    /// What stands in `Authorization` after `Bearer`; nil for no such field.
+    /// The token in `Authorization: Bearer`; nil without this field.
     package var bearer: [UInt8]?
 
     package init(_ address: HTTPAddress) { self.address = address }
@@ -32,7 +32,7 @@ package struct HTTPCall: Sendable {
         return request
     }
 
-    /// Makes the request, and answers whatever comes, of up to 64 MiB.
+    /// Makes the request, and returns any answer of up to 64 MiB.
     ///
     /// - parameter patience: how long the server may be silent.
     package func anyAnswer(

@@ -1,7 +1,7 @@
 package import HearthClientTransport
 package import HearthHTTPCodec
 
-/// What becomes of the answer to an HTTP request. Called on the loop's thread.
+/// Receives the answer to an HTTP request. Called on the loop's thread.
 package protocol ResponseReader: SendableMetatype {
     associatedtype Value: Sendable
 
@@ -32,11 +32,11 @@ package final class HTTPExchange<Reader: ResponseReader>: ClientStreamHandler, @
         decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: bodyBytesMax))
     }
 
-    /// Sends a request and waits for what the reader makes of the answer.
+    /// Sends a request and waits for the reader's result.
     ///
     /// - parameter patience: how long the server may be silent; a large value is frozen before its first byte comes.
     /// - parameter loop: a running loop.
-    /// - throws: what the reader says; `disconnected` also when the answer is not complete.
+    /// - throws: the reader's errors; `disconnected` also when the answer is not complete.
     package static func run(
         _ call: HTTPCall, on loop: any ClientLoop, options: ConnectionOptions, patience: Duration = .seconds(300),
         bodyBytesMax: Int, reader: consuming sending Reader

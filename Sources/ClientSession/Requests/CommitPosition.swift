@@ -3,8 +3,8 @@
 package typealias CommitPosition = [UInt8]
 
 extension CommitPosition {
-    /// Whether a position comes later than another one. One of another epoch does, and so does one of the same number
-    /// that is after another commit: where a server has gone back to an earlier state, the listen has begun anew.
+    /// Whether a position is later than another one. One of another epoch is, and so is one with the same number and
+    /// another check: if a server has gone back to an earlier state, the listen has started over.
     package func isBehind(_ other: CommitPosition) -> Bool {
         let (own, others) = (split(separator: UInt8(ascii: ":")), other.split(separator: UInt8(ascii: ":")))
         guard own.count > 1, others.count > 1, own[0] == others[0] else { return true }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A result that one task waits for. The loop or the cancellation of the task provides it, whichever comes first. Any
+/// A result that one task waits for. The loop or the cancellation of the task provides it. The first one counts. Any
 /// thread.
 package final class Reply<Value: Sendable, Failure: Error>: Sendable {
     private enum State {
@@ -13,7 +13,7 @@ package final class Reply<Value: Sendable, Failure: Error>: Sendable {
     private let state = Mutex(State.open)
     private let cancelled: Failure
 
-    /// - parameter cancelled: what the task gets that is cancelled while it waits.
+    /// - parameter cancelled: the error for a task that is cancelled while it waits.
     package init(cancelled: Failure) { self.cancelled = cancelled }
 
     /// Whether a result is no longer wanted, or already there.

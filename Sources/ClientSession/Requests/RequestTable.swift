@@ -20,7 +20,7 @@ package struct RequestTable {
     }
 
     private let unansweredBytesMax: Int
-    /// With more bytes of writes unanswered, a write waits, and all after it. Grows by what is answered.
+    /// With more bytes of unanswered writes, a write waits, and so do all later requests. Grows with answered bytes.
     private var writeWindow: Int
     private var unansweredWrittenBytes = 0
     /// Bytes of the writes that were answered, as they count.
@@ -44,7 +44,7 @@ package struct RequestTable {
         unansweredWrittenBytes > 0 || waiting[waitingStart...].contains { $0.request.isWrite }
     }
 
-    /// - parameter willSend: called when it is the request's turn; answers false if nobody wants it sent any more.
+    /// - parameter willSend: called when it is the request's turn; answers false if it was abandoned.
     package mutating func add(
         _ request: ClientRequest, willSend: @escaping () -> Bool = { true }, completion: @escaping Completion
     ) {

@@ -61,7 +61,7 @@ package final class Session: MessageSocketOwner {
     /// Bytes of the writes that were answered.
     package var answeredWrittenBytes: Int { requests.answeredWrittenBytes }
 
-    /// - parameter willSend: called when it is the request's turn; answers false if nobody wants it sent any more.
+    /// - parameter willSend: called when it is the request's turn; answers false if it was abandoned.
     package func send(
         _ request: ClientRequest, willSend: @escaping () -> Bool = { true },
         completion: @escaping RequestTable.Completion

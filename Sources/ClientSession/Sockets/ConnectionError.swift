@@ -6,7 +6,7 @@ package enum ConnectionError: Error, Hashable, Sendable {
     case refused(status: String, text: String)
     /// A setting of the server allows it later; nil if it never allows that much at once. `text` is for people.
     case rateExceeded(milliseconds: Int64?, text: String)
-    /// The server's bytes are not what they should be.
+    /// The server's bytes are invalid.
     case protocolError(String)
     /// The caller's task was cancelled before the answer. Whether a write took effect is not known.
     case cancelled
@@ -18,7 +18,7 @@ package enum ConnectionError: Error, Hashable, Sendable {
 package enum DisconnectReason: Hashable, Sendable {
     /// This side closed it, or the loop that it was on.
     case closed
-    /// It never came to be: the name is unknown, nobody listens there, the certificate is wrong, …
+    /// It could not be made: the name is unknown, nothing listens there, the certificate is invalid, …
     case unreachable(String)
     /// The server answered the handshake with an HTTP status other than 101.
     case handshakeRefused(status: Int, text: String)

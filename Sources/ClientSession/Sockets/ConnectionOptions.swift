@@ -9,7 +9,7 @@ package struct ConnectionOptions: Sendable {
     package var messageBytesMax = 257 << 20
     /// With more bytes of requests unanswered than this, further ones wait before they are sent.
     package var unansweredBytesMax = 4 << 20
-    /// How much of writes may be unanswered before any was answered; it grows by what is.
+    /// The initial limit on unanswered bytes of writes; it grows with answered bytes.
     package var firstWrittenBytes = Int.max
     /// With more bytes of changes than this waiting for the reader of a listen, nothing more is read from the server,
     /// unless a request waits for its answer.

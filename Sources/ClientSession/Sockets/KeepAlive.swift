@@ -29,7 +29,7 @@ struct KeepAlive {
         pinged = nil
     }
 
-    /// What to do now; what it names counts as sent.
+    /// The action for now; a ping that it names counts as sent.
     mutating func tick(now: Duration) -> Action {
         if let pinged {
             if now - pinged >= times.answer { return .giveUp }

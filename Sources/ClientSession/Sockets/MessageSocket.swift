@@ -53,7 +53,7 @@ final class MessageSocket: ClientStreamHandler {
         joiner = FrameJoiner(bytesMax: options.messageBytesMax)
     }
 
-    /// Connects. Nil if that failed at once; what becomes of it otherwise, the owner hears.
+    /// Connects. Nil if that failed at once; otherwise the owner gets the outcome.
     static func connect(
         to url: DatabaseURL, on loop: any ClientLoop, options: ConnectionOptions, owner: any MessageSocketOwner
     ) -> MessageSocket? {
@@ -215,7 +215,7 @@ final class MessageSocket: ClientStreamHandler {
 
     // MARK: Ending
 
-    /// Says goodbye. What was sent before still goes out.
+    /// Sends a close frame, after everything that was sent before.
     func close() {
         if phase == .open { follow(goodbye.close(.normal)) } else { stream?.close() }
         end(.disconnected(.closed))

@@ -6,7 +6,7 @@ struct OpeningHandshake {
     enum Progress {
         /// The answer is not complete.
         case incomplete
-        /// What is left of the input are frames.
+        /// The rest of the input is frames.
         case accepted
         case failed(ConnectionError)
     }

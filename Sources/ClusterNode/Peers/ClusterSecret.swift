@@ -1,7 +1,7 @@
 import HearthJSONWebTokens
 import HearthSystem
 
-/// What the nodes of a cluster share, so that each knows that it talks to another one.
+/// The shared secret of the nodes of a cluster, by which they recognise each other.
 package struct ClusterSecret: Sendable {
     package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String

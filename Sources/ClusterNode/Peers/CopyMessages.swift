@@ -1,4 +1,4 @@
-/// What a copy of a database must have to be of use.
+/// The requirements on a copy of a database.
 package struct CopyNeed: Hashable, Sendable {
     /// The history of the log.
     package var epoch: UInt64
@@ -50,7 +50,7 @@ package struct CopyRequest: Hashable, Sendable {
     }
 }
 
-/// What the other node answers.
+/// The other node's answer.
 ///
 /// ```
 /// piece = 0 reason | 1 bytes | 2 | 3          refused; the next bytes of the file; it is still being made; the end

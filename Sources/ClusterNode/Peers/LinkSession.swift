@@ -38,7 +38,7 @@ package struct LinkSession {
         return acknowledged + UInt64(kept.count)
     }
 
-    /// A new connection begins. What the other end has not received is sent over it.
+    /// A new connection begins. Messages that the other end has not received are sent over it.
     package mutating func connect(otherHas count: UInt64) throws(Violation) {
         try acknowledge(count)
         sentCount = 0

@@ -21,7 +21,7 @@ struct MessageWriter {
     mutating func add(_ text: String) { add(text.utf8) }
 }
 
-/// What a node has sent cannot be understood.
+/// A node's message is invalid.
 package struct MalformedMessage: Error, Hashable {}
 
 struct MessageReader {

@@ -38,7 +38,7 @@ final class OutgoingLink {
     var greeting: PeerConnection.Greeting { .init(received: session.received, flag: !wasConnected) }
 }
 
-/// The end of a link at the node that takes the writes: what it knows of the connections of the other node.
+/// The end of a link at the node that takes the writes, with the connections of the other node.
 final class IncomingLink {
     let node: String
     let id: [UInt8]
@@ -46,7 +46,7 @@ final class IncomingLink {
     var connection: PeerConnection?
     /// Since when there is no connection.
     var downSince = MonotonicTime.current
-    /// What this node calls the connections of the other one.
+    /// This node's names of the other one's connections.
     var aliases: [Key: ConnectionID] = [:]
     private var principals: [[UInt8]: Principal] = [:]
 

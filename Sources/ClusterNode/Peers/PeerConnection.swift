@@ -18,7 +18,7 @@ final class PeerConnection: StreamHandler {
         case violation
     }
 
-    /// What a side says first once both have proved themselves.
+    /// The first message of a side after both have proved themselves.
     struct Greeting: Hashable {
         /// The last message that it has received over the link.
         var received: UInt64
@@ -47,7 +47,7 @@ final class PeerConnection: StreamHandler {
 
     private static let handshakeTimeout = Duration.seconds(5)
     private static let handshakeBytesMax = 1 << 10
-    /// A message of the largest size, and what is around it.
+    /// A message of the largest size, with its frame.
     private static let frameBytesMax = PeerLinks.messageBytesMax + (1 << 20)
 
     let isCaller: Bool
@@ -108,7 +108,7 @@ final class PeerConnection: StreamHandler {
         stream?.abort()
     }
 
-    /// Sends what is staged, and ends.
+    /// Sends the staged bytes, and ends.
     func close() {
         state = .ended
         stream?.close()

@@ -75,7 +75,7 @@ package enum PeerHandshake {
         return try Hello.parse(message.dropFirst(magic.count), sessionSize: sessionSize)
     }
 
-    /// - parameter caller: what the called side has received.
+    /// - parameter caller: the position that the called side has received.
     package static func message(from called: Hello, to caller: Hello, _ secret: ClusterSecret) -> [UInt8] {
         let proof = secret.code(of: "called", transcript(caller, called))
         var bytes = called.fields
@@ -119,7 +119,8 @@ package enum PeerHandshake {
     }
 }
 
-/// The codes of the frames of a connection, in one direction: nobody else can make, change, repeat or leave out one.
+/// The codes of the frames of a connection, in one direction: without the keys frames cannot be forged, changed,
+/// repeated or left out.
 struct FrameCodes {
     static let size = 16
     private let key: [UInt8]

@@ -4,7 +4,7 @@ import HearthReplicatedLog
 import HearthStorageErrors
 import HearthSystem
 
-/// What links between nodes have for the databases of this node.
+/// Messages of links between nodes for the databases of this node.
 struct PeerDelegate: Sendable {
     /// Requests of other nodes' connections.
     var requests: @Sendable (_ database: String, [Request]) -> Void
@@ -41,7 +41,7 @@ final class PeerLinks: @unchecked Sendable {
     private var nodes: [String: NodeRecord] = [:]
     private var outgoing: [String: OutgoingLink] = [:]
     private var incoming: [[UInt8]: IncomingLink] = [:]
-    /// The link and name of each connection of another node, by what it is called here.
+    /// The link and name of each connection of another node, by its name here.
     private var owners: [ConnectionID: (link: IncomingLink, key: IncomingLink.Key)] = [:]
     private var lastAlias: UInt64 = 0
     private var isStopping = false
@@ -256,7 +256,7 @@ final class PeerLinks: @unchecked Sendable {
                 link.trim()
                 try take(messages, from: link)
             } else if let link = incoming.values.first(where: { $0.connection === connection }) {
-                // What is not acknowledged is not done, and the other node knows that.
+                // Unacknowledged requests are not done, and the other node knows that.
                 if isStopping { return }
                 try take(link.session.receive(frame), from: link)
             } else {
@@ -309,7 +309,7 @@ final class PeerLinks: @unchecked Sendable {
         }
     }
 
-    /// What this node calls a connection; nil if there is nothing to do for it.
+    /// This node's name of a connection; nil if there is nothing to do for it.
     private func alias(
         of key: IncomingLink.Key, _ operation: HearthRealtimeDatabase.Operation, _ link: IncomingLink
     ) -> ConnectionID? {
@@ -356,9 +356,9 @@ final class PeerLinks: @unchecked Sendable {
         }
     }
 
-    /// Gives up a link. What the other node may have done is not known.
+    /// Gives up a link. It is unknown what the other node has done.
     ///
-    /// - parameter isOver: the other node takes nothing more, so it has not done what it has not acknowledged.
+    /// - parameter isOver: the other node accepts nothing more, so it has not done unacknowledged requests.
     private func lose(_ link: OutgoingLink, isOver: Bool = false) {
         outgoing[link.node] = nil
         link.connection?.abort()

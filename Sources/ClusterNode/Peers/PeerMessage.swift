@@ -1,6 +1,6 @@
 package import HearthRealtimeDatabase
 
-/// What nodes tell each other over a link (LinkSession.swift).
+/// The messages of nodes over a link (LinkSession.swift).
 ///
 /// ```
 /// message = 1 database:bytes connection:n number:n client:n principal:bytes operation     a client's write

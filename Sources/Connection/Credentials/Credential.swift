@@ -1,7 +1,7 @@
 package import HearthClientTransport
 package import HearthClientSession
 
-/// What a program shows to say who it is: a token that somebody gave it, or a key, for which it gets tokens.
+/// A program's credential: a token that it was given, or a key, for which it gets tokens.
 package enum Credential: Sendable {
     /// The ID token of a user, or the access token of an administrator.
     case token([UInt8])

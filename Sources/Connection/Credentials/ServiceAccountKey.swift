@@ -13,7 +13,7 @@ package struct ServiceAccountKey: Sendable {
         package let description: String
     }
 
-    /// What comes of the exchange.
+    /// The result of the exchange.
     package struct AccessToken: Sendable {
         package var text: [UInt8]
         /// How long it is good for.

@@ -24,6 +24,6 @@ extension HTTPAnswer {
         return denialReason.map { "\(text): \($0)" } ?? text
     }
 
-    /// For an answer that is not what was asked for.
+    /// The error for an unexpected answer.
     package var refusal: ConnectionError { .refused(status: "HTTP \(status.code)", text: message) }
 }

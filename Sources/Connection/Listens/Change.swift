@@ -1,7 +1,7 @@
 package import HearthJSONTree
 import HearthWireProtocol
 
-/// What a listen reports: one commit, as far as it concerns the place listened to.
+/// A report of a listen: one commit, as far as it concerns the place.
 package enum Change: Hashable, Sendable {
     /// The value or the priority at a place is now this one; null if there is nothing any more.
     case set(Assignment)
@@ -20,7 +20,7 @@ package enum Change: Hashable, Sendable {
         assignments.reduce(64) { $0 + $1.value.bytes.count + $1.target.path.encoded.count + 64 }
     }
 
-    /// What lies at or below a path, nil if nothing does. A server may report a change as a whole (Protocol.md 5).
+    /// The part at or below a path; nil if there is none. A server may report a change as a whole (Protocol.md 5).
     func part(at path: Path) -> Change? {
         let parts = assignments.compactMap { $0.part(at: path) }
         switch self {

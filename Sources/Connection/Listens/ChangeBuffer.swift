@@ -3,7 +3,7 @@ import HearthClientSession
 
 /// Changes on their way from the loop to the task that reads a listen. Any thread.
 final class ChangeBuffer: Sendable {
-    /// What putting a change in led to.
+    /// The result of putting a change in.
     enum Level {
         case normal
         /// More than `high` bytes wait since this change; `.drained` will tell when no longer.
@@ -12,11 +12,11 @@ final class ChangeBuffer: Sendable {
         case overflow
     }
 
-    /// What the reading task tells the loop.
+    /// The reading task's messages to the loop.
     enum News {
         /// Half of `high` or less waits again.
         case drained
-        /// Nobody will read any further.
+        /// The reader has stopped.
         case abandoned
     }
 
@@ -33,13 +33,13 @@ final class ChangeBuffer: Sendable {
         var outgoing: [Entry] = []
         /// Those after them, the oldest first.
         var incoming: [Entry] = []
-        /// Behind all that was taken out, and behind all that was put in.
+        /// After everything that was taken out, and after everything that was put in.
         var position: [UInt8]?
         var lastPosition: [UInt8]?
         var byteCount = 0
         var isHigh = false
         var reader: CheckedContinuation<Outcome, Never>?
-        /// What comes after the last change.
+        /// The end, after the last change.
         var end: Outcome?
     }
 
@@ -89,7 +89,7 @@ final class ChangeBuffer: Sendable {
         }
     }
 
-    /// Nothing comes after what is there, or this error. The first call counts.
+    /// Nothing follows the present contents, or only this error. The first call counts.
     func finish(_ error: ConnectionError? = nil) {
         let end: Outcome = error.map { .failure($0) } ?? .success(nil)
         let reader = state.withLock { state in

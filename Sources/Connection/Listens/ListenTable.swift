@@ -7,7 +7,7 @@ struct ListenTable {
     struct Entry {
         let number: UInt64
         let path: Path
-        /// What of the place is listened to; nil for all of it.
+        /// The observed part of the place; nil for all of it.
         var query: QueryObject?
         let buffer: ChangeBuffer
         /// The whole value has been seen, or was before the listen resumed; before that, changes below the place would
@@ -26,7 +26,7 @@ struct ListenTable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Whether a reader lags behind.
+    /// Whether a reader lags.
     var isAnyHigh: Bool { entries.contains(where: \.isHigh) }
 
     mutating func add(_ entry: Entry) { entries.append(entry) }
@@ -71,7 +71,7 @@ struct ListenTable {
             if !entries[index].isComplete {
                 guard part.assignments.contains(where: { $0.isWhole(path) }) else { continue }
             }
-            // What another listen missed is nothing new to this one.
+            // Changes that another listen missed are not new to this one.
             if let position, let last = entries[index].position, !position.isBehind(last) { continue }
             if !put(part, index, position) { overflowing.append(entries[index].number) }
         }

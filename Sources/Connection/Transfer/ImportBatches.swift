@@ -73,7 +73,7 @@ package struct ImportBatches {
         return writes
     }
 
-    /// Between what was written before and what comes.
+    /// Between earlier and later writes.
     private mutating func alone(_ assignment: WireAssignment) throws(TooLarge) -> [Write] {
         try check(assignment)
         return (finish().map { [$0] } ?? []) + [.set(assignment)]

@@ -12,11 +12,11 @@ package struct Importer {
     private let base: Path
     private var reader: ImportReader
     private var inFlight: [(request: PendingRequest, offset: Int)] = []
-    /// What is at the place goes before the first write.
+    /// The old value of the place is removed before the first write.
     private var mustClear: Bool
     /// Whether anything was sent.
     package private(set) var hasBegun = false
-    /// What stands before this byte of the text is written.
+    /// The text before this byte is written.
     package private(set) var writtenOffset = 0
 
     /// - parameter merges: see ``JSONPieces``. Otherwise the place is emptied, once there is something to write.
@@ -63,7 +63,7 @@ package struct Importer {
         }
     }
 
-    /// A small value replaces what is there by itself.
+    /// A small value replaces the old one directly.
     private func replacesAll(_ write: ImportBatches.Write) -> Bool {
         if case .set(let assignment) = write { assignment.target == WriteTarget(path: base) } else { false }
     }

@@ -15,7 +15,7 @@ final class Applier: Sendable {
         case clear(database: UInt32, TreeFile, rows: Int)
         /// Removes some entries of indexes that are gone.
         case sweep(database: UInt32, TreeFile, indexes: Set<UInt32>, from: [UInt8])
-        /// Closes the files of a database, which nobody else uses any more.
+        /// Closes the files of a database that is no longer in use.
         case close(database: UInt32, FilesToClose)
     }
 

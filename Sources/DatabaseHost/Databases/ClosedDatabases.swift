@@ -2,8 +2,8 @@ import HearthRealtimeDatabase
 import HearthStorageErrors
 import HearthTreeStorage
 
-/// The databases that were open, and were closed because nobody used them. The next request opens them again; requests
-/// that come while the files are being closed wait for the end of that.
+/// The databases that were closed because they were not used. The next request opens them again; requests that come
+/// while the files are being closed wait for the end of that.
 struct ClosedDatabases {
     private struct Entry {
         let files: FilesInPlace

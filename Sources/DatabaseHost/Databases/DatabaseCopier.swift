@@ -6,7 +6,7 @@ import Synchronization
 import HearthSystem
 import HearthTreeStorage
 
-/// A database that was given up, with what there is to close.
+/// A database that was given up, with the files to close.
 struct AbandonedDatabase: Sendable {
     let index: UInt32
     let name: String
@@ -74,7 +74,7 @@ final class DatabaseCopier: Sendable {
     /// Replaces files, which are closed.
     func copy(_ index: UInt32, _ name: String, _ need: CopyNeed) { worker.post(.copy(index, name, need)) }
 
-    /// Gives up what is under way.
+    /// Cancels the present copy.
     func stop() {
         life.end()
         worker.stop()

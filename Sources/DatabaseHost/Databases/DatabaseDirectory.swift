@@ -11,7 +11,7 @@ package final class DatabaseDirectory: Sendable {
     private struct Entry {
         var index: UInt32
         var users = 0
-        /// It stays when nobody uses it.
+        /// It stays open when it is not used.
         var isKept = false
         /// The client for which the name was entered, while it has no files.
         var owner: (any NameUser)?
@@ -38,7 +38,7 @@ package final class DatabaseDirectory: Sendable {
     private let limits: DatabaseNameLimits
     /// Whether a database has files, or rules of its own.
     private let exists: @Sendable (String) -> Bool
-    /// What an empty name means.
+    /// The meaning of an empty name.
     package let defaultName: String
 
     /// - parameter exists: tells whether a database that is not known yet has files, or rules of its own.
@@ -75,7 +75,7 @@ package final class DatabaseDirectory: Sendable {
         return name
     }
 
-    /// Refuses a name that ``use(_:by:mayCreate:)`` would refuse whatever others do.
+    /// Refuses a name that ``use(_:by:mayCreate:)`` would always refuse.
     package func check(_ asked: String, mayCreate: Bool) throws(LookUpError) {
         let name = try name(asked)
         if mayCreate && !limits.areFixed || isOpenToAll(name) { return }

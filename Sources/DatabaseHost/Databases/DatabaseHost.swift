@@ -9,7 +9,7 @@ import HearthStorageErrors
 import HearthSystem
 import HearthTriggers
 
-/// What all databases of a process share: the threads that they hand work to, and how they reach connections.
+/// The shared parts of all databases of a process: the threads that they hand work to, and how they reach connections.
 struct DatabaseHost: Sendable {
     let limits: DatabaseLimits
     let rules: RulesInForce
@@ -45,12 +45,12 @@ struct DatabaseHost: Sendable {
     let report: @Sendable (DatabaseThread.Message) -> Void
     /// Has a database woken after so many milliseconds.
     let wake: @Sendable (_ milliseconds: Int, _ database: UInt32) -> Void
-    /// Hands a loop what it must send.
+    /// Passes outputs to a loop, which sends them.
     let deliver: @Sendable (_ loop: Int, LoopDelivery) -> Void
 
-    /// Ends a connection, whose client then connects anew.
+    /// Ends a connection, whose client then connects again.
     let endConnection: @Sendable (ConnectionID) -> Void
-    /// Ends one without an answer to what it has asked.
+    /// Ends a connection without an answer to its requests.
     let abandon: @Sendable (ConnectionID) -> Void
     /// The same for all connections that use a database.
     let abandonAll: @Sendable (UInt32) -> Void
@@ -68,10 +68,10 @@ struct DatabaseHost: Sendable {
 
     /// Answers requests that no database works on, so nothing of their connections waits anywhere.
     ///
-    /// While the server stops, realtime connections get no answer: they end soon, and their clients ask again on the
-    /// next one what was not answered. An error would be final to them.
+    /// While the server stops, realtime connections get no answer: they end soon, and their clients repeat unanswered
+    /// requests on the next one. They would treat an error as final.
     ///
-    /// - parameter abandons: the same for realtime connections while the server goes on: they are ended at once.
+    /// - parameter abandons: the same for realtime connections while the server keeps running: they are ended at once.
     func refuse(_ requests: [Request], because error: StorageError, abandons: Bool = false) {
         var builder = makeBuilder(openStream: readers.makeStream)
         let forwarded = requests.filter(\.connection.isForwarded)

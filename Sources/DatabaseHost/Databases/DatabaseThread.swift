@@ -19,13 +19,13 @@ import HearthStorageErrors
 package final class DatabaseThread: Sendable {
     enum Message: Sendable {
         case requests(UInt32, [Request])
-        /// What a thread reports to a database, or a database to itself.
+        /// Reports of a thread to a database, or of a database to itself.
         case event(UInt32, Event)
         /// Some rows of a large value are in the tree file, and there are more to write; large reads wait for that.
         case wroteSome(UInt32, FrozenRows, [SnapshotStream])
         /// The files of a database are open, or cannot be opened.
         case opened(UInt32, Result<Opener.Files, StorageError>)
-        /// The files of a database that nobody used are closed. `hasHistory` if its log can be pruned later.
+        /// The files of an unused database are closed. `hasHistory` if its log can be pruned later.
         case closed(UInt32, hasHistory: Bool)
         /// The files of a database cannot follow the log of the cluster any more.
         case needsCopy(UInt32, CopyNeed)
@@ -45,9 +45,9 @@ package final class DatabaseThread: Sendable {
         case tick
         /// A node of a cluster follows a database from now on.
         case follow(UInt32)
-        /// Open what is to be served from the start, then call back.
+        /// Open the databases that are served from the start, then call back.
         case openServed(@Sendable () -> Void)
-        /// Finish what is under way, write everything to the tree files, then call back.
+        /// Finish running work, write everything to the tree files, then call back.
         case finish(@Sendable () -> Void)
     }
 
@@ -117,7 +117,7 @@ package final class DatabaseThread: Sendable {
         address.worker.withLock { $0 = worker }
     }
 
-    /// False once the thread has ended: nobody will work on the requests.
+    /// False once the thread has ended: the requests will not be processed.
     @discardableResult
     package func post(_ database: UInt32, _ requests: [Request]) -> Bool { worker.post(.requests(database, requests)) }
 
@@ -140,10 +140,10 @@ package final class DatabaseThread: Sendable {
         if backlog.remove(bytes) { worker.post(.delivered) }
     }
 
-    /// Somebody does not use a database any more; what was posted for it comes first.
+    /// A user of a database has stopped using it; work posted earlier for it comes first.
     package func release(_ database: UInt32) { worker.post(.released(database)) }
 
-    /// Databases decide by the rules that are in force now: whatever is posted from here on is decided by them.
+    /// Databases use the rules that are in force now, for all requests that are posted later.
     package func rulesChanged() { worker.post(.rulesChanged) }
 
     /// Follows the log of a database of the cluster from now on, whether or not there are files of it.
@@ -161,7 +161,7 @@ package final class DatabaseThread: Sendable {
 
     /// Ends the thread once everything accepted is durable and the tree files are up to date. Not from an event loop.
     package func finish() {
-        // What became of events by now is still noted.
+        // Outcomes of events so far are still recorded.
         triggers.stop()
         let isDone = Semaphore()
         worker.post(.finish { isDone.signal() })

@@ -5,7 +5,7 @@ import HearthSystem
 import HearthTreeStorage
 import HearthStorageErrors
 
-/// The thread that reads commit logs for listeners that resume: what waits for one database is read in one pass.
+/// The thread that reads commit logs for listeners that resume: all that wait for one database are served in one pass.
 final class HistoryReader: Sendable {
     struct Job: Sendable {
         let database: UInt32
@@ -15,12 +15,12 @@ final class HistoryReader: Sendable {
 
     private let worker: Worker<Job>
 
-    /// After a job the thread rests, so many times as long as the job took: what comes meanwhile is read in one pass.
-    /// Clients that come back one after the other then cost little more than those that come at once.
+    /// After a job the thread rests for a multiple of the job's time: requests that arrive meanwhile are served in one
+    /// pass. Clients that come back one after the other then cost little more than those that come at once.
     private static let restFactor = 8
     private static let restMax = Duration.milliseconds(50)
 
-    /// - parameter bytesMax: of the log, read for one job. Listeners that would need more begin anew.
+    /// - parameter bytesMax: of the log, read for one job. Listeners that would need more start over.
     init(
         bytesMax: Int, report: @escaping @Sendable (DatabaseThread.Message) -> Void
     ) throws(SystemError) {
@@ -41,7 +41,7 @@ final class HistoryReader: Sendable {
 
     func stop() { worker.stop() }
 
-    /// By serial; what is missing here is not known.
+    /// By serial; missing ones are unknown.
     private static func answers(
         to job: Job, _ bytesMax: Int
     ) -> Result<[UInt64: MissedChanges.Found], StorageError> {

@@ -31,7 +31,7 @@ final class HostedDatabase {
     private var triggers: [TriggerDefinition]?
     /// Memory is as the files say.
     private var hasBegun = false
-    /// Nil while nobody watches what is committed.
+    /// Nil without watchers of commits.
     var tail: CommitTail?
 
     /// The settings in force have a history kept.
@@ -70,7 +70,7 @@ final class HostedDatabase {
             listenersMax: limits.listenersMax,
             queriesOfPlaceMax: limits.queriesOfPlaceMax, keptPlacesMax: limits.keptPlacesMax,
             tellingStepCostMax: limits.tellingStepCostMax, tellingCostMax: limits.tellingCostMax)
-        // Nobody has asked for what nodes tell each other.
+        // Messages between nodes are not clients' requests.
         if name != DataFolder.clusterDatabase { database.tally = host.metrics.requests }
         database.largeReadEnded = { [report = host.report] in report(.event(index, .largeReadEnded($0))) }
         try database.load()
@@ -98,8 +98,8 @@ final class HostedDatabase {
         }
     }
 
-    /// What connections of an earlier process were owed is written now, but for users who have lost their accounts or
-    /// tokens: that process may have ended before it could drop their writes.
+    /// On-disconnect writes owed to connections of an earlier process are made now, except for users who have lost
+    /// their accounts or tokens: that process may have ended before it could drop their writes.
     func begin() {
         if host.cluster == nil { database.forfeitOwed(where: host.isRevoked) }
         handle(.opened)
@@ -118,7 +118,7 @@ final class HostedDatabase {
         setTriggers()
     }
 
-    /// Has the history take up what is new, if one is kept.
+    /// Has the history read new records, if one is kept.
     func advanceHistory() { if keepsHistory { host.keeper.advance(name) } }
 
     /// Throws unless somebody may read the history of a place.
@@ -171,7 +171,7 @@ final class HostedDatabase {
 
     /// Finds out whether the files are those that were opened.
     ///
-    /// - parameter problem: what is wrong with the data folder as a whole.
+    /// - parameter problem: a problem of the data folder as a whole.
     func verifyFiles(_ problem: StorageError?) {
         do throws(StorageError) {
             if let problem { throw problem }
@@ -207,7 +207,7 @@ final class HostedDatabase {
         }
     }
 
-    /// Whether nobody has used it for a while, and nothing is lost when it is closed.
+    /// Whether it was not used for a while, and closing it loses nothing.
     var mayClose: Bool { triggers?.isEmpty ?? true && scheduler.mayClose(at: MonotonicTime.current.milliseconds) }
 
     /// Its files, for whom they are to be closed by once this object is gone.

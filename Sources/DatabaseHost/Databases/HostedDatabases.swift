@@ -31,7 +31,7 @@ package final class HostedDatabases {
     /// Called once no database is being opened.
     private var whenOpened: [() -> Void] = []
     private var finished: (@Sendable () -> Void)?
-    /// All databases are closed; what still arrives is not answered.
+    /// All databases are closed; later requests are not answered.
     private var isOver = false
     private var ticks = 0
 
@@ -134,7 +134,7 @@ package final class HostedDatabases {
     private var openInOrder: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
 
     private func run(_ requests: [Request], on index: UInt32) {
-        // What came before the end was announced is still done; what comes later would put the end off for ever.
+        // Requests from before the announced end are still processed; later ones would delay the end for ever.
         guard finished == nil else { return host.refuse(requests, because: .stopping) }
         if let database = open[index] { return database.handle(.requests(requests)) }
         if copied[index] != nil { return host.refuse(requests, because: Self.isCopied, abandons: true) }
@@ -180,13 +180,13 @@ package final class HostedDatabases {
 
     // MARK: Opening
 
-    /// Begins to open the files of a database, or to make them. What is asked of it meanwhile waits.
+    /// Begins to open or create the files of a database. Requests to it wait meanwhile.
     ///
     /// - parameter isNew: it has no files yet.
     /// - parameter mustPrune: its log is pruned then.
     private func open(_ index: UInt32, for requests: [Request] = [], isNew: Bool = false, mustPrune: Bool = false) {
         if opening.hold(requests, of: index) { return }
-        // Who was told of positions before there were files need not begin anew.
+        // Who was told of positions before there were files need not start over.
         let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
         opening.begin(index, requests, isNew: isNew, mustPrune: mustPrune)
         do throws(StorageError) {
@@ -270,7 +270,7 @@ package final class HostedDatabases {
         host.rules.program(for: name)?.settings.triggers.isEmpty == false
     }
 
-    /// Finds out whether what is open is still in the data folder, and whether what could not be opened can be now.
+    /// Checks whether the open files are still in the data folder, and retries those that could not be opened.
     private func lookAtFiles() {
         guard finished == nil else { return }
         var problem: StorageError?
@@ -297,9 +297,9 @@ package final class HostedDatabases {
         finished()
     }
 
-    // MARK: Databases that nobody uses
+    // MARK: Unused databases
 
-    /// Closes databases that nobody has used for a while, but for the default one.
+    /// Closes databases that were not used for a while, except the default one.
     private func closeIdle() {
         guard finished == nil else { return }
         for (index, database) in open.sorted(by: { $0.key < $1.key })
@@ -312,7 +312,7 @@ package final class HostedDatabases {
     private func close(_ index: UInt32, _ place: FilesInPlace) {
         guard let database = open.removeValue(forKey: index) else { return }
         closed.begin(index, place)
-        host.log.info("database.closed", [("database", database.name), ("reason", "nobody uses it")])
+        host.log.info("database.closed", [("database", database.name), ("reason", "unused")])
         host.applier.post(.close(database: index, database.takeFiles()))
     }
 
@@ -326,7 +326,7 @@ package final class HostedDatabases {
         if !requests.isEmpty || mayHaveEvents { open(index, for: requests) }
     }
 
-    /// What is too old goes from the logs of databases that are closed, too: one is opened for that at a time.
+    /// Old records are removed from the logs of closed databases, too: one is opened for that at a time.
     private func pruneClosed() {
         guard finished == nil, let index = closed.duePruning(at: MonotonicTime.current.milliseconds),
             !opening.has(index)
@@ -338,8 +338,8 @@ package final class HostedDatabases {
 
     private static let isCopied = StorageError.overloaded("this node is copying the database from another node")
 
-    /// The files cannot follow the cluster's log any more. All connections end: what they have asked will not be
-    /// answered, and what they hear would not go on.
+    /// The files cannot follow the cluster's log any more. All connections end: their requests will not be answered,
+    /// and their listeners would not be kept up to date.
     private func beginCopy(_ index: UInt32, _ need: CopyNeed) {
         guard finished == nil, let database = open.removeValue(forKey: index) else { return }
         copied[index] = need
@@ -400,7 +400,7 @@ package final class HostedDatabases {
         try open[index]?.countBytesRead(bytes, at: path, by: principal, from: client)
     }
 
-    /// What a connection listens to.
+    /// The listens of a connection.
     package func listens(of connection: ConnectionID, in index: UInt32) -> [Database.Listen] {
         open[index]?.listens(of: connection) ?? unwritten[index]?.database.listens(of: connection) ?? []
     }

@@ -3,8 +3,8 @@ import HearthDelivery
 import HearthRealtimeDatabase
 import HearthSystem
 
-/// A database that has no files, because nothing was ever written to it: it says that there is nothing, and knows who
-/// listens. Reading from a database that does not exist leaves nothing behind.
+/// A database without files, because nothing was ever written to it: it answers that it is empty, and keeps its
+/// listeners. Reading from a database that does not exist leaves nothing behind.
 final class UnwrittenDatabase {
     let database: Database
     private let name: String

@@ -11,7 +11,7 @@ package final class HistoryKeeper: Sendable {
     package typealias Answer = Result<CanonicalJSON, HistoryError>
 
     enum Job: Sendable {
-        /// Takes up what is new.
+        /// Reads new records.
         case advance(String)
         case ask(String, Path, PastQuestion, @Sendable (Answer) -> Void)
     }
@@ -41,7 +41,7 @@ package final class HistoryKeeper: Sendable {
 
     func stop() { worker.stop() }
 
-    /// What belongs to the thread.
+    /// The thread's own state.
     private final class State {
         private let folder: DataFolder
         private let rules: RulesInForce

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How far the histories of databases have read the logs: what they have not read must stay there. Any thread.
+/// How far the histories of databases have read the logs: unread records must stay there. Any thread.
 package final class HistoryPositions: Sendable {
     private let positions = Mutex<[String: UInt64]>([:])
 

@@ -3,16 +3,16 @@ import HearthJSONValues
 import HearthRealtimeDatabase
 package import HearthTreeStorage
 
-/// What is asked of the history of a place (additions.md 9).
+/// A request to the history of a place (additions.md 9).
 package enum PastQuestion: Sendable {
-    /// What was there.
+    /// The value at a moment.
     case value(HistoryFile.Moment)
     /// The same, of a place whose history is kept as a whole, so that it can be restored.
     case whole(HistoryFile.Moment)
     /// The operations that changed something there, the newest first, before a number.
     case commits(before: UInt64?, limit: Int)
-    /// Where the values at two moments differ, besides what was erased of one of them; without the second, the
-    /// present one.
+    /// The differences between the values at two moments, except parts that were erased from one of them; without the
+    /// second, the present value.
     case differences(from: HistoryFile.Moment, to: HistoryFile.Moment?, limit: Int)
 
     private static let limitMax = 1000
@@ -40,7 +40,7 @@ package enum PastQuestion: Sendable {
         case .differences(let from, let to, let limit):
             let start = try file.sequence(at: from, of: path)
             let end = try file.sequence(at: to ?? .sequence(.max), of: path)
-            // What was erased is known of one of them alone.
+            // Erased parts are known only of one of them.
             let unknown = try file.erasures(at: path, after: min(start, end)).compactMap { $0.suffix(after: path) }
             func value(after sequence: UInt64) throws(HistoryError) -> CanonicalJSON {
                 var value = try file.value(at: path, after: sequence)

@@ -41,7 +41,7 @@ struct PlainText: RowVisitor {
         var count = 0
     }
 
-    /// What ``ArrayFinder`` found.
+    /// The result of ``ArrayFinder``.
     private let areArrays: [Bool]
     private var begun = 0
     private var open: [Open] = []

@@ -58,7 +58,7 @@ struct RowWalk<Visitor: RowVisitor> {
         if case .header(let priority) = value { visitor.priority(priority) }
     }
 
-    /// Closes what is still open.
+    /// Closes the open objects.
     mutating func close() {
         for _ in openStarts { visitor.endObject() }
         if hasBegun { visitor.endObject() }

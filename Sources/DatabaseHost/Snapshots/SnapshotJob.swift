@@ -15,7 +15,7 @@ struct SnapshotJob: Sendable {
 
     private var path: Path { stream.read.path }
 
-    /// Works until everything is sent, or nobody wants it any more or takes it: then false.
+    /// Works until everything is sent. False if the read was abandoned or the client does not read.
     ///
     /// - parameter send: hands a piece to the connection.
     func run(send: (SnapshotStream.Piece) -> Void) throws(StorageError) -> Bool {
@@ -39,7 +39,7 @@ struct SnapshotJob: Sendable {
 
     /// Whether the client has the value already, as its hash says.
     private func isKnown() throws(StorageError) -> Bool {
-        // What is read here is not nothing.
+        // The value read here exists.
         guard case .listen(let known?) = stream.read.purpose, !known.isEmpty else { return false }
         let standard = try makeHash()
         if standard.finish() == known { return true }

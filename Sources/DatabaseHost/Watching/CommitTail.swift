@@ -4,8 +4,8 @@ import HearthRealtimeDatabase
 import HearthSystem
 import HearthServerProtocol
 
-/// Tells the watchers of a database what was committed, once it is durable. It exists only while there are watchers;
-/// without it, a turn costs one check. On the databases' thread.
+/// Sends commits to the watchers of a database, once they are durable. It exists only while there are watchers; without
+/// it, a turn costs one check. On the databases' thread.
 final class CommitTail {
     /// Entries of one message; operations beyond them are counted only.
     private static let entriesMax = 500
@@ -56,7 +56,7 @@ final class CommitTail {
         flush(host)
     }
 
-    /// What is on its way to the log does not come there.
+    /// Records in flight do not reach the log.
     func dropWaiting() { waiting = [] }
 
     /// Tells the watchers.

@@ -6,7 +6,7 @@ package import HearthRealtimeDatabase
 import HearthSecurityRules
 package import HearthStorageErrors
 
-/// What an open database says of itself.
+/// The figures of an open database.
 package struct DatabaseFigures: Sendable {
     package var name: String
     package var requests: Int64 = 0
@@ -30,7 +30,7 @@ package struct DatabaseFigures: Sendable {
     /// The totals that are kept.
     var counters: [CounterStatus] = []
 
-    /// Of no database: what the figures of several are added to.
+    /// Empty figures, to add up those of several databases.
     package static let zero = DatabaseFigures(name: "")
 
     package var json: JSONObject {

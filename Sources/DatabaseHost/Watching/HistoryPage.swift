@@ -4,7 +4,7 @@ import HearthRealtimeDatabase
 package import HearthTreeStorage
 package import HearthStorageErrors
 
-/// What was committed at, above and below a place, the newest first.
+/// The commits at, above and below a place, the newest first.
 package struct HistoryPage: Sendable {
     private let path: Path
     /// The sequence number that it goes back from; nil for the end.
@@ -22,7 +22,7 @@ package struct HistoryPage: Sendable {
     private static let changesMax = 100
     /// Values up to this are told whole.
     private static let valueBytesMax = 1000
-    /// What is read of the log for one answer, in bytes.
+    /// The maximum number of log bytes read for one answer.
     private static let readBytesMax = 64 << 20
 
     /// Costs the part of the log that is read. `"before"` says where the next page begins; it is missing when there is
@@ -64,7 +64,7 @@ package struct HistoryPage: Sendable {
         ])
     }
 
-    /// A change above the place is told as what it means there.
+    /// A change above the place is given as its effect on the place.
     private func change(_ assignment: Assignment) -> JSONObject {
         var target = assignment.target
         var value = assignment.value

@@ -5,10 +5,10 @@ import HearthRealtimeDatabase
 import HearthSystem
 import HearthServerProtocol
 
-/// Sums up what is asked of a database for those who watch: equal requests since the last time become one line. While
-/// nobody watches, there is none, and a request costs one look for it. On the databases' thread.
+/// Sums up the requests to a database for watchers: equal requests since the last time become one line. It exists only
+/// while there are watchers; without it, a request costs one check. On the databases' thread.
 final class Profiler: RequestObserver {
-    /// Lines of one message; what is beyond them is counted only.
+    /// The maximum number of lines in one message; further ones are only counted.
     private static let linesMax = 500
 
     private struct Line: Hashable {
@@ -73,7 +73,7 @@ final class Profiler: RequestObserver {
 
     func begin() { start = MonotonicTime.current }
 
-    // MARK: What is done before a request's turn
+    // MARK: Work before a request's turn
 
     private struct RequestName: Hashable {
         let connection: ConnectionID
@@ -85,14 +85,14 @@ final class Profiler: RequestObserver {
     private struct Preparation {
         var since: MonotonicTime?
         var nanoseconds: Int64 = 0
-        /// Of these, what was done before it had to wait.
+        /// The part of these before it had to wait.
         var nanosecondsBefore: Int64 = 0
     }
 
     private var preparations: [RequestName: Preparation] = [:]
 
     func park(_ request: Request) {
-        // Those that came before somebody watched are not known, and one is parked again by a scan of its own.
+        // Those that came before there were watchers are not known, and one is parked again by a scan of its own.
         let name = RequestName(request)
         var preparation = preparations[name] ?? Preparation()
         guard preparation.since == nil else { return }
@@ -149,7 +149,7 @@ final class Profiler: RequestObserver {
     func end(_ request: Request, _ outputs: ArraySlice<Output>, isUnindexed: Bool) {
         let worked = elapsed
         if case .disconnect = request.operation {
-            // What it has asked is not answered any more.
+            // Its requests are no longer answered.
             preparations = preparations.filter { $0.key.connection != request.connection }
         }
         let preparation = preparations.removeValue(forKey: RequestName(request))
@@ -189,7 +189,7 @@ final class Profiler: RequestObserver {
         host.push(message, to: watchers)
     }
 
-    /// What there is to tell, the most expensive first; nil if there is nothing.
+    /// The lines, the most expensive first; nil if there are none.
     func takeLines() -> [JSONValue]? {
         endLargeReads()
         if sums.isEmpty { return nil }
@@ -204,7 +204,7 @@ final class Profiler: RequestObserver {
 }
 
 extension Operation {
-    /// What it is called, and where it is; nil if it does not concern the database's users.
+    /// The kind and the place of a request; nil if it does not concern the database's users.
     fileprivate var name: (String, Path)? {
         switch self {
         case .set(let target, _, let expected, _): (expected == nil ? "set" : "transaction", target.path)

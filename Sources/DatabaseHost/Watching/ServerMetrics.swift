@@ -2,8 +2,8 @@ package import HearthRealtimeDatabase
 import Synchronization
 package import HearthSystem
 
-/// What threads other than the event loops count for ``MetricsPage``. Any thread: whatever is counted once per request
-/// is atomic; the rest is counted once per commit or more rarely, under a lock.
+/// Counters of threads other than the event loops for ``MetricsPage``. Any thread: counters that change once per
+/// request are atomic; the others change once per commit or more rarely, under a lock.
 package final class ServerMetrics: Sendable {
     package struct Values {
         package var commits = Histogram(.durations)

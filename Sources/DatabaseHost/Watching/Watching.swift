@@ -2,11 +2,11 @@ import HearthDelivery
 import HearthEventLoop
 import HearthRealtimeDatabase
 
-/// What administrators may have a connection told of, in pushes.
+/// Subscriptions of an administrator's connection to pushes.
 package enum Watched: Hashable, Sendable {
-    /// What is asked of its database (``Profiler``).
+    /// The requests to its database (``Profiler``).
     case requests
-    /// What is committed to it (``CommitTail``).
+    /// The commits of its database (``CommitTail``).
     case commits
 }
 

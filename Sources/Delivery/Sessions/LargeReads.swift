@@ -4,7 +4,7 @@ package import HearthStorageErrors
 package protocol LargeReadStream: AnyObject {
     /// The connection has taken a piece.
     func grant()
-    /// Nobody wants it any more.
+    /// It was abandoned.
     func cancel()
 }
 
@@ -15,7 +15,7 @@ extension SnapshotStream: LargeReadStream {}
 package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollection> {
     private struct Read {
         let stream: Stream
-        /// What came after it and before the next one.
+        /// The outputs between it and the next one.
         var behind = Held()
         /// Why it failed before its turn.
         var failure: StorageError?
@@ -39,7 +39,7 @@ package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollect
 
     package mutating func append(_ stream: Stream) { reads.append(Read(stream: stream)) }
 
-    /// Keeps what goes out behind the last of the reads.
+    /// Holds the output that follows the last of the reads.
     package mutating func hold(_ elements: some Collection<Held.Element>) {
         guard !reads.isEmpty else { return }
         reads[reads.count - 1].behind.append(contentsOf: elements)
@@ -53,14 +53,14 @@ package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollect
 
     package mutating func queuedPiece() { piecesQueued += 1 }
 
-    /// The peer has taken what was queued.
+    /// The peer has read the queued bytes.
     package mutating func grantPieces() {
         hasSentPieces = hasSentPieces || piecesQueued > 0
         for _ in 0..<piecesQueued { current?.grant() }
         piecesQueued = 0
     }
 
-    /// Ends the first read, and returns what was held after it.
+    /// Ends the first read, and returns the output held after it.
     package mutating func endFirst() -> Held {
         guard !reads.isEmpty else { return Held() }
         piecesQueued = 0

@@ -3,9 +3,9 @@ import HearthRealtimeDatabase
 /// How much a connection has asked for that is not answered: the number of its requests, and the bytes that they and
 /// their answers may take in memory.
 ///
-/// A read counts as all that may be assembled for it. While nobody has signed in there is a lower limit besides, for
-/// which a read counts as what the answers were like lately: so a client that reads little values may ask for as many
-/// as others, after a slow start.
+/// A read counts as all memory that may be needed for it. Before a sign-in there is also a lower limit, for which a
+/// read counts as much as recent answers: so a client that reads small values may send as many requests as others,
+/// after a slow start.
 ///
 /// Answers come in order, except that those to large reads may come late, which makes the bytes of others count for
 /// longer.
@@ -39,7 +39,7 @@ package struct RequestsInFlight {
         self.anonymousBytesMax = anonymousBytesMax
     }
 
-    /// What is expected of reads in nobody's name.
+    /// The expected size of reads without a user.
     private var anonymousBytes: Int { isAnonymous ? readCount * answerBytes : 0 }
 
     /// Those that are answered.
@@ -47,7 +47,7 @@ package struct RequestsInFlight {
 
     /// No more should be read.
     package var isFull: Bool { count >= countMax || bytes >= bytesMax || anonymousBytes >= anonymousBytesMax }
-    /// Reading may go on: well below what is full, so that it is worth the while.
+    /// Reading may continue: well below the limit, so that it does not stop again at once.
     package var hasRoom: Bool {
         count <= countMax / 2 && bytes <= bytesMax / 2 && anonymousBytes <= anonymousBytesMax / 2
     }

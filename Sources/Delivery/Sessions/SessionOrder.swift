@@ -1,21 +1,21 @@
 /// When one session reads what its client sends: not while too much of it is in flight, while the client's credential
-/// is being looked up, while a large message is being parsed on another thread, or while what is to be restored is
-/// being read. So requests reach the database in the order in which they were sent.
+/// is being looked up, while a large message is being parsed on another thread, or while an earlier state is being read
+/// to restore it. So requests reach the database in the order in which they were sent.
 ///
-/// A pure value. The session stops and goes on reading when it says so.
+/// A pure value. The session stops and continues reading by its decisions.
 package struct SessionOrder {
-    /// What has to be known before anything more is read.
+    /// The pending result that reading waits for.
     package enum Awaited: Hashable, Sendable {
         case nothing
         /// Who the client is.
         case caller
-        /// What a large message says.
+        /// The contents of a large message.
         case message
-        /// What is to be written of the past.
+        /// An earlier state to be restored.
         case past
     }
 
-    /// What was asked and is not answered.
+    /// Unanswered requests.
     package private(set) var requests: RequestsInFlight
     private var awaited = Awaited.nothing
     /// Nothing more is read for the time being.
@@ -24,7 +24,7 @@ package struct SessionOrder {
 
     package init(_ requests: RequestsInFlight) { self.requests = requests }
 
-    /// Nobody has signed in, so less may be in flight.
+    /// No user is signed in, so less may be in flight.
     package var isAnonymous: Bool {
         get { requests.isAnonymous }
         set { requests.isAnonymous = newValue }
@@ -53,7 +53,7 @@ package struct SessionOrder {
         return !isPaused
     }
 
-    /// What had to be known is.
+    /// The pending result is known.
     package mutating func finishWaiting() { awaited = .nothing }
 
     /// Requests were answered.
@@ -61,7 +61,7 @@ package struct SessionOrder {
     /// - parameter bytes: those of the answers.
     package mutating func answered(_ count: Int, bytes: Int) { requests.answered(count, bytes: bytes) }
 
-    /// Whether reading goes on now: enough is answered, nothing has to be known, and the client takes the answers.
+    /// Whether reading continues now: enough is answered, no result is pending, and the client reads the answers.
     package mutating func goOn(isWritable: Bool) -> Bool {
         guard isPaused, awaited == .nothing, requests.hasRoom, isWritable else { return false }
         isPaused = false

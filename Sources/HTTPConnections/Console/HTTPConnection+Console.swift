@@ -40,7 +40,7 @@ extension HTTPConnection {
     }
 
     /// A person who opens the address of a server in development mode in a browser is led to the console, or told where
-    /// data is. Nil for programs, and for what the server has an answer to.
+    /// data is. Nil for programs, and for paths with their own answer.
     func guide(_ head: RequestHead, _ route: Route) -> HTTPResponse? {
         guard role == .administrators, context.services.configuration.isDevelopment,
             head.method == .get || head.method == .head,
@@ -58,8 +58,8 @@ extension HTTPConnection {
             text: "There is no page at \(path). Its data, as JSON, is at \(path).json; the console is at /console/.\n")
     }
 
-    /// In development mode the page is an administrator's without signing in, so it is served to pages and by names of
-    /// this machine only, whatever the options name besides.
+    /// In development mode the page has an administrator's rights without signing in, so it is served only to pages and
+    /// under names of this machine, even if the options name others.
     private static func refusal(of head: RequestHead) -> String? {
         if !head.host.isEmpty, HostName.split(head.host)?.0.isLoopback != true {
             return "the console of a server in development mode is at localhost only"
@@ -94,8 +94,8 @@ extension HTTPResponse {
         if isCompressed { headers.append(("Content-Encoding", Array("gzip".utf8))) }
     }
 
-    /// With what keeps everything else away from the page: scripts and styles are its own files, nothing frames it, and
-    /// nobody learns where the reader came from.
+    /// With header fields that isolate the page: scripts and styles come only from its own files, it cannot be framed,
+    /// and no referrer is sent.
     fileprivate var forConsole: HTTPResponse {
         var response = self
         for (name, value) in Self.consoleHeaders { response.headers.append((name, Array("\(value)".utf8))) }

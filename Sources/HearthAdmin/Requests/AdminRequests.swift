@@ -6,10 +6,10 @@ import Synchronization
 import HearthClientSession
 import HearthConnection
 
-/// The requests of an administrator to one server. A token for a key is asked for once and used until it is about to
-/// end.
+/// The requests of an administrator to one server. A key's token is requested once and used until it is about to
+/// expire.
 package final class AdminRequests: Sendable {
-    /// What a server in development mode takes for an administrator's token.
+    /// The token that a server in development mode accepts from administrators.
     private static let developmentToken = Array("owner".utf8)
 
     let requests: HTTPRequests
@@ -19,7 +19,7 @@ package final class AdminRequests: Sendable {
     private struct State {
         var token: [UInt8] = []
         var freshUntil = ContinuousClock.now
-        /// The question for the next token. All who need it wait for the same one.
+        /// The request for the next token. All callers that need it wait for the same one.
         var renewal: Task<Result<[UInt8], AdminError>, Never>?
     }
 
@@ -31,9 +31,9 @@ package final class AdminRequests: Sendable {
 
     // MARK: Tokens
 
-    /// A token to show.
+    /// The token to send.
     ///
-    /// - parameter isNewWanted: whether the last one was refused.
+    /// - parameter isNewWanted: whether the last token was refused.
     func token(isNewWanted: Bool = false) async throws(AdminError) -> [UInt8] {
         switch credential {
         case nil: return Self.developmentToken
@@ -67,7 +67,7 @@ package final class AdminRequests: Sendable {
             state.renewal = nil
             guard case .success(let token) = result else { return }
             state.token = token.text
-            // Five minutes before its end, or after half of its life if that is shorter.
+            // Five minutes before its expiry, or after half of its lifetime if that is shorter.
             state.freshUntil = asked + .seconds(max(0, token.seconds - min(300, token.seconds / 2)))
         }
         return result.map(\.text)
@@ -75,7 +75,7 @@ package final class AdminRequests: Sendable {
 
     // MARK: Requests
 
-    /// Makes a request, with another token if the first one is refused.
+    /// Sends a request, and repeats it with a new token if the first one is refused.
     func answer(_ method: HTTPMethod, _ target: String, _ body: [UInt8] = []) async throws(AdminError) -> HTTPAnswer {
         let answer = try await requests.answer(method, target, body, bearer: try await token())
         guard answer.status == .unauthorized, case .key? = credential else { return try checked(answer) }
@@ -91,7 +91,7 @@ package final class AdminRequests: Sendable {
             throw AdminError(
                 .unauthenticated, "\(requests.url) does not accept the credential: \(answer.message)")
         case .notFound:
-            // On the public listener the places of administrators are unknown.
+            // The public listener does not have the administrators' endpoints.
             throw AdminError(
                 .notForAdministrators,
                 "HTTP 404: \(answer.message): does \(requests.url) answer administrators? They have a listener of "

@@ -38,7 +38,7 @@ final class HTTPRequests: Sendable {
         }
     }
 
-    /// Whatever the server answers.
+    /// The server's answer, with any status.
     ///
     /// - parameter target: path and query, encoded.
     func answer(

@@ -14,7 +14,7 @@ struct CustomTokenClaims {
     private static let audience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
     private static let seconds: Int64 = 3600
-    /// The account in tokens that nobody signs.
+    /// The issuer of unsigned tokens.
     private static let developmentAccount = "firebase-auth-emulator@example.com"
 
     /// The token, signed if there is a key, unsigned in development mode.

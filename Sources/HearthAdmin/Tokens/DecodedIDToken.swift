@@ -6,7 +6,7 @@ import HearthJSONWebTokens
 public struct DecodedIDToken: Hashable, Sendable {
     /// The user: `auth.uid` in rules.
     public let uid: String
-    /// Everything in the token, custom claims included.
+    /// All claims of the token, including custom claims.
     public let claims: [String: DatabaseValue]
     /// The project that issued the token.
     public let projectID: String
@@ -14,7 +14,7 @@ public struct DecodedIDToken: Hashable, Sendable {
     public let tenantID: String?
     /// The user's address.
     public let email: String?
-    /// Whether the user has proved that the address is theirs.
+    /// Whether the address is verified.
     public let isEmailVerified: Bool
     /// `password`, `anonymous`, `custom`, `google.com`, …
     public let signInProvider: String

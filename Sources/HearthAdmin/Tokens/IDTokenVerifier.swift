@@ -4,8 +4,8 @@ import HearthJSONWebTokens
 import HearthSystem
 import HearthClientSession
 
-/// Verifies the ID tokens that users show to a back end. It needs no key, only the server's public keys, which are
-/// fetched when they are first needed and kept for an hour.
+/// Verifies the ID tokens that apps send to a back end. It needs no administrator's key, only the server's public keys,
+/// which are fetched on first use and kept for an hour.
 ///
 ///     let verifier = try IDTokenVerifier(url: "https://db.example.com", projectID: "my-app")
 ///     let user = try await verifier.verifyIDToken(token)
@@ -13,7 +13,7 @@ import HearthClientSession
 ///
 /// Any task or thread may use it.
 public final class IDTokenVerifier: Sendable {
-    /// Which tokens are believed.
+    /// The accepted tokens.
     enum Mode: Sendable {
         /// Those that the server has signed.
         case production
@@ -37,7 +37,7 @@ public final class IDTokenVerifier: Sendable {
     /// For a server in production.
     ///
     /// - parameters:
-    ///   - url: the server, as its clients reach it: `https://db.example.com`.
+    ///   - url: the server's URL for clients: `https://db.example.com`.
     ///   - projectID: the project of the server (`--project`).
     ///   - options: time limits and certificates.
     /// - throws: `invalidURL`.
@@ -47,7 +47,8 @@ public final class IDTokenVerifier: Sendable {
         self.init(http, mode: .production, projectID: projectID, apiKey: options.apiKey)
     }
 
-    /// For a server in development mode, whose tokens are not signed: anybody can make one. Never for production.
+    /// For a server in development mode, whose tokens are not signed: anyone can make one. Never use this in
+    /// production.
     ///
     /// - throws: `invalidURL`.
     public convenience init(developmentURL url: String, options: AdminOptions = AdminOptions()) throws(AdminError) {
@@ -56,11 +57,11 @@ public final class IDTokenVerifier: Sendable {
         self.init(http, mode: .development, projectID: options.projectID, apiKey: options.apiKey)
     }
 
-    /// Verifies a token: signature, project, and times. Asks the server only for keys that are not known yet.
+    /// Verifies a token: signature, project, and times. Contacts the server only to fetch unknown keys.
     ///
     /// - parameter token: the ID token that the app has sent.
-    /// - parameter checkRevoked: whether to ask the server as well if the session goes on. A token of a user who was
-    ///   deleted or disabled, or whose sessions were ended, is otherwise valid until it expires, an hour at most.
+    /// - parameter checkRevoked: whether to ask the server too if the session is still valid. Otherwise the token of a
+    ///   user who was deleted or disabled, or whose sessions were ended, is valid until it expires, at most an hour.
     /// - throws: `invalidToken`, `tokenExpired`; `unavailable`, `cancelled`; with `checkRevoked` also `sessionEnded`,
     ///   `userDisabled`, `userNotFound`.
     public func verifyIDToken(
@@ -71,7 +72,7 @@ public final class IDTokenVerifier: Sendable {
             let parsed = try JSONWebToken(parsing: Array(token.utf8))
             let now = WallClock.milliseconds / 1000
             if mode == .production {
-                // What no public key can have signed needs none.
+                // A token that no public key can have signed needs no keys.
                 let isSigned = if case .signed = parsed.algorithm { true } else { false }
                 let keys = isSigned ? try await keys(parsed.keyID, now: now) : []
                 try parsed.verify { _ in keys }
@@ -91,7 +92,7 @@ public final class IDTokenVerifier: Sendable {
         return try result.get()
     }
 
-    /// Has the server judge a token, which knows to the millisecond what was revoked.
+    /// Has the server check a token. It knows revocations to the millisecond.
     private func checkSession(of token: String, _ decoded: DecodedIDToken) async throws(AdminError) {
         let question = JSONObject(["idToken": .text(token), "tenantId": decoded.tenantID.map { .text($0) }])
         let key = DatabaseURL.encoded(Array(apiKey.utf8))

@@ -1,16 +1,16 @@
 import HearthJSONValues
 
-/// A user to be created. All members can be left out.
+/// A user to create. All members are optional.
 public struct NewUser: Hashable, Sendable {
     /// 1 to 128 bytes; nil for a random id.
     public var uid: String?
     /// The address to sign in with.
     public var email: String?
-    /// Whether the address is known to be the user's.
+    /// Whether the address is verified.
     public var isEmailVerified: Bool
     /// At least six characters; nil for a user who does not sign in with a password.
     public var password: String?
-    /// The name that is shown.
+    /// The display name.
     public var displayName: String?
     /// The URL of a picture.
     public var photoURL: String?

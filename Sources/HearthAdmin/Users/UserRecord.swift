@@ -3,7 +3,7 @@ package import HearthJSONValues
 
 /// A user as administrators see it.
 public struct UserRecord: Identifiable, Hashable, Sendable {
-    /// All that the server says (accounts.md 4).
+    /// All members in the server's answer (accounts.md 4).
     package let json: JSONObject
     private let account: AccountInfo
 
@@ -20,9 +20,9 @@ public struct UserRecord: Identifiable, Hashable, Sendable {
     public var id: String { uid }
     /// The address, in lower case.
     public var email: String? { account.email }
-    /// Whether the user has proved that the address is theirs.
+    /// Whether the address is verified.
     public var isEmailVerified: Bool { account.isEmailVerified }
-    /// The name that is shown.
+    /// The display name.
     public var displayName: String? { account.displayName }
     /// The URL of a picture.
     public var photoURL: String? { account.photoURL }
@@ -32,20 +32,20 @@ public struct UserRecord: Identifiable, Hashable, Sendable {
     public var isDisabled: Bool { json["disabled"]?.bool ?? false }
     /// The ways to sign in.
     public var providerData: [UserInfo] { account.providers }
-    /// When the account was made and used.
+    /// When the account was created and last used.
     public var metadata: UserMetadata { account.metadata }
     /// The tenant that the user belongs to.
     public var tenantID: String? { account.tenantID }
-    /// What rules see in `auth.token` besides the usual claims.
+    /// Claims for rules to read in `auth.token`, in addition to the usual ones.
     public var customClaims: [String: DatabaseValue] {
         customClaimsText.flatMap { try? DatabaseValue(json: Array($0.utf8)).object } ?? [:]
     }
-    /// Tokens that were issued before this time are void; in milliseconds since 1970, full seconds.
+    /// Tokens issued before this time are invalid; in milliseconds since 1970, whole seconds.
     public var tokensValidAfter: Int? {
         let value = json["validSince"]
         return (value?.integer ?? value?.text.flatMap { Int64($0) }).map { Int($0) * 1000 }
     }
 
-    /// The JSON text of the custom claims; nil without any.
+    /// The JSON text of the custom claims; nil if there are none.
     package var customClaimsText: String? { json["customAttributes"]?.text }
 }

@@ -2,7 +2,7 @@
 public struct UserRecords: AsyncSequence, Sendable {
     let administrator: Administrator
 
-    /// The users that were not read yet.
+    /// The remaining users of the page.
     public struct Iterator: AsyncIteratorProtocol {
         let administrator: Administrator
         private var page: ArraySlice<UserRecord> = []

@@ -1,22 +1,22 @@
 import HearthJSONValues
 
-/// Changes of a user. What is not named stays.
+/// Changes of a user. Members that are not set stay unchanged.
 ///
 ///     try await admin.updateUser(uid, UserUpdate(displayName: .set("Ann Lee"), phoneNumber: .remove))
 public struct UserUpdate: Hashable, Sendable {
-    /// A change of something that a user may lack.
+    /// A change of an optional member.
     public enum Change: Hashable, Sendable {
         case set(String)
         case remove
     }
 
-    /// Another address to sign in with.
+    /// A new address to sign in with.
     public var email: String?
-    /// Whether the address is known to be the user's.
+    /// Whether the address is verified.
     public var isEmailVerified: Bool?
-    /// Another password. It ends all sessions of the user.
+    /// A new password. It ends all sessions of the user.
     public var password: String?
-    /// The name that is shown.
+    /// The display name.
     public var displayName: Change?
     /// The URL of a picture.
     public var photoURL: Change?

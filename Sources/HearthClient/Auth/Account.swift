@@ -1,6 +1,6 @@
 public import Observation
 
-/// Who uses a program, and the database as that user sees it, for programs whose views watch both.
+/// The signed-in user of a program and that user's database, observable by views.
 ///
 ///     let account = try Account(url: "https://db.example.com", sessionFile: "session.json")
 ///     async let _ = account.follow()
@@ -11,7 +11,7 @@ public final class Account {
     public struct Person: Hashable, Identifiable, Sendable {
         /// The name of the user in the database and its rules: ``User/uid``.
         public let id: String
-        /// What the user is called: the display name, or else the address, or else `Somebody`.
+        /// The name to show: the display name, else the address, else `Somebody`.
         public let name: String
         /// The address, which anonymous users do not have.
         public let email: String?
@@ -24,9 +24,9 @@ public final class Account {
 
     /// Signs in and out.
     public let auth: Auth
-    /// The database as the user who is signed in sees it.
+    /// The database, accessed as the signed-in user.
     public let database: Database
-    /// Who is signed in.
+    /// The signed-in user.
     public private(set) var person: Person?
     /// Whether there is a connection to the database. Only while a task follows it (``follow()``).
     public private(set) var isOnline = false
@@ -36,7 +36,7 @@ public final class Account {
     /// An account of a server.
     ///
     /// - parameter url: the server's, `http://host:port` or `https`.
-    /// - parameter sessionFile: where to stay signed in between runs.
+    /// - parameter sessionFile: the file that keeps the session between runs.
     /// - throws: as ``Auth`` and ``Database`` do for a URL that is not valid; `sessionFile`.
     public init(url: String, sessionFile: String? = nil) throws {
         auth = try Auth(url: url, options: AuthOptions(sessionFile: sessionFile))
@@ -61,13 +61,13 @@ public final class Account {
 
     // MARK: Signing up, in and out
 
-    /// Makes an account with a display name, and signs in. If the name cannot be set, there is no account.
+    /// Creates an account with a display name and signs in. If the name cannot be set, the account is removed.
     ///
     /// - throws: as ``Auth/createUser(withEmail:password:)``.
     public func signUp(name: String, email: String, password: String) async throws(AuthError) {
         let user = try await auth.createUser(withEmail: email, password: password).user
         do throws(AuthError) { try await user.updateProfile(displayName: name) } catch {
-            // Without a name, the account would only be in the way of the next attempt.
+            // An account without a name would make the next attempt fail.
             await Task { try? await user.delete() }.value
             throw error
         }

@@ -1,6 +1,6 @@
 /// An account as the server describes it (accounts.md 4).
 package struct AccountInfo: Hashable, Sendable {
-    /// Kept as it came, so that a session that is kept loses nothing.
+    /// Stored as received, so that the session file loses no members.
     let info: DatabaseValue
 
     /// Nil if the value does not describe an account.

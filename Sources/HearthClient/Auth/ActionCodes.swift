@@ -1,26 +1,26 @@
 import HearthHTTPCodec
 
-/// What a link in a mail is to do after the account's part.
+/// What a link in a mail does after the account operation.
 public struct ActionCodeSettings: Hashable, Sendable {
-    /// Where the page behind the link leads on. Its host must be among those that the operator has named.
+    /// The URL that the link's page continues to. The operator must have allowed its host.
     public var url: String?
-    /// Whether the link is to be opened by the app.
+    /// Whether the app opens the link itself.
     public var handleCodeInApp = false
 
-    /// Settings of one's own.
+    /// Settings with the given values.
     public init(url: String? = nil, handleCodeInApp: Bool = false) {
         self.url = url
         self.handleCodeInApp = handleCodeInApp
     }
 }
 
-/// What a code of a mail is for.
+/// The operation of a code from a mail.
 public enum ActionCodeOperation: Hashable, Sendable {
     /// Sets a new password.
     case passwordReset
     /// Proves that the address is the user's.
     case verifyEmail
-    /// Brings a former address back.
+    /// Restores a former address.
     case recoverEmail
     case emailSignIn
     case verifyAndChangeEmail
@@ -39,21 +39,21 @@ public enum ActionCodeOperation: Hashable, Sendable {
     }
 }
 
-/// What a code of a mail would do.
+/// The effect of a code from a mail.
 public struct ActionCodeInfo: Hashable, Sendable {
-    /// What it is for.
+    /// The operation.
     public let operation: ActionCodeOperation
     /// The account's address once the code is applied.
     public let email: String?
-    /// Its address before, if that changes.
+    /// The account's previous address, if it changes.
     public let previousEmail: String?
 }
 
-/// A link of a mail, taken apart.
+/// The parts of a link from a mail.
 public struct ActionCodeURL: Hashable, Sendable {
-    /// The code to be applied.
+    /// The code to apply.
     public let code: String
-    /// What the link is for: `resetPassword`, `verifyEmail`, `signIn`, …
+    /// The link's operation: `resetPassword`, `verifyEmail`, `signIn`, …
     public let mode: String
 
     /// Nil if the text is not such a link.

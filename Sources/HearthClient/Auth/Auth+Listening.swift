@@ -1,6 +1,6 @@
-/// Hearing of sign-ins.
+/// Listeners for sign-ins.
 extension Auth {
-    /// Calls a block with who is signed in now, and again whenever it is somebody else.
+    /// Calls a block with the signed-in user, and again after each change of user.
     @discardableResult
     public func addStateDidChangeListener(
         _ listener: @escaping @Sendable (Auth, User?) -> Void
@@ -8,12 +8,12 @@ extension Auth {
         AuthStateDidChangeListenerHandle(number: add(listener, .user))
     }
 
-    /// Ends a listener. A call that is under way goes on.
+    /// Removes a listener. A call that has begun still finishes.
     public func removeStateDidChangeListener(_ handle: AuthStateDidChangeListenerHandle) {
         core.removeListener(handle.number)
     }
 
-    /// Calls a block with who is signed in now, and again whenever it is somebody else or there is a new ID token.
+    /// Calls a block with the signed-in user, and again after each change of user or ID token.
     @discardableResult
     public func addIDTokenDidChangeListener(
         _ listener: @escaping @Sendable (Auth, User?) -> Void
@@ -21,7 +21,7 @@ extension Auth {
         IDTokenDidChangeListenerHandle(number: add(listener, .token))
     }
 
-    /// Ends a listener. A call that is under way goes on.
+    /// Removes a listener. A call that has begun still finishes.
     public func removeIDTokenDidChangeListener(_ handle: IDTokenDidChangeListenerHandle) {
         core.removeListener(handle.number)
     }
@@ -33,16 +33,14 @@ extension Auth {
             })
     }
 
-    /// Who is signed in now, and then each change. Ends with the task, and with the ``Auth``.
+    /// The signed-in user, and then each change. Ends with the task, and with the ``Auth``.
     public var stateChanges: some AsyncSequence<User?, Never> & Sendable { changes(.user) }
 
-    /// Who is signed in now, and then each change of the user or the ID token. Ends with the task, and with the
-    /// ``Auth``.
+    /// The signed-in user, and then each change of the user or the ID token. Ends with the task, and with the ``Auth``.
     public var idTokenChanges: some AsyncSequence<User?, Never> & Sendable { changes(.token) }
 
-    /// Who is signed in now, and then each change of the user, the ID token or what is known of the user: name,
-    /// picture, address, ways to sign in. What was changed elsewhere is known after ``User/reload()``. Ends with the
-    /// task, and with the ``Auth``.
+    /// The signed-in user, and then each change of the user, the ID token or the user's data: name, picture, address,
+    /// providers. Changes made elsewhere are seen after ``User/reload()``. Ends with the task, and with the ``Auth``.
     public var userChanges: some AsyncSequence<User?, Never> & Sendable { changes(.description) }
 
     private func changes(_ interest: AuthCore.News) -> AsyncStream<User?> {
@@ -58,12 +56,12 @@ extension Auth {
     }
 }
 
-/// A listener that was added.
+/// The handle of a listener.
 public struct AuthStateDidChangeListenerHandle: Hashable, Sendable {
     let number: Int
 }
 
-/// A listener that was added.
+/// The handle of a listener.
 public struct IDTokenDidChangeListenerHandle: Hashable, Sendable {
     let number: Int
 }

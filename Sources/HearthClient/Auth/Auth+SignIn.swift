@@ -1,6 +1,6 @@
-/// Signing up and in. A user who was signed in before no longer is.
+/// Signing up and in. Each of these replaces the user who was signed in before.
 extension Auth {
-    /// Makes an account and signs in.
+    /// Creates an account and signs in.
     ///
     /// - throws: `emailAlreadyInUse`, `invalidEmail`, `missingEmail`, `missingPassword`, `weakPassword`,
     ///   `operationNotAllowed`, `tooManyRequests`, `networkError`.
@@ -28,8 +28,8 @@ extension Auth {
         try await signIn(with: EmailAuthProvider.credential(withEmail: email, link: link))
     }
 
-    /// The ways to sign in to the account of an address: `password`, `emailLink`, `google.com`, … Empty if there is
-    /// none, and always in production, where the server does not tell who has an account (accounts.md 8).
+    /// The ways to sign in to the account of an address: `password`, `emailLink`, `google.com`, … Empty if there is no
+    /// account, and always in production, where the server does not reveal which accounts exist (accounts.md 8).
     ///
     /// - throws: `invalidEmail`; `networkError`.
     public func fetchSignInMethods(forEmail email: String) async throws(AuthError) -> [String] {
@@ -38,7 +38,7 @@ extension Auth {
         return answer["signinMethods"].array?.compactMap(\.string) ?? []
     }
 
-    /// Signs in with a credential of any provider; makes the account if there is none.
+    /// Signs in with a credential of any provider; creates the account if it does not exist.
     ///
     /// - throws: `accountExistsWithDifferentCredential`, `invalidCredential`, `missingOrInvalidNonce`,
     ///   `operationNotAllowed` for a provider that is not set up, `userDisabled`, `networkError`.
@@ -48,7 +48,8 @@ extension Auth {
         return try await begin(operation, members, provider: credential.provider)
     }
 
-    /// Signs in without an account that could be come back to. Without effect if an anonymous user is signed in.
+    /// Signs in anonymously. The account cannot be recovered once the session is lost. Without effect if an anonymous
+    /// user is signed in already.
     ///
     /// - throws: `adminRestrictedOperation` where the operator does not allow it, `tooManyRequests`, `networkError`.
     @discardableResult
@@ -79,9 +80,9 @@ extension Auth {
 
     // MARK: Codes in mails
 
-    /// Sends a mail with a link to a new password.
+    /// Sends a mail with a link to reset the password.
     ///
-    /// - throws: `userNotFound`, unless the server keeps that to itself; `invalidEmail`, `tooManyRequests`,
+    /// - throws: `userNotFound`, unless the server does not reveal it; `invalidEmail`, `tooManyRequests`,
     ///   `networkError`.
     public func sendPasswordReset(
         withEmail email: String, actionCodeSettings: ActionCodeSettings? = nil
@@ -104,7 +105,7 @@ extension Auth {
         _ = try await core.identity.ask("sendOobCode", members)
     }
 
-    /// Whether a link is one that signs in.
+    /// Whether a link is a sign-in link.
     public func isSignIn(withEmailLink link: String) -> Bool { ActionCodeURL(link)?.mode == "signIn" }
 
     /// Sets a new password. All sessions of the user end.
@@ -117,7 +118,7 @@ extension Auth {
 
     /// The address whose password a code would set.
     ///
-    /// - throws: `invalidActionCode`, also for a code that is for something else; `expiredActionCode`, `networkError`.
+    /// - throws: `invalidActionCode`, also for a code of another operation; `expiredActionCode`, `networkError`.
     @discardableResult
     public func verifyPasswordResetCode(_ code: String) async throws(AuthError) -> String {
         let info = try await checkActionCode(code)
@@ -125,7 +126,7 @@ extension Auth {
         return email
     }
 
-    /// What a code would do.
+    /// The effect of a code.
     ///
     /// - throws: `invalidActionCode`, `expiredActionCode`, `networkError`.
     public func checkActionCode(_ code: String) async throws(AuthError) -> ActionCodeInfo {
@@ -136,7 +137,7 @@ extension Auth {
             operation: operation, email: newEmail ?? email, previousEmail: newEmail == nil ? nil : email)
     }
 
-    /// Does what a code is for, but for a new password.
+    /// Applies a code. A code for a new password needs ``confirmPasswordReset(withCode:newPassword:)`` instead.
     ///
     /// - throws: `invalidActionCode`, `expiredActionCode`, `emailAlreadyInUse`, `networkError`.
     public func applyActionCode(_ code: String) async throws(AuthError) {

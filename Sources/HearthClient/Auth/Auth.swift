@@ -2,7 +2,7 @@ import HearthClientTransport
 import Synchronization
 import HearthClientSession
 
-/// Who uses the program: signing up, in and out, at a server's endpoints for accounts.
+/// Signs users up, in and out with a server's account endpoints.
 ///
 ///     let auth = try Auth(url: "https://db.example.com")
 ///     try await auth.signIn(withEmail: "ann@example.com", password: password)
@@ -10,25 +10,26 @@ import HearthClientSession
 ///     options.auth = auth
 ///     let database = try Database(url: "wss://db.example.com", options: options)
 ///
-/// A database that was given one acts as the signed-in user, and follows each change.
+/// A database with ``DatabaseOptions/auth`` acts as the signed-in user, and follows each change.
 ///
 /// **Threads.** Any task or thread may use it and its users. Listeners are called on its own thread, one at a time and
 /// in order, and must not block it.
 ///
-/// **Session.** ID tokens are replaced five minutes before they end. When the server says that a user was deleted or
-/// disabled, or the session ended, the user is signed out, and ``sessionEndError`` says why. A server that cannot be
-/// reached signs nobody out.
+/// **Session.** ID tokens are replaced five minutes before they expire. When the server reports that the user was
+/// deleted or disabled, or that the session ended, the user is signed out, and ``sessionEndError`` gives the reason. An
+/// unreachable server does not sign the user out.
 ///
-/// It ends with its last reference, which databases hold too; users do not.
+/// It ends with its last reference. Databases hold one; users do not.
 public final class Auth: Sendable {
-    /// Where the server is.
+    /// The server's URL.
     public let url: String
     let core: AuthCore
 
     /// In the order in which they were made.
     private static let shared = Mutex<[Auth]>([])
 
-    /// The one for a server that the whole program shares, until it is closed. Options count when it is made.
+    /// The instance for a server that the whole program shares, until it is closed. Options take effect when it is
+    /// created.
     ///
     /// - throws: as ``init(url:options:)``.
     public static func auth(url: String, options: AuthOptions = AuthOptions()) throws(AuthError) -> Auth {
@@ -40,7 +41,7 @@ public final class Auth: Sendable {
         }
     }
 
-    /// The shared one that was made first, of those that are not closed.
+    /// The first shared instance that is not closed.
     ///
     /// - throws: `notConfigured` before ``auth(url:options:)``.
     public static func auth() throws(AuthError) -> Auth {
@@ -48,10 +49,10 @@ public final class Auth: Sendable {
         return first
     }
 
-    /// One of its own for the server at a URL: `http://host:port`, or `https`. Without a port it is TLS on port 443. A
-    /// session that was kept is taken up at once; whether it still holds is asked afterwards.
+    /// A separate instance for the server at a URL: `http://host:port`, or `https`. Without a port it uses TLS on port
+    /// 443. A saved session is restored immediately and verified afterwards.
     ///
-    /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `sessionFile`.
+    /// - throws: `invalidURL`, also for an unusable file of authorities; `sessionFile`.
     public init(url: String, options: AuthOptions = AuthOptions()) throws(AuthError) {
         self.url = url
         let address: DatabaseURL
@@ -80,13 +81,13 @@ public final class Auth: Sendable {
 
     deinit { core.close() }
 
-    /// Ends the thread and forgets the user here; a session that is kept stays. Further use fails with `closed`.
+    /// Ends the thread and forgets the user in memory; the session file stays. Further use fails with `closed`.
     public func close() {
         Self.shared.withLock { $0.removeAll { $0 === self } }
         core.close()
     }
 
-    /// The tenant that users sign in to from now on; nil for none. Who is signed in stays.
+    /// The tenant for later sign-ins; nil for none. The signed-in user stays.
     public var tenantID: String? {
         get { core.identity.tenantID.withLock { $0 } }
         set { core.identity.tenantID.withLock { $0 = newValue } }
@@ -94,15 +95,15 @@ public final class Auth: Sendable {
 
     // MARK: Who is signed in
 
-    /// Who is signed in.
+    /// The signed-in user.
     public var currentUser: User? { core.user }
 
-    /// Why the last user was signed out without the program's doing: `userDisabled`, `userNotFound`,
-    /// `userTokenExpired`, `invalidUserToken`. Nil if that did not happen since the last sign-in.
+    /// Why the last user was signed out other than by the program: `userDisabled`, `userNotFound`, `userTokenExpired`,
+    /// `invalidUserToken`. Nil if that has not happened since the last sign-in.
     public var sessionEndError: AuthError? { core.endError }
 
-    /// Signs out, here alone: other sessions of the user go on. Without effect if nobody is signed in.
+    /// Ends this session; other sessions of the user continue. Without effect if no user is signed in.
     ///
-    /// - throws: `sessionFile` if the session that is kept cannot be removed; then the user stays.
+    /// - throws: `sessionFile` if the session file cannot be removed; the user then stays signed in.
     public func signOut() throws(AuthError) { try core.signOut() }
 }

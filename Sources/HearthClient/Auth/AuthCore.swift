@@ -1,10 +1,10 @@
 import HearthClientTransport
 import Synchronization
 
-/// Who is signed in, and who is told of it. Any thread.
+/// The signed-in user and the listeners. Any thread.
 ///
-/// Two locks, taken in this order: `saved` is held while the session changes and is written, `state` while it is looked
-/// at. Listeners are told in the order of the changes, because posting happens under the lock.
+/// Two locks, taken in this order: `saved` is held while the session changes and is written, `state` while it is read.
+/// Listeners are called in the order of the changes, because calls are posted under the lock.
 final class AuthCore: Sendable {
     let identity: IdentityClient
     private let loop: any ClientLoop
@@ -14,9 +14,9 @@ final class AuthCore: Sendable {
 
     private struct State {
         var user: User?
-        /// Why the last user was signed out, if not by the program.
+        /// Why the last user was signed out, other than by the program.
         var endError: AuthError?
-        /// Replaces the tokens of the user before they end.
+        /// Replaces the user's tokens before they expire.
         var refresher: Task<Void, Never>?
         var listeners: [Int: Listener] = [:]
         var tokenTakers: [Int: @Sendable (String?) -> Void] = [:]
@@ -29,12 +29,12 @@ final class AuthCore: Sendable {
         }
     }
 
-    /// What may change, from what matters to every listener to what matters to few.
+    /// The kinds of changes, from those that all listeners receive to those that few do.
     enum News: Int {
-        /// Who is signed in.
+        /// The signed-in user.
         case user
         case token
-        /// What is known of the user.
+        /// The user's data.
         case description
     }
 
@@ -42,7 +42,7 @@ final class AuthCore: Sendable {
     final class Listener: @unchecked Sendable {
         // Safe because: `lastTold` is used by the loop's thread alone.
 
-        /// What matters, and all that comes before it.
+        /// The last kind that it receives, along with all kinds before it.
         private let interest: News
         private let block: @Sendable (User?) -> Void
         let finish: @Sendable () -> Void
@@ -71,7 +71,7 @@ final class AuthCore: Sendable {
         saved = Mutex(file)
     }
 
-    /// Takes up the session that an earlier process left, and finds out behind it whether it still holds.
+    /// Restores the session of an earlier process, then checks in the background whether it is still valid.
     func restore() throws(AuthError) {
         let session = try saved.withLock { (file) throws(AuthError) in try file?.load() }
         guard let session else { return }
@@ -86,7 +86,7 @@ final class AuthCore: Sendable {
 
     var endError: AuthError? { state.withLock { $0.endError } }
 
-    /// A user has signed in: the one who is there if it is the same.
+    /// A user has signed in. Answers the present object if it is the same user.
     func signedIn(_ session: SavedSession) throws(AuthError) -> User {
         try saved.withLock { (file) throws(AuthError) in
             if self.state.withLock({ $0.isClosed }) { throw AuthError(.closed) }
@@ -99,7 +99,7 @@ final class AuthCore: Sendable {
         }
     }
 
-    /// Ends the session of the signed-in user, if the one that is kept can be removed.
+    /// Ends the session of the signed-in user, if the session file can be removed.
     func signOut() throws(AuthError) {
         try saved.withLock { (file) throws(AuthError) in
             if self.user == nil { return }
@@ -108,7 +108,8 @@ final class AuthCore: Sendable {
         }
     }
 
-    /// A user's account is gone, and with it the session, whatever the disk says; throws what it says.
+    /// A user's account was deleted, and the session ends even if the session file cannot be removed; that error is
+    /// thrown.
     func deleted(_ user: User) throws(AuthError) {
         try saved.withLock { (file) throws(AuthError) in
             guard self.user === user else { return }
@@ -117,9 +118,9 @@ final class AuthCore: Sendable {
         }
     }
 
-    /// The server has ended a user's session, whatever the disk says.
+    /// The server has ended a user's session; it ends even if the session file cannot be removed.
     ///
-    /// - parameter generation: of the tokens that it said this of; without effect if there are others now.
+    /// - parameter generation: that of the rejected tokens; without effect if they have been replaced.
     func sessionEnded(of user: User, _ generation: Int, because error: AuthError) {
         saved.withLock { file in
             guard self.user === user, user.generation == generation else { return }
@@ -131,11 +132,11 @@ final class AuthCore: Sendable {
         }
     }
 
-    /// A user has other tokens, or another description.
+    /// A user's tokens or data have changed.
     func changed(_ user: User, tokens: Bool) {
         saved.withLock { file in
             guard self.user === user else { return }
-            // In memory it is right; the next change saves it again.
+            // The state in memory is right; the next change saves it again.
             try? file?.save(user.session)
             self.state.withLock { state in
                 if tokens {
@@ -163,7 +164,7 @@ final class AuthCore: Sendable {
             var pause = Duration.seconds(30)
             do {
                 try await Task.sleep(for: delay)
-                // With new tokens comes another refresher, and this one is cancelled.
+                // New tokens start another refresher and cancel this one.
                 while let attempt = user, (try? await attempt.getIDToken(forcingRefresh: true)) == nil {
                     try await Task.sleep(for: pause)
                     pause = min(pause * 2, .seconds(960))
@@ -174,7 +175,7 @@ final class AuthCore: Sendable {
 
     // MARK: Listeners
 
-    /// Adds a listener, which is told of the present user and of each change. Calls come from the loop's thread.
+    /// Adds a listener, which receives the present user and then each change. It is called on the loop's thread.
     func add(_ listener: Listener) -> Int {
         let (number, isClosed) = state.withLock { state in
             let number = state.makeNumber()
@@ -201,8 +202,8 @@ final class AuthCore: Sendable {
 
     // MARK: Databases
 
-    /// Adds a function that is handed each new token, and nil when nobody is signed in any more: by the thread that
-    /// changes it, before the change is reported. It must not use this object.
+    /// Adds a function that receives each new token, and nil after a sign-out. The thread that changes the token calls
+    /// it, before the change is reported. It must not use this object.
     func addTokenTaker(_ taker: @escaping @Sendable (String?) -> Void) -> Int {
         state.withLock { state in
             let number = state.makeNumber()
@@ -213,18 +214,18 @@ final class AuthCore: Sendable {
 
     func removeTokenTaker(_ number: Int) { _ = state.withLock { $0.tokenTakers.removeValue(forKey: number) } }
 
-    /// The token of the signed-in user; nil if there is none.
+    /// The token of the signed-in user; nil if no user is signed in.
     func idToken(forcingRefresh: Bool) async throws(AuthError) -> String? {
         while let user {
             do throws(AuthError) { return try await user.getIDToken(forcingRefresh: forcingRefresh) } catch {
-                // Another user may have come, or this one was sent away.
+                // Another user may have signed in, or this one was signed out.
                 if self.user === user { throw error }
             }
         }
         return nil
     }
 
-    /// Ends everything but the session that is kept.
+    /// Ends everything except the session file.
     func close() {
         let listeners = state.withLock { state in
             defer { state.listeners = [:] }

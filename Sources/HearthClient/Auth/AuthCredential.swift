@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 
-/// Something that proves who a user is: made by ``EmailAuthProvider``, ``OAuthProvider`` and the others, used by
+/// Proof of a user's identity: made by ``EmailAuthProvider``, ``OAuthProvider`` and the others, used by
 /// ``Auth/signIn(with:)``, ``User/link(with:)`` and ``User/reauthenticate(with:)``.
 public struct AuthCredential: Hashable, Sendable {
     enum Proof: Hashable, Sendable {
@@ -16,10 +16,10 @@ public struct AuthCredential: Hashable, Sendable {
 }
 
 extension AuthCredential: CustomStringConvertible, CustomReflectable {
-    /// Without the proof.
+    /// Leaves out the proof.
     public var description: String { "a credential of \(provider)" }
 
-    /// Without the proof.
+    /// Leaves out the proof.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -39,12 +39,12 @@ public enum EmailAuthProvider {
     }
 }
 
-/// Tokens of other providers, which the program has from them.
+/// Tokens that the program obtained from other providers.
 public enum OAuthProvider {
     /// - parameter providerID: as the operator has set it up: `google.com`, `apple.com`, `oidc.campus`, …
-    /// - parameter idToken: the ID token, for providers of OpenID Connect.
+    /// - parameter idToken: the ID token, for OpenID Connect providers.
     /// - parameter rawNonce: the nonce whose SHA-256 is in the ID token, if there is one.
-    /// - parameter accessToken: the access token, for providers that give one.
+    /// - parameter accessToken: the access token, for providers that issue one.
     public static func credential(
         withProviderID providerID: String, idToken: String?, rawNonce: String? = nil, accessToken: String? = nil
     ) -> AuthCredential {

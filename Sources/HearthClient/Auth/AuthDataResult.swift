@@ -1,54 +1,54 @@
-/// Who has signed in.
+/// The result of a sign-in.
 public struct AuthDataResult: Sendable {
-    /// The user, who is the present one now.
+    /// The user, who is now the signed-in one.
     public let user: User
-    /// What else the answer said.
+    /// Further data from the answer.
     public let additionalUserInfo: AdditionalUserInfo?
 }
 
-/// What is known of a sign-in besides the user.
+/// Data about a sign-in other than the user.
 public struct AdditionalUserInfo: Sendable {
     /// `password`, `google.com`, …; nil for an anonymous user and for a custom token.
     public let providerID: String?
-    /// Whether the account was made by it.
+    /// Whether the sign-in created the account.
     public let isNewUser: Bool
-    /// What the provider says of the user.
+    /// The provider's data about the user.
     public let profile: [String: DatabaseValue]?
 }
 
-/// An ID token and what it says.
+/// An ID token and its claims.
 public struct AuthTokenResult: Sendable {
     /// The token itself.
     public let token: String
-    /// Everything in it, what the operator has given the user included.
+    /// All claims, including custom claims set by the operator.
     public let claims: [String: DatabaseValue]
-    /// When it ends, in milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     public let expirationDate: Int
     /// When the user signed in, in milliseconds since 1970.
     public let authDate: Int
-    /// When it was made, in milliseconds since 1970.
+    /// When it was issued, in milliseconds since 1970.
     public let issuedAtDate: Int
     /// `password`, `anonymous`, `custom`, `google.com`, …
     public let signInProvider: String
 }
 
-/// An account as one way to sign in knows it.
+/// An account as one provider describes it.
 public struct UserInfo: Hashable, Sendable {
     /// `password`, `google.com`, …
     public let providerID: String
-    /// The user's name there.
+    /// The user's ID at the provider.
     public let uid: String
-    /// The address there.
+    /// The user's address at the provider.
     public let email: String?
-    /// The name that is shown there.
+    /// The display name at the provider.
     public let displayName: String?
-    /// Where the picture there is.
+    /// The URL of the picture at the provider.
     public let photoURL: String?
-    /// The number there.
+    /// The phone number at the provider.
     public let phoneNumber: String?
 }
 
-/// When an account was made and used.
+/// When an account was created and last used.
 public struct UserMetadata: Hashable, Sendable {
     /// In milliseconds since 1970.
     public let creationDate: Int?

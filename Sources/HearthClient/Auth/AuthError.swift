@@ -1,12 +1,12 @@
 import HearthClientSession
 
-/// Why signing in, or something about an account, did not happen.
+/// Why a sign-in or another account operation failed.
 public struct AuthError: Error, Hashable, Sendable {
-    /// What went wrong, for programs.
+    /// The kind of error, for programs.
     public let code: AuthErrorCode
-    /// What went wrong, for people: one sentence.
+    /// A description for people: one sentence.
     public let message: String
-    /// The server's word, such as `EMAIL_EXISTS`; empty if the server said nothing.
+    /// The server's error code, such as `EMAIL_EXISTS`; empty if there was none.
     let word: String
 
     init(_ code: AuthErrorCode, _ message: String = "", word: String = "") {
@@ -15,7 +15,7 @@ public struct AuthError: Error, Hashable, Sendable {
         self.word = word
     }
 
-    /// - parameter text: a word of the server, perhaps with what there is to add after ` : ` (accounts.md 5).
+    /// - parameter text: a code of the server, optionally with details after ` : ` (accounts.md 5).
     init(server text: String) {
         let end = text.utf8.firstIndex { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") } ?? text.endIndex
         let word = String(text[..<end])
@@ -40,10 +40,10 @@ public struct AuthError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the server says that a session is over. Nothing else ends one.
+    /// Whether the error ends a session. No other error does.
     var endsSession: Bool { Self.endWords.contains(word) }
 
-    /// Whether another ID token may be taken where this one was not.
+    /// Whether a new ID token may be accepted where this one was rejected.
     var wantsNewToken: Bool { word == "TOKEN_EXPIRED" || word == "INVALID_ID_TOKEN" }
 
     private static let endWords: Set = [
@@ -56,74 +56,74 @@ extension AuthError: CustomStringConvertible {
     public var description: String { message }
 }
 
-/// What went wrong, with the names of Firebase's SDKs.
+/// Error codes, with the names of Firebase's SDKs.
 public enum AuthErrorCode: Hashable, Sendable {
     /// The provider's address belongs to an account with another way to sign in.
     case accountExistsWithDifferentCredential
-    /// The operator does not allow it, such as to sign in anonymously.
+    /// The operator does not allow it; for example, anonymous sign-in.
     case adminRestrictedOperation
-    /// The task that waited was cancelled. Whether the server did what was asked is not known.
+    /// The waiting task was cancelled. The request may or may not have taken effect.
     case cancelled
-    /// The ``Auth`` was closed, or is gone.
+    /// The ``Auth`` was closed or no longer exists.
     case closed
     /// The account of the provider belongs to another user.
     case credentialAlreadyInUse
-    /// The custom token is of another project.
+    /// The custom token belongs to another project.
     case customTokenMismatch
     case emailAlreadyInUse
-    /// The code of a mail is over.
+    /// The code from the mail has expired.
     case expiredActionCode
-    /// The server said something that makes no sense.
+    /// The server's answer is invalid.
     case internalError
-    /// The code of a mail was used, is replaced by a newer one, or is wrong.
+    /// The code from the mail was already used, was replaced by a newer one, or is wrong.
     case invalidActionCode
-    /// The server does not take the app's key.
+    /// The server does not accept the app's key.
     case invalidAPIKey
     case invalidContinueURI
-    /// Address or password are wrong (in production nobody learns which), or a provider's token is.
+    /// The address or password is wrong (in production the server does not reveal which), or a provider's token is.
     case invalidCredential
     case invalidCustomToken
     case invalidEmail
-    /// The text is not the URL of a server, or its authorities cannot be used.
+    /// The text is not the URL of a server, or the file of authorities is unusable.
     case invalidURL
     /// The session does not belong to this server.
     case invalidUserToken
     case missingEmail
     case missingOrInvalidNonce
     case missingPassword
-    /// The server cannot be reached, or cannot serve accounts at the moment.
+    /// The server is unreachable, or cannot serve accounts at the moment.
     case networkError
     /// The user has no such provider.
     case noSuchProvider
-    /// Nobody is signed in.
+    /// No user is signed in.
     case noUser
     /// There is no shared ``Auth`` yet.
     case notConfigured
-    /// The operator has switched this way to sign in off, or an address must be verified first.
+    /// The operator has disabled this sign-in method, or an address must be verified first.
     case operationNotAllowed
-    /// The user has an account of this provider already.
+    /// The user already has an account of this provider.
     case providerAlreadyLinked
-    /// Sign in or reauthenticate, and ask again.
+    /// The operation needs a recent sign-in: sign in again or reauthenticate, then retry.
     case requiresRecentLogin
-    /// The file with the session cannot be used.
+    /// The session file cannot be used.
     case sessionFile
     case tooManyRequests
-    /// The host of the continue URL is not among those that the operator has named.
+    /// The operator has not allowed the host of the continue URL.
     case unauthorizedContinueURI
     case userDisabled
     /// The credential belongs to another user.
     case userMismatch
     case userNotFound
-    /// The session was ended: the password was changed elsewhere, or an administrator did it.
+    /// The session was ended: by a password change elsewhere, or by an administrator.
     case userTokenExpired
     case weakPassword
     case wrongPassword
-    /// Something else, in the server's words.
+    /// Any other error, in the server's words.
     case other(String)
 }
 
 extension AuthErrorCode {
-    /// By the server's word (accounts.md 5).
+    /// By the server's error code (accounts.md 5).
     static let ofWords: [String: AuthErrorCode] = [
         "ADMIN_ONLY_OPERATION": .adminRestrictedOperation,
         "CREDENTIAL_MISMATCH": .customTokenMismatch,
@@ -170,15 +170,15 @@ extension AuthErrorCode {
         case .credentialAlreadyInUse: "This account of the provider belongs to another user"
         case .customTokenMismatch: "The custom token is of another project"
         case .emailAlreadyInUse: "There is an account with this email address already"
-        case .expiredActionCode: "This link is over: ask for a new one"
+        case .expiredActionCode: "This link has expired. Request a new one."
         case .internalError: "The server said something that makes no sense"
         case .invalidActionCode: "This link was used already, or is not valid"
         case .invalidAPIKey: "The server does not take the key of this app"
         case .invalidContinueURI: "The address to continue at is not valid"
         case .invalidCredential: "The email address, the password or the token is wrong"
         case .invalidCustomToken: "The custom token is not valid"
-        case .invalidEmail: "This is no email address"
-        case .invalidURL: "This is no URL of a server"
+        case .invalidEmail: "This is not an email address"
+        case .invalidURL: "This is not a URL of a server"
         case .invalidUserToken: "The session is not valid: sign in again"
         case .missingEmail: "The email address is missing"
         case .missingOrInvalidNonce: "The nonce does not match the token"

@@ -1,28 +1,28 @@
 public import HearthClientTransport
 
-/// How signing in behaves.
+/// Options for ``Auth``.
 public struct AuthOptions: Sendable {
-    /// The key of the app, which is not secret. Only a server whose operator has named keys looks at it.
+    /// The key of the app, which is not secret. Only a server whose operator has configured keys checks it.
     public var apiKey: String
-    /// The project whose users may sign in; tokens of another one are refused with `invalidUserToken`. Nil for
-    /// whichever the server serves.
+    /// The project whose users may sign in; tokens of another one are refused with `invalidUserToken`. Nil for the
+    /// server's project.
     public var projectID: String?
     /// The tenant of the project that users sign in to (`--tenants`); nil for none. ``Auth/tenantID`` changes it.
     public var tenantID: String?
-    /// Where to keep who is signed in, so that a program that is started again, also without a network, need not ask.
-    /// One file for one server, readable by its owner alone: anyone who has it is signed in. Nil to keep nothing.
+    /// The file that keeps the session, so that a restarted program is still signed in, even without a network. One
+    /// file for one server, readable only by its owner: anyone who has the file is signed in. Nil to keep nothing.
     public var sessionFile: String?
     /// The authorities to trust over TLS, as a PEM file; nil for the system's.
     public var certificateAuthorityFile: String?
-    /// For connecting and TLS together.
+    /// The time limit for connecting, including TLS.
     public var openTimeout: Duration
-    /// How long the server may take for an answer.
+    /// How long to wait for the server's answer.
     public var requestTimeout: Duration
 
-    /// How to reach the server; nil for the default of the system, as in ``DatabaseOptions/transport``.
+    /// The transport to the server; nil for the system's default, as in ``DatabaseOptions/transport``.
     public var transport: (any ClientTransport)?
 
-    /// How long before its end an ID token is replaced.
+    /// How long before its expiry an ID token is replaced.
     package var refreshLead = Duration.seconds(300)
 
     /// All options with their defaults.

@@ -1,7 +1,8 @@
 package import HearthJSONValues
 
 extension DatabaseValue {
-    /// Reads any JSON text of up to 32 levels, also what the database cannot hold, such as a key with a period.
+    /// Reads any JSON text of up to 32 levels, including values that a database cannot hold, such as a key with a
+    /// period.
     ///
     /// - throws: `invalidValue` if the text is not JSON, or is deeper.
     public init(json text: [UInt8]) throws(DatabaseError) {

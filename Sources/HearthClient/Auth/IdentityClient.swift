@@ -3,7 +3,7 @@ import HearthHTTPCodec
 import Synchronization
 import HearthClientSession
 
-/// Asks a server's endpoints about accounts (accounts.md 1), one connection for each question.
+/// Sends requests to a server's account endpoints (accounts.md 1), over one connection each.
 final class IdentityClient: Sendable {
     private let url: DatabaseURL
     private let key: String
@@ -24,16 +24,16 @@ final class IdentityClient: Sendable {
         self.loop = loop
     }
 
-    /// Asks for an operation on accounts, such as `signUp`. Tokens in the answer are of the right project.
+    /// Sends an account operation, such as `signUp`. Tokens in the answer belong to the right project.
     func ask(_ operation: String, _ members: [String: DatabaseValue]) async throws(AuthError) -> DatabaseValue {
         var members = members
         let tenant = tenantID.withLock { $0 }
-        // A token says itself which tenant its user belongs to.
+        // A token contains the tenant of its user.
         if members["idToken"] == nil, let tenant { members["tenantId"] = .string(tenant) }
         return try await post("/identitytoolkit.googleapis.com/v1/accounts:\(operation)", members)
     }
 
-    /// Asks for a new ID token (accounts.md 6).
+    /// Requests a new ID token (accounts.md 6).
     func refresh(_ refreshToken: String) async throws(AuthError) -> DatabaseValue {
         try await post(
             "/securetoken.googleapis.com/v1/token",
@@ -53,7 +53,7 @@ final class IdentityClient: Sendable {
         } catch {
             throw AuthError(connection: error, to: url)
         }
-        // A body that is not JSON comes from something between, or from a server that is not ready (accounts.md 5).
+        // A body that is not JSON comes from a proxy, or from a server that is not ready (accounts.md 5).
         guard let value = try? DatabaseValue(json: answer.body), value.object != nil, answer.status.code < 500 else {
             throw AuthError(
                 .networkError, "The server cannot serve accounts at the moment (HTTP \(answer.status.code))")

@@ -1,8 +1,8 @@
 import HearthClientSession
 
-/// What is asked of the endpoints, and what their answers mean (accounts.md 1).
+/// Requests to the endpoints, and the meaning of their answers (accounts.md 1).
 extension AuthCredential {
-    /// The operation that signs in with it, and its members.
+    /// The operation that signs in with the credential, and its members.
     var question: (operation: String, members: [String: DatabaseValue]) {
         switch proof {
         case .password(let email, let password):
@@ -13,7 +13,7 @@ extension AuthCredential {
             (
                 "signInWithIdp",
                 [
-                    // A credential that the program has got itself comes from no page.
+                    // A credential that the program obtained itself comes from no web page.
                     "requestUri": "http://localhost", "postBody": .string(Self.form(parameters)),
                     "returnSecureToken": true,
                 ]
@@ -27,7 +27,7 @@ extension AuthCredential {
 }
 
 extension ActionCodeSettings {
-    /// The members of a question for a mail.
+    /// The members of a request for a mail.
     static func members(_ kind: String, _ settings: ActionCodeSettings?) -> [String: DatabaseValue] {
         var members: [String: DatabaseValue] = ["requestType": .string(kind)]
         members["continueUrl"] = settings?.url.map { .string($0) }
@@ -46,7 +46,7 @@ extension AdditionalUserInfo {
 }
 
 extension DatabaseValue {
-    /// An answer without tokens: somebody else may own the address (accounts.md 8).
+    /// An answer without tokens: another user may own the address (accounts.md 8).
     func refuseConfirmation() throws(AuthError) {
         if self["needConfirmation"].bool == true { throw AuthError(.accountExistsWithDifferentCredential) }
     }

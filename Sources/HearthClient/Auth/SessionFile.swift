@@ -1,19 +1,19 @@
 import HearthPlatform
 
-/// Who is signed in.
+/// The signed-in user.
 struct SavedSession: Sendable {
     var account: AccountInfo
     var tokens: Tokens
 }
 
-/// Keeps a session on disk, as JSON that only its owner may read: another process that is started sees the old session
-/// or the new one, whenever the machine stops.
+/// Keeps a session on disk, as JSON that only its owner may read. After a crash, the next process finds the old session
+/// or the new one.
 struct SessionFile: Sendable {
     let path: String
-    /// Whose session it is: one server's refresh token is not to be shown to another.
+    /// The server of the session: a refresh token must not be sent to another server.
     let server: String
 
-    /// The session that was kept. An invalid text counts as no session.
+    /// The saved session; nil if the text is invalid.
     func load() throws(AuthError) -> SavedSession? {
         let text: [UInt8]?
         do throws(PrivateFile.Failure) { text = try PrivateFile.read(path) } catch {
@@ -33,7 +33,7 @@ struct SessionFile: Sendable {
                 idToken: idToken, refreshToken: refreshToken, expires: Int64(expires), lifetime: Int64(lifetime)))
     }
 
-    /// Keeps a session, or forgets the one that was kept.
+    /// Saves a session, or removes the saved one.
     func save(_ session: SavedSession?) throws(AuthError) {
         do throws(PrivateFile.Failure) {
             guard let session else { return try PrivateFile.remove(path) }
@@ -43,7 +43,7 @@ struct SessionFile: Sendable {
                 "refreshToken": .string(tokens.refreshToken), "expires": .int(tokens.expires),
                 "lifetime": .int(tokens.lifetime),
             ]
-            // It came as JSON.
+            // It was received as JSON.
             guard let text = try? value.jsonText() else { return }
             try PrivateFile.replace(path, with: text)
         } catch {

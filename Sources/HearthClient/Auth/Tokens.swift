@@ -1,13 +1,13 @@
 import HearthJSONValues
 import HearthPlatform
 
-/// What a signed-in user has: a token that says who it is for an hour, and one that gets new ones.
+/// The tokens of a signed-in user: an ID token, valid for an hour, and a refresh token.
 struct Tokens: Hashable, Sendable {
     let idToken: String
     let refreshToken: String
-    /// When the ID token ends, in milliseconds since 1970 by this machine's clock.
+    /// When the ID token expires, in milliseconds since 1970 by this machine's clock.
     let expires: Int64
-    /// Seconds between its beginning and its end.
+    /// Seconds between issue and expiry.
     let lifetime: Int64
 
     init(idToken: String, refreshToken: String, expires: Int64, lifetime: Int64) {
@@ -17,7 +17,7 @@ struct Tokens: Hashable, Sendable {
         self.lifetime = lifetime
     }
 
-    /// Those of an answer, in the spelling of either service (accounts.md 6). Nil if there are none.
+    /// The tokens in an answer, in the spelling of either service (accounts.md 6). Nil if it has none.
     init?(answer: DatabaseValue) {
         guard let idToken = (answer["idToken"].string ?? answer["access_token"].string),
             let refreshToken = (answer["refreshToken"].string ?? answer["refresh_token"].string)
@@ -28,19 +28,19 @@ struct Tokens: Hashable, Sendable {
             expires: WallClock.milliseconds + min(max(lifetime, 0), 1 << 32) * 1000, lifetime: lifetime)
     }
 
-    /// Whether the ID token is good for the next half minute.
+    /// Whether the ID token is valid for the next 30 seconds.
     var isFresh: Bool { left > .seconds(30) }
 
     private var left: Duration { .milliseconds(expires) - .milliseconds(WallClock.milliseconds) }
 
-    /// How long to wait before it is replaced: until `lead` before its end, or half of its life if that is shorter. At
-    /// least a second, whatever the server says.
+    /// How long to wait before replacing it: until `lead` before its expiry, or half of its lifetime if that is
+    /// shorter; at least one second.
     func delay(lead: Duration) -> Duration {
         let lifetime = Duration.seconds(lifetime)
         return max(.seconds(1), left - (lead < lifetime ? lead : lifetime / 2))
     }
 
-    /// What the ID token says. Not verified: that is for the server that receives it.
+    /// The claims of the ID token. Not verified: that is up to the server that receives it.
     var claims: [String: DatabaseValue]? {
         UnverifiedToken(parsing: Array(idToken.utf8)).map { DatabaseValue.members($0.claims) }
     }

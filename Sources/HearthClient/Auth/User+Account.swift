@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What users do with their accounts. All of it needs the server; what was changed is shown when it returns.
+/// Operations of users on their own accounts. All need the server; the changes are visible when they return.
 extension User {
     // MARK: Profile
 
-    /// A request to change the profile, to be filled in and committed.
+    /// A request to change the profile: set its properties, then commit it.
     public func createProfileChangeRequest() -> UserProfileChangeRequest { UserProfileChangeRequest(self) }
 
-    /// Changes the profile. What is nil stays, an empty text takes it away.
+    /// Changes the profile. Nil leaves a member unchanged; an empty text removes it.
     public func updateProfile(displayName: String? = nil, photoURL: String? = nil) async throws(AuthError) {
         var members: [String: DatabaseValue] = [:]
         var removed: [DatabaseValue] = []
@@ -36,7 +36,7 @@ extension User {
         try await update(["password": .string(password)])
     }
 
-    /// Changes the address at once, where the operator allows that; otherwise
+    /// Changes the address immediately, where the operator allows that; otherwise
     /// ``sendEmailVerification(beforeUpdatingEmail:actionCodeSettings:)``.
     ///
     /// - throws: `emailAlreadyInUse`, `invalidEmail`, `operationNotAllowed`, `requiresRecentLogin`.
@@ -50,7 +50,7 @@ extension User {
         _ = try await ask("sendOobCode", members)
     }
 
-    /// Sends a mail to a new address; the account has it once the link there is used.
+    /// Sends a mail to a new address. The address changes once its link is used.
     public func sendEmailVerification(
         beforeUpdatingEmail newEmail: String, actionCodeSettings: ActionCodeSettings? = nil
     ) async throws(AuthError) {
@@ -61,7 +61,7 @@ extension User {
 
     // MARK: Ways to sign in
 
-    /// Adds a way to sign in. An anonymous user has an account from then on, with the same ``uid``.
+    /// Adds a way to sign in. An anonymous user becomes a permanent one, with the same ``uid``.
     ///
     /// - throws: `providerAlreadyLinked`; `credentialAlreadyInUse`, `emailAlreadyInUse` if it is another user's.
     @discardableResult
@@ -69,7 +69,7 @@ extension User {
         if providerData.contains(where: { $0.providerID == credential.provider }) {
             throw AuthError(.providerAlreadyLinked)
         }
-        // An address and a password are added in the way in which they are signed up.
+        // An address and a password are added with the same operation as for signing up.
         let (signIn, members) = credential.question
         let operation = if case .password = credential.proof { "signUp" } else { signIn }
         let answer = try await change(operation, members)
@@ -78,7 +78,7 @@ extension User {
         return AuthDataResult(user: self, additionalUserInfo: AdditionalUserInfo(answer, credential.provider))
     }
 
-    /// Takes a way to sign in away.
+    /// Removes a way to sign in.
     ///
     /// - throws: `noSuchProvider`.
     @discardableResult
@@ -88,9 +88,9 @@ extension User {
         return self
     }
 
-    /// Proves anew who this is, for what needs a sign-in of the last minutes.
+    /// Proves the user's identity again, for operations that need a recent sign-in.
     ///
-    /// - throws: `userMismatch` for the credential of somebody else.
+    /// - throws: `userMismatch` for the credential of another user.
     @discardableResult
     public func reauthenticate(with credential: AuthCredential) async throws(AuthError) -> AuthDataResult {
         let answer = try await renewing { [self] () throws(AuthError) in
@@ -110,8 +110,8 @@ extension User {
 
     /// Deletes the account and signs out.
     ///
-    /// - throws: `requiresRecentLogin`; `sessionFile` if a session that is kept cannot be removed, and then the account
-    ///   is gone and nobody is signed in all the same.
+    /// - throws: `requiresRecentLogin`; `sessionFile` if the session file cannot be removed; the account is then still
+    ///   deleted, and the user signed out.
     public func delete() async throws(AuthError) {
         try await change("delete") { [self] () throws(AuthError) in try core.deleted(self) }
     }
@@ -124,13 +124,13 @@ public final class UserProfileChangeRequest: Sendable {
 
     init(_ user: User) { self.user = user }
 
-    /// Nil leaves it as it is, an empty text takes it away.
+    /// Nil leaves it unchanged; an empty text removes it.
     public var displayName: String? {
         get { values.withLock { $0.displayName } }
         set { values.withLock { $0.displayName = newValue } }
     }
 
-    /// Nil leaves it as it is, an empty text takes it away.
+    /// Nil leaves it unchanged; an empty text removes it.
     public var photoURL: String? {
         get { values.withLock { $0.photoURL } }
         set { values.withLock { $0.photoURL = newValue } }

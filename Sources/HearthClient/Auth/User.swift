@@ -1,23 +1,23 @@
 import Synchronization
 import HearthClientSession
 
-/// Somebody with an account, as ``Auth`` has it. Any thread.
+/// A user with an account, as returned by ``Auth``. Any thread.
 ///
-/// A user stays the same object as long as it is signed in, and shows what was learnt last. One who has signed out can
-/// still be asked, but is not kept and not told of.
+/// A user remains the same object while signed in, and has the newest known data. After signing out the object still
+/// works, but it is no longer saved, and listeners do not hear of its changes.
 public final class User: Sendable {
-    /// The name of the user in the database's rules: `auth.uid`.
+    /// The ID of the user, in rules `auth.uid`.
     public let uid: String
     let core: AuthCore
     private let state: Mutex<State>
 
     private struct State {
         var session: SavedSession
-        /// Changes with the tokens, also if the new ones have the same text.
+        /// Changes with the tokens, even if the new ones have the same text.
         var generation = 0
-        /// The last of what may bring other tokens: a refresh, a change of the password, a proof anew of who this is.
-        /// One at a time, or a refresh would use a token that the change has just ended. A sign-in does not wait: it is
-        /// for whoever comes.
+        /// The last operation that may replace the tokens: a refresh, a change of the password, a reauthentication.
+        /// They run one at a time, or a refresh could use a token that the change has just ended. A sign-in does not
+        /// wait, since it may be another user's.
         var renewal: Task<Void, Never>?
     }
 
@@ -27,7 +27,7 @@ public final class User: Sendable {
         state = Mutex(State(session: session))
     }
 
-    // MARK: What is known
+    // MARK: Data
 
     var session: SavedSession { state.withLock { $0.session } }
 
@@ -35,11 +35,11 @@ public final class User: Sendable {
 
     /// The address, in lower case.
     public var email: String? { account.email }
-    /// What the user is called.
+    /// The display name.
     public var displayName: String? { account.displayName }
-    /// Where a picture of the user is.
+    /// The URL of a picture of the user.
     public var photoURL: String? { account.photoURL }
-    /// A number that an administrator has given the user.
+    /// A phone number that an administrator has set.
     public var phoneNumber: String? { account.phoneNumber }
     /// Whether the user has proved that the address is theirs.
     public var isEmailVerified: Bool { account.isEmailVerified }
@@ -49,7 +49,7 @@ public final class User: Sendable {
     public var providerData: [UserInfo] { account.providers }
     /// The tenant that the user belongs to.
     public var tenantID: String? { account.tenantID }
-    /// When the account was made and used.
+    /// When the account was created and last used.
     public var metadata: UserMetadata { account.metadata }
     /// The token that gets new ID tokens. Anyone who has it is this user.
     public var refreshToken: String { session.tokens.refreshToken }
@@ -62,7 +62,7 @@ public final class User: Sendable {
         }
     }
 
-    /// The same user has proved anew who this is.
+    /// The same user has reauthenticated.
     func renew(_ session: SavedSession) {
         assign(session)
         core.changed(self, tokens: true)
@@ -77,7 +77,7 @@ public final class User: Sendable {
         if isNew { core.changed(self, tokens: false) }
     }
 
-    /// - parameter generation: of the tokens that these are the successors of; without effect if there are others now.
+    /// - parameter generation: that of the tokens that these replace; without effect if those were replaced already.
     private func take(_ tokens: Tokens, behind generation: Int? = nil) {
         let isTaken = state.withLock { state in
             if let generation, generation != state.generation { return false }
@@ -90,21 +90,20 @@ public final class User: Sendable {
 
     // MARK: Tokens
 
-    /// The ID token, which says who this is to anybody who knows the server's keys. A new one if the last is about to
-    /// end.
+    /// The ID token, which anyone with the server's public keys can verify. A new one if the last is about to expire.
     ///
-    /// - parameter forcingRefresh: ask for a new one anyway, for what an operator has just changed in the claims.
+    /// - parameter forcingRefresh: request a new one in any case, such as after an operator changed the claims.
     /// - throws: `networkError`; `userDisabled`, `userTokenExpired`, `userNotFound`, and then the user is signed out.
     public func getIDToken(forcingRefresh: Bool = false) async throws(AuthError) -> String {
         try await idToken(forcingRefresh: forcingRefresh).text
     }
 
-    /// The ID token and what it says.
+    /// The ID token and its claims.
     public func getIDTokenResult(forcingRefresh: Bool = false) async throws(AuthError) -> AuthTokenResult {
         let (token, _) = try await idToken(forcingRefresh: forcingRefresh)
         guard
             let claims = Tokens(idToken: token, refreshToken: "", expires: 0, lifetime: 0).claims
-        else { throw AuthError(.internalError, "The server's token is none") }
+        else { throw AuthError(.internalError, "The server's token is invalid") }
         func time(_ name: String) -> Int { (claims[name]?.int ?? 0) &* 1000 }
         return AuthTokenResult(
             token: token, claims: claims, expirationDate: time("exp"), authDate: time("auth_time"),
@@ -118,7 +117,7 @@ public final class User: Sendable {
         let (tokens, generation) = state.withLock { ($0.session.tokens, $0.generation) }
         if !forcingRefresh, tokens.isFresh { return (tokens.idToken, generation) }
         try await renewing { [self] () throws(AuthError) in
-            // If there are others, somebody else got them.
+            // If the tokens have changed, another task has replaced them.
             guard self.generation == generation else { return }
             do throws(AuthError) {
                 let answer = try await core.identity.refresh(tokens.refreshToken)
@@ -127,15 +126,15 @@ public final class User: Sendable {
                 }
                 take(new, behind: generation)
             } catch {
-                // What the server says of tokens that a sign-in has replaced is of no interest.
+                // An error about tokens that a sign-in has replaced does not matter.
                 if self.generation == generation { throw ended(by: error, generation) }
             }
         }
         return state.withLock { ($0.session.tokens.idToken, $0.generation) }
     }
 
-    /// Does something that may bring other tokens, when what does so already is done. Goes on when the task that waits
-    /// is cancelled.
+    /// Runs an operation that may replace the tokens, after the one before has finished. It continues if the waiting
+    /// task is cancelled.
     func renewing<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(AuthError) -> Value
     ) async throws(AuthError) -> Value {
@@ -154,7 +153,7 @@ public final class User: Sendable {
         return try await reply.value()
     }
 
-    /// Asks about this account something that leaves the tokens as they are.
+    /// Sends a request about this account that leaves the tokens unchanged.
     func ask(
         _ operation: String, _ members: [String: DatabaseValue] = [:]
     ) async throws(AuthError) -> DatabaseValue {
@@ -163,9 +162,9 @@ public final class User: Sendable {
         }
     }
 
-    /// Asks for a change of this account, whose answer may bring other tokens, or end the present ones.
+    /// Requests a change of this account, which may replace or end the tokens.
     ///
-    /// - parameter behind: done before anybody asks for a new token.
+    /// - parameter behind: runs before any later request for a new token.
     @discardableResult
     func change(
         _ operation: String, _ members: [String: DatabaseValue] = [:],
@@ -200,13 +199,13 @@ public final class User: Sendable {
         return try await attempt(forcingRefresh: true)
     }
 
-    /// Signs out if the server says so of the present tokens.
+    /// Signs out if the error ends the session of the present tokens.
     private func ended(by error: AuthError, _ generation: Int) -> AuthError {
         if error.endsSession { core.sessionEnded(of: self, generation, because: error) }
         return error
     }
 
-    /// Learns the account anew.
+    /// Loads the account's data again.
     public func reload() async throws(AuthError) {
         let answer = try await ask("lookup")
         guard let account = AccountInfo(answer["users"].array?.first ?? .null) else {

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Values that one thread sends to any number of readers, which may come and go on any thread. Each reader gets the
-/// values in the order in which they were sent.
+/// Values that one thread sends to any number of readers. Readers may start and stop on any thread. Each reader gets
+/// the values in the order in which they were sent.
 final class Broadcast<Value: Sendable>: Sendable {
     private enum Kind {
-        /// Only the latest value counts: a reader begins with it, and a slow reader skips values.
+        /// A state: a reader begins with the latest value, and a slow reader skips values.
         case state
-        /// All values count. They are kept until the first reader comes.
+        /// Events: each reader gets every value. They are kept until the first reader starts.
         case events(keptMax: Int)
     }
 
@@ -39,12 +39,12 @@ final class Broadcast<Value: Sendable>: Sendable {
                 if content.kept.count > keptMax { content.kept.removeFirst() }
             case .events: break
             }
-            // Within the lock, so that a reader that comes meanwhile hears of each value once and in order.
+            // Under the lock, so that a reader that starts meanwhile gets each value once and in order.
             for reader in content.readers.values { reader.yield(value) }
         }
     }
 
-    /// Ends the sequences of all readers. What is sent later is ignored.
+    /// Ends the sequences of all readers. Later values are ignored.
     func end() {
         let readers = content.withLock { content in
             content.hasEnded = true
@@ -55,7 +55,7 @@ final class Broadcast<Value: Sendable>: Sendable {
         for reader in readers { reader.finish() }
     }
 
-    /// What is kept, then each value that is sent.
+    /// The kept values, then each value that is sent.
     func values() -> AsyncStream<Value> {
         let bufferMax =
             switch kind {
@@ -94,6 +94,6 @@ extension Broadcast where Value: Equatable {
         }
     }
 
-    /// Changes a state. Readers are told only of another value. One thread sets all values.
+    /// Changes a state. Readers get only values that differ. One thread sets all values.
     func set(_ value: Value) { if value != self.value { send(value) } }
 }

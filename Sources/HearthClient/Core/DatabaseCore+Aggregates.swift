@@ -2,19 +2,19 @@ import HearthClientSession
 import HearthJSONTree
 import HearthWireProtocol
 
-/// An observer of aggregates or of chosen fields of a query's children. The sync tree does not know such
-/// listeners: what they are told are not children, or not whole.
+/// An observer of aggregates or of chosen fields of a query's children. The sync tree does not know such listeners:
+/// they receive no children, or only parts of them.
 struct AggregateListener {
     let path: Path
     let query: QueryObject
     let onValue: (CanonicalJSON) -> Void
     let onCancel: (DatabaseError) -> Void
-    /// All that was told; nil before that.
+    /// The last values received; nil before the first.
     var value: CanonicalJSON?
 }
 
 extension DatabaseCore {
-    /// No tag of the sync tree is as large.
+    /// Tags of the sync tree are smaller.
     private static let aggregateTagMin: Int64 = 1 << 40
 
     /// - parameter id: an observer's number, with which ``removeObserver(_:)`` ends it.
@@ -38,26 +38,26 @@ extension DatabaseCore {
             switch result {
             case .success(let response) where response.isOK:
                 warn(ofMissingIndex: response, at: listener.path)
-                // Of nothing, nothing was pushed.
+                // For an empty result the server pushes nothing.
                 if aggregates[id] != nil, aggregates[id]?.value == nil { tell(.null, to: id) }
             case .success(let response) where response.isUnavailable: link.serverUnavailable()
             case .success(let response):
                 aggregates[id] = nil
                 listener.onCancel(DatabaseError(response.refusal).answering(listener.query))
-            // The next connection will have it.
+            // The next connection will send it.
             case .failure: break
             }
         }
     }
 
-    /// Nobody wants to be told any more.
+    /// The observer was removed.
     func removeAggregates(_ id: Int) {
         guard let listener = aggregates.removeValue(forKey: id), let session = link.session else { return }
         let tag = Self.aggregateTagMin + Int64(id)
         session.send(.unlisten(listener.path, query: listener.query, tag: tag)) { _ in }
     }
 
-    /// Tells figures or fields to the listener that they are for. False if the tag is not that of such a listener.
+    /// Passes figures or fields to their listener. False if the tag belongs to no such listener.
     func tellAggregates(_ assignments: [WireAssignment], tag: Int64?) -> Bool {
         guard let tag, tag >= Self.aggregateTagMin else { return false }
         let id = Int(tag - Self.aggregateTagMin)
@@ -89,7 +89,7 @@ extension DatabaseCore {
         for (_, listener) in cancelled { listener.onCancel(error) }
     }
 
-    /// Asks for figures once.
+    /// Reads figures once.
     func getAggregates(
         _ path: Path, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<CanonicalJSON, DatabaseError>) -> Void

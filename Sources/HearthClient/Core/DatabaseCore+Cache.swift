@@ -3,11 +3,11 @@ import HearthJSONTree
 import HearthPlatform
 import HearthWireProtocol
 
-/// What is kept on disk. Values are saved a moment after they changed, writes at once.
+/// The data on disk. Values are saved shortly after they change, writes immediately.
 extension DatabaseCore {
     private static let saveDelay = Duration.seconds(1)
 
-    /// Takes up the writes that an earlier process left.
+    /// Loads the pending writes of an earlier process.
     func restoreWrites() {
         guard let cache else { return }
         for (number, request) in cache.writes() {
@@ -25,13 +25,13 @@ extension DatabaseCore {
         submit(number, assignments, request, isRestored: true) { _ in }
     }
 
-    /// What a new listen had the last time.
+    /// The saved values for a new listen.
     func restore(_ listen: ServerListen) -> [SyncEvent] {
         guard let cache, tree.cached(listen) == nil, let saved = cache.value(of: listen) else { return [] }
         return tree.restore(listen, saved.value, saved.position).events + estimateRestoredWrites(at: listen.path)
     }
 
-    /// What the server said for listens changed.
+    /// The server's values for listens changed.
     func saveLater(_ listens: [ServerListen]) {
         guard cache != nil, !listens.isEmpty else { return }
         if unsaved.isEmpty { loop.callLater(after: Self.saveDelay) { [weak self] in self?.save() } }
@@ -40,7 +40,7 @@ extension DatabaseCore {
 
     func save() { save(Array(unsaved)) }
 
-    /// Saves what some listens have now, if it was not saved: it may be dropped with them.
+    /// Saves the unsaved values of some listens, before they are dropped with them.
     func save(_ listens: [ServerListen]) {
         let values = listens.compactMap { unsaved.remove($0) }.compactMap { listen in
             tree.cached(listen).map { CachedValue(listen: listen, value: $0, position: tree.position(of: listen)) }

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// A job as the server hands it out.
+/// A job, as received from the server.
 struct ClaimedJob: Sendable {
     let queue: Path
     let key: Key
@@ -9,10 +9,10 @@ struct ClaimedJob: Sendable {
     let attempts: Int
     /// When the lease ends, in milliseconds since 1970 by the server's clock.
     let until: Int64
-    /// Nil if it is too large to come with the answer.
+    /// Nil if it is too large for the answer.
     let value: CanonicalJSON?
 
-    /// Reads the data of an answer; nil if they are not what a queue answers.
+    /// Parses the data of an answer; nil if they are not an answer of a queue.
     static func list(_ text: [UInt8], of queue: Path) -> [ClaimedJob]? {
         var jobs: [ClaimedJob] = []
         do throws(JSONError) {
@@ -65,9 +65,9 @@ struct ClaimedJob: Sendable {
 }
 
 extension DatabaseCore {
-    /// Asks for a job. Without a connection it is asked for when there is one.
+    /// Requests a job, without a connection as soon as there is one.
     ///
-    /// - parameter completion: gets the job, nil if there was none for a while, or the error.
+    /// - parameter completion: gets the job, nil if there was no job in time, or the error.
     func claim(
         from queue: Path, lease: Int64?, wait: Int64, isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<ClaimedJob?, DatabaseError>) -> Void
@@ -77,7 +77,7 @@ extension DatabaseCore {
             completion(
                 result.flatMap { response in
                     ClaimedJob.list(response.data, of: queue).map { .success($0.first) }
-                        ?? .failure(.refused(status: "failure", message: "the answer is no list of jobs"))
+                        ?? .failure(.refused(status: "failure", message: "the answer is not a list of jobs"))
                 })
         }
     }
@@ -91,8 +91,8 @@ extension DatabaseCore {
             if case .failure(.refused("job_gone", _)) = result, session != nil,
                 self?.link.session.map({ ObjectIdentifier($0) }) != session
             {
-                // It was asked for more than once, and the first time it was done. Of one that was first asked for
-                // without a connection nobody knows that.
+                // The request was sent more than once, and took effect the first time. If it was first made without a
+                // connection, that is not known.
                 return completion(.success(()))
             }
             completion(result.map { _ in })

@@ -5,7 +5,7 @@ import HearthWireProtocol
 extension DatabaseCore {
     typealias WriteCompletion = (Result<Void, DatabaseError>) -> Void
 
-    /// Replaces a value or a priority: here at once, on the server when it agrees.
+    /// Replaces a value or a priority: locally at once, on the server when it accepts the write.
     func set(_ assignment: WireAssignment, completion: @escaping WriteCompletion) {
         write([assignment], .put(assignment, hash: nil), completion: completion)
     }
@@ -24,7 +24,7 @@ extension DatabaseCore {
         submit(number, assignments, request, completion: completion)
     }
 
-    /// Shows a write, and sees that the server gets it.
+    /// Shows a write to observers, and sends it to the server.
     ///
     /// - parameter isRestored: whether an earlier process made it.
     func submit(
@@ -59,7 +59,7 @@ extension DatabaseCore {
         refusedWrites.send(WriteRefusal(paths: paths, error: error, isRestored: isRestored))
     }
 
-    /// Calls `completion` when all writes are settled that were made before.
+    /// Calls `completion` when all earlier writes are settled.
     func waitForWrites(completion: @escaping () -> Void) {
         let requests = outgoing.numbers(of: [.write, .onDisconnect]).map { Flushes.Write.request($0) }
         flushes.wait(
@@ -70,7 +70,7 @@ extension DatabaseCore {
         PendingWrite(id: number, assignments: assignments.map { estimated($0, in: number) }, isVisible: true)
     }
 
-    /// Estimates the writes of an earlier process again, now that more is known of what they add to.
+    /// Estimates the writes of an earlier process again, now that more of their base values is known.
     func estimateRestoredWrites(at path: Path) -> [SyncEvent] {
         restoredWrites.sorted { $0.key < $1.key }.flatMap { number, assignments in
             let paths = assignments.map(\.target.path)
@@ -79,8 +79,8 @@ extension DatabaseCore {
         }
     }
 
-    /// A value with its server values estimated: the server's clock as far as it is known, increments of what was seen
-    /// here when the write was made.
+    /// A value with estimated server values: timestamps from the estimated server clock, increments from the value that
+    /// was seen when the write was made.
     func estimated(_ assignment: WireAssignment, in write: Int) -> NodeAssignment {
         let target = assignment.target
         guard assignment.hasServerValues else {
@@ -94,7 +94,7 @@ extension DatabaseCore {
         return NodeAssignment(target: target, value: Node(value))
     }
 
-    /// Throws away all writes that the server has not answered.
+    /// Discards all writes that the server has not answered.
     func purgeWrites() {
         for number in outgoing.numbers(of: [.write, .onDisconnect]) {
             outgoing.finish(number, .failure(.writeCancelled))

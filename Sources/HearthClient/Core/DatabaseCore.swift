@@ -5,20 +5,20 @@ import HearthPlatform
 import HearthWireProtocol
 import HearthClientSession
 
-/// A database as its clients see it, on its loop: the sync tree, the connection, and what waits for it.
+/// The state of a client's database, on its loop: the sync tree, the connection, and the requests that wait for it.
 ///
-/// The connection comes back by itself. After each hello: the token, all listens, and then everything that the server
-/// has not answered, in the order in which it was asked for. A transaction that was sent is not sent again.
+/// The connection is restored automatically. After each hello, the client sends the token, all listens, and then all
+/// unanswered requests in their original order, except transactions that were sent before.
 final class DatabaseCore: @unchecked Sendable {
-    // Safe because: other threads only carry a reference into `loop.execute`.
+    // Safe because: other threads only pass a reference to `loop.execute`.
 
-    /// Refused writes that wait for a program that does not ask for them yet.
+    /// Refused writes that the program has not read yet.
     static let keptRefusalsMax = 1000
 
     let loop: any ClientLoop
     let options: DatabaseOptions
     let tree = SyncTree()
-    /// What is below `.info`; never sent.
+    /// The values below `.info`; never sent.
     private let info = SyncTree()
     private var infoValue: Node
     var observers: [Int: Observer] = [:]
@@ -27,7 +27,7 @@ final class DatabaseCore: @unchecked Sendable {
     let outgoing = OutgoingRequests()
     var transactions: [Int: Transaction] = [:]
     let link: Link
-    /// Nil if nothing is kept on disk, or no longer.
+    /// Nil without persistence, or after it has failed.
     var cache: (any ValueCache)?
     /// Writes of an earlier process with server values, by number: estimated again when more is known of their places.
     var restoredWrites: [Int: [WireAssignment]] = [:]
@@ -39,7 +39,7 @@ final class DatabaseCore: @unchecked Sendable {
     // Any thread may read these.
     let connectionState = Broadcast(state: Database.ConnectionState.offline)
     let pendingWriteCount = Broadcast(state: 0)
-    /// Writes of an earlier process may be refused before the program begins to listen.
+    /// Writes of an earlier process may be refused before the program reads refusals.
     let refusedWrites = Broadcast<WriteRefusal>(keptMax: DatabaseCore.keptRefusalsMax)
     /// Milliseconds that the server's clock is ahead. Any thread may read it.
     let sharedClockOffset = Atomic<Int64>(0)
@@ -51,18 +51,18 @@ final class DatabaseCore: @unchecked Sendable {
         let query: Query
     }
 
-    /// Events that observers have not been told.
+    /// Events that were not yet delivered to observers.
     private var untold: [SyncEvent] = []
     private var isTelling = false
     /// The observers that keep data up to date.
     private var keepers: [Kept: Int] = [:]
-    /// What is asked from now on is refused.
+    /// Later requests are refused.
     private(set) var isClosed = false
 
-    /// Is told events.
+    /// Receives events.
     struct Observer {
         let isInfo: Bool
-        /// Whether one event is all that is wanted.
+        /// Whether it ends after one event.
         let isOnce: Bool
         let onEvent: (SyncEvent.What) -> Void
         let onCancel: (DatabaseError) -> Void
@@ -106,12 +106,12 @@ final class DatabaseCore: @unchecked Sendable {
         }
     }
 
-    /// Removes the observers of a query, or of all queries at a place, but not those that only keep data up to date.
+    /// Removes the observers of a query, or of all queries at a place, except those that only keep data up to date.
     func removeObservers(at place: DatabasePlace, _ query: Query?) {
         for id in (place.isInfo ? info : tree).observers(at: place.path, query) { removeObserver(id) }
     }
 
-    /// Keeps a query's data up to date with an observer that wants no events, or no longer.
+    /// Adds or removes an observer without events that keeps a query's data up to date.
     func keepSynced(_ isKept: Bool, _ place: DatabasePlace, _ query: QueryObject, _ number: Int) {
         let kept = Kept(path: place.path, query: query.query)
         if !isKept {
@@ -124,7 +124,7 @@ final class DatabaseCore: @unchecked Sendable {
         }
     }
 
-    /// Sends what the tree wants sent and tells what is to be told.
+    /// Sends the tree's listens and delivers its events.
     func perform(_ output: SyncOutput) {
         var events = output.events
         for listen in output.starts {
@@ -139,7 +139,7 @@ final class DatabaseCore: @unchecked Sendable {
         untold += events
         guard !isTelling else { return }
         isTelling = true
-        // Events that result from telling come after those that were there.
+        // Events caused by observers come after those that were queued before.
         while !untold.isEmpty {
             let events = untold
             untold = []
@@ -159,8 +159,8 @@ final class DatabaseCore: @unchecked Sendable {
 
     // MARK: Listens
 
-    /// Sends a listen: when it begins, and again after each reconnection, then with the position of what is known, so
-    /// that the server says what changed and nothing else.
+    /// Sends a listen: when it begins, and again after each reconnection with the position of the known data, so that
+    /// the server reports only the changes since.
     private func send(_ listen: ServerListen) {
         guard let session = link.session else { return }
         let hash = tree.cached(listen).map { NodeHash.hash($0.canonical) } ?? []
@@ -171,7 +171,7 @@ final class DatabaseCore: @unchecked Sendable {
             switch result {
             case .success(let response) where response.isOK:
                 if listen.query?.query.conditions != nil { warn(ofMissingIndex: response, at: listen.path) }
-                // Servers that know nothing of positions answer as ever.
+                // Servers without positions answer in the usual way.
                 let listening = try? response.listening()
                 perform(
                     tree.listenCompleted(
@@ -180,7 +180,7 @@ final class DatabaseCore: @unchecked Sendable {
                 saveLater([listen])
                 transactionsMayBegin()
             case .success(let response) where response.isUnavailable: link.serverUnavailable()
-            // The position is of a server of another version.
+            // The position comes from a server of another version.
             case .success(let response) where since?.isEmpty == false && response.isInvalidArgument:
                 if tree.forgetPosition(of: listen) { send(listen) }
             case .success(let response):
@@ -209,8 +209,8 @@ final class DatabaseCore: @unchecked Sendable {
 
     // MARK: The connection
 
-    /// Ends everything. Callers that wait for an answer get an error. Observers hear of the end and of nothing else:
-    /// writes that were not answered may still take effect, so they are not shown as taken back.
+    /// Ends everything. Callers that wait for an answer get an error. Observers receive only the end: unanswered writes
+    /// may still take effect, so they are not shown as rolled back.
     func close() {
         if isClosed { return }
         isClosed = true
@@ -233,7 +233,7 @@ final class DatabaseCore: @unchecked Sendable {
         options.logger?(DatabaseLogEntry(level: level, message: message()))
     }
 
-    /// The connection is there, and signed in.
+    /// The connection is established and signed in.
     func opened() {
         for listen in tree.listens { send(listen) }
         sendAggregates()
@@ -270,7 +270,7 @@ final class DatabaseCore: @unchecked Sendable {
     private func changed(
         _ assignments: [WireAssignment], _ tag: Int64?, _ position: CommitPosition?, isMerge: Bool
     ) {
-        // What a server fills in does not come from it.
+        // Server values are estimated without it.
         let assignments = assignments.filter { !$0.hasServerValues }
             .map { NodeAssignment(target: $0.target, value: Node($0.value)) }
         perform(
@@ -282,7 +282,7 @@ final class DatabaseCore: @unchecked Sendable {
 
     // MARK: Reading once
 
-    /// The value as the server has it, or as it is known here while somebody observes it.
+    /// The server's value, or the local one while it is observed.
     func get(
         _ place: DatabasePlace, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<Node, DatabaseError>) -> Void
@@ -300,14 +300,14 @@ final class DatabaseCore: @unchecked Sendable {
                 result.flatMap { response in
                     guard let (value, hasServerValues) = try? CanonicalJSON.parse(response.data), !hasServerValues
                     else {
-                        return .failure(.refused(status: "failure", message: "the answer is no value"))
+                        return .failure(.refused(status: "failure", message: "the answer is not a value"))
                     }
                     return .success(Node(value))
                 })
         }
     }
 
-    /// Logs which index would spare the server from looking at all children.
+    /// Logs which index would save the server from scanning all children.
     func warn(ofMissingIndex response: ServerResponse, at path: Path) {
         guard let index = response.neededIndex else { return }
         log(
@@ -320,20 +320,20 @@ final class DatabaseCore: @unchecked Sendable {
         _ place: DatabasePlace, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<FoundPage, DatabaseError>) -> Void
     ) {
-        if place.isInfo { return completion(.failure(.invalidQuery("what is below .info has no pages"))) }
+        if place.isInfo { return completion(.failure(.invalidQuery("locations below .info have no pages"))) }
         outgoing.add(.get(place.path, query: query), .question, isAbandoned: isAbandoned) { [weak self] result in
             completion(
                 result.mapError { $0.answering(query) }.flatMap { response in
                     self?.warn(ofMissingIndex: response, at: place.path)
                     return FoundPage(parsing: response.data).map { .success($0) }
-                        ?? .failure(.refused(status: "failure", message: "the answer is no page"))
+                        ?? .failure(.refused(status: "failure", message: "the answer is not a page"))
                 })
         }
     }
 }
 
 extension DatabaseError {
-    /// Says what it means if it is the answer to a query with conditions, whose actions only Hearth knows since 0.2.
+    /// Explains an unknown action in the answer to a query with conditions, which only Hearth since 0.2 supports.
     func answering(_ query: QueryObject?) -> DatabaseError {
         guard case .refused(status: "error", let message) = self, query?.query.conditions != nil else { return self }
         return .refused(status: "error", message: "the server knows no queries with conditions: \(message)")
@@ -344,21 +344,21 @@ extension QueryObject {
     /// Everything, in the order of the priorities.
     static let everything = QueryObject(everythingBy: .priority)
 
-    /// Everything, in an order.
+    /// The whole value, in an order.
     init(everythingBy index: QueryIndex) {
-        // Without bounds nothing can be wrong with it.
+        // Without bounds it cannot be invalid.
         guard let object = try? QueryObject(index: index) else { preconditionFailure("an order alone is a query") }
         self = object
     }
 }
 
-/// Where something is: in the database, or below `.info`.
+/// A location: in the database, or below `.info`.
 struct DatabasePlace: Hashable, Sendable {
     var path: Path
     var isInfo = false
 }
 
-/// What clients find below `.info`.
+/// The values below `.info`.
 enum InfoKeys {
     static func values(isConnected: Bool, clockOffset: Int64) -> [(key: Key, node: Node)] {
         let values: [(String, Leaf)] = [

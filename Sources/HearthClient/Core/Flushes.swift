@@ -1,4 +1,4 @@
-/// Calls that wait until the server has answered all writes that were made before. Lives on the database's loop.
+/// Calls that wait until the server has answered all earlier writes. Lives on the database's loop.
 final class Flushes {
     enum Write: Hashable {
         /// The number of a request.
@@ -14,7 +14,7 @@ final class Flushes {
 
     private var flushes: [Flush] = []
 
-    /// Calls `completion` once all of `writes` are settled; at once if there are none.
+    /// Calls `completion` once all of `writes` are settled; immediately if there are none.
     func wait(for writes: Set<Write>, completion: @escaping () -> Void) {
         if writes.isEmpty { return completion() }
         flushes.append(Flush(unsettled: writes, completion: completion))
@@ -28,6 +28,6 @@ final class Flushes {
         for flush in done { flush.completion() }
     }
 
-    /// Forgets all: the database is closed, and its callers are told otherwise.
+    /// Drops all: the database is closed, and its callers get an error in another way.
     func removeAll() { flushes = [] }
 }

@@ -2,11 +2,11 @@ import HearthClientTransport
 import HearthWireProtocol
 import HearthClientSession
 
-/// Keeps a database connected: connects, signs in, and does so again after a pause when the connection is lost. Lives
-/// on the database's loop.
+/// Keeps a database connected: connects, signs in, and reconnects after a pause when the connection is lost. Lives on
+/// the database's loop.
 final class Link: SessionOwner {
     private enum State {
-        /// Not wanted, or sent away for good.
+        /// Offline on request, or refused permanently.
         case offline
         /// The next attempt waits.
         case waiting
@@ -21,33 +21,33 @@ final class Link: SessionOwner {
     private let loop: any ClientLoop
     private let options: DatabaseOptions
     private let connection: ConnectionOptions
-    /// Where the database is, and where a server has sent this client.
+    /// The database's URL, and the host to which a server has redirected this client.
     private let home: DatabaseURL
     private var url: DatabaseURL
-    /// How often this client was sent on without a hello between.
+    /// The number of redirects without a hello in between.
     private var redirects = 0
     private var state = State.offline
-    /// With so many failed attempts and none that succeeded, callers are told: a typing error in the URL should not
-    /// look like a slow network. With the default delays that takes about three seconds.
+    /// After so many failed attempts without a successful one, callers get the error: a mistyped URL should not look
+    /// like a slow network. With the default delays this takes about three seconds.
     private static let firstAttempts = 4
     /// Whether the server has ever said hello.
     private var hasConnected = false
-    /// Why this side ended the connection: what callers that wait are told.
+    /// Why this side ended the connection, for waiting callers.
     private var problem: DatabaseError?
     private var current: Session?
     private var timer: (any ClientTimer)?
     private var openedAt: Duration?
     private var attempts = 0
     private var lastSession: [UInt8]?
-    /// How much of writes the next connection is given at first: about as much as was answered on the last one, if that
-    /// ended before all were. Where connections break often, writes that are made again and again, and told to all
-    /// others each time, would leave no room for the answers.
+    /// How many bytes of writes are sent first on the next connection: about as many as were answered on the last one,
+    /// if it ended before all were. Where connections break often, writes that are repeated, and each time pushed to
+    /// all other clients, would leave no room for the answers.
     private var firstWrittenBytes = Int.max
     private static let firstWrittenBytesMin = 4 << 10
     private var needsNewToken = false
-    /// Whether the session was sent a token since it last was nobody's.
+    /// Whether the session was sent a token since it was last unauthenticated.
     private var hasSentToken = false
-    /// Tells the answer to the last question for a token from earlier ones.
+    /// Distinguishes the answer to the last token request from earlier ones.
     private var tokenQuestion = 0
 
     init(url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, loop: any ClientLoop) {
@@ -58,10 +58,10 @@ final class Link: SessionOwner {
         self.loop = loop
     }
 
-    /// The connection, when requests may be sent.
+    /// The connection, while requests may be sent.
     var session: Session? { state == .open ? current : nil }
 
-    /// Connects at once, also if the next attempt would be later.
+    /// Connects now, without waiting for the next attempt.
     func goOnline() {
         guard state == .offline || state == .waiting, core?.isClosed == false else { return }
         timer?.cancel()
@@ -90,7 +90,7 @@ final class Link: SessionOwner {
 
     private func show(_ state: Database.ConnectionState) { core?.connectionState.set(state) }
 
-    /// To be added to the error of a call whose time is over.
+    /// Added to the error of a call that timed out.
     var reasonForWaiting: String {
         switch core?.connectionState.value {
         case .waiting(let error, _)?, .refused(let error)?: ": \(error)"
@@ -125,7 +125,7 @@ final class Link: SessionOwner {
         timer = loop.callLater(after: pause) { [weak self] in self?.connect() }
         show(.waiting(error, retryAt: .now + pause))
         core?.log(.warning, "\(error); next attempt in \(pause.formatted)")
-        // With a file for its values, a program expects to start without a network.
+        // A program with a persistence file expects to start without a network.
         let isHopeless = !hasConnected && attempts >= Self.firstAttempts && options.persistenceFile == nil
         if isLasting || isHopeless { core?.callers.failAll(error) }
     }
@@ -139,7 +139,7 @@ final class Link: SessionOwner {
         hasConnected = true
         state = .signingIn
         core?.greeted(hello)
-        // An observer may have gone offline.
+        // An observer may have called `goOffline()`.
         if state == .signingIn { signIn() }
     }
 
@@ -158,11 +158,11 @@ final class Link: SessionOwner {
     func ended(_ error: ConnectionError) {
         noteWritten()
         current = nil
-        // A connection that lasted is not a sign of trouble.
+        // A connection that lasted does not count as a failed attempt.
         if let openedAt, loop.time - openedAt >= .seconds(30) { attempts = 0 }
         openedAt = nil
         let attempted = url
-        // The host that it was sent to may be gone.
+        // The host that it was redirected to may be down.
         if state == .connecting { url = home }
         let wasWanted = state != .offline
         if wasWanted { state = .waiting }
@@ -180,7 +180,7 @@ final class Link: SessionOwner {
         case .disconnected(.closed):
             state = .offline
             show(.offline)
-        // Hosts that send it to each other get no peace otherwise.
+        // Otherwise hosts that redirect to each other would be asked without a pause.
         case .disconnected(.redirected(let host)) where redirect(to: host) && redirects <= 3: connect()
         default:
             if let problem { return connectLater(problem, isLasting: true) }
@@ -210,7 +210,7 @@ final class Link: SessionOwner {
 
     // MARK: Signing in
 
-    /// Signs in with what the provider gives, and opens the connection to requests.
+    /// Signs in with the provider's token, then allows requests on the connection.
     private func signIn() {
         guard let provider = options.tokenProvider, let core else { return open() }
         tokenQuestion += 1
@@ -238,7 +238,7 @@ final class Link: SessionOwner {
             if state == .signingIn { open() }
         case .failure(let error):
             let text = "the token provider failed: \(error)"
-            // Accounts that cannot be reached now may be reached later.
+            // The account service may be reachable later.
             if (error as? AuthError)?.code != .networkError { problem = .connectionFailed(text) }
             core?.log(.warning, text)
             current?.abandon(text)
@@ -246,7 +246,7 @@ final class Link: SessionOwner {
     }
 
     private func authenticated(_ question: Int, _ result: Result<ServerResponse, ConnectionError>) {
-        // What comes of an earlier token is of no interest when there is another.
+        // The result for an earlier token does not matter after a newer one.
         guard question == tokenQuestion else { return }
         switch result {
         case .success(let response) where response.isOK:
@@ -257,36 +257,36 @@ final class Link: SessionOwner {
         }
     }
 
-    /// The server does not take the token (any more).
+    /// The server does not accept the token, or no longer.
     ///
-    /// - parameter refusal: what it says of a new one.
+    /// - parameter refusal: the error for a new token.
     func tokenRefused(_ refusal: ConnectionError? = nil) {
         let text = "the server did not accept the token" + (refusal.map { ": \($0)" } ?? "")
         core?.log(.warning, text)
-        // The first one may have been old. The second one was new.
+        // The first token may have expired. The second one was new.
         if needsNewToken, refusal != nil { problem = .connectionFailed(text) }
         needsNewToken = true
         current?.abandon(text)
     }
 
-    /// Somebody has signed in or out.
+    /// A user has signed in or out.
     func credentialChanged() {
         if state == .open, options.tokenProvider != nil { signIn() }
     }
 
-    /// Somebody has signed in, with this token, or out. What is asked from now on is asked in their name.
+    /// A user has signed in with this token, or out. Later requests run as that user.
     func credentialChanged(to token: String?) {
         guard state == .open || state == .signingIn else { return }
         tokenQuestion += 1
         answered(tokenQuestion, .success(token))
     }
 
-    /// The server could not do something that waits until it can, and has done nothing of it.
+    /// The server could not do a request for now, and has done no part of it; the request waits.
     func serverUnavailable() { current?.abandon("the server is not available") }
 }
 
 extension Duration {
-    /// For people, as in `1.5 s`.
+    /// A text such as `1.5 s`.
     fileprivate var formatted: String {
         let milliseconds = self / .milliseconds(1)
         return "\((milliseconds / 100).rounded() / 10) s"

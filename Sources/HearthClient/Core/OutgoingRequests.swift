@@ -1,17 +1,17 @@
 import HearthClientSession
 import HearthWireProtocol
 
-/// What was asked of the server and is not answered, across connections. Sent in the order of the numbers; what was
-/// sent to a connection that ended is sent again to the next one, except transactions.
+/// The unanswered requests, across connections. They are sent in the order of their numbers. Those that were sent on a
+/// connection that ended are sent again on the next one, except transactions.
 final class OutgoingRequests {
     typealias Completion = (Result<ServerResponse, DatabaseError>) -> Void
 
     enum Kind {
         /// A write that is shown to observers until it is settled.
         case write
-        /// One that may take effect once only.
+        /// A request that may take effect only once.
         case transaction
-        /// One for the end of the connection.
+        /// An on-disconnect write.
         case onDisconnect
         case question
     }
@@ -32,10 +32,10 @@ final class OutgoingRequests {
     private var writeCount = 0 {
         didSet { core?.pendingWriteCount.set(writeCount) }
     }
-    /// With so many entries it is looked which of them are abandoned.
+    /// At this number of entries, abandoned ones are removed.
     private var sweepCount = 64
 
-    /// How many there are, abandoned ones included.
+    /// The number of requests, including abandoned ones.
     var count: Int { entries.count }
 
     func makeNumber() -> Int {
@@ -43,10 +43,10 @@ final class OutgoingRequests {
         return lastNumber
     }
 
-    /// Numbers that are made from now on are greater than this one.
+    /// Later numbers are greater than this one.
     func reserve(_ number: Int) { lastNumber = max(lastNumber, number) }
 
-    /// Adds a request and sends it, if there is a connection. `number` must be the last one that was made.
+    /// Adds a request and sends it, if there is a connection. `number` must be the newest one.
     func add(
         _ number: Int, _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },
         completion: @escaping Completion
@@ -58,15 +58,15 @@ final class OutgoingRequests {
         send(number)
     }
 
-    /// Without a connection, questions that nobody waits for any more would pile up. Those that were sent stay: their
-    /// answers may have to be given back. Costs about nothing per request.
+    /// Without a connection, abandoned requests would accumulate. Those that were sent stay: their answers may have to
+    /// be undone. The cost per request is negligible.
     private func dropAbandoned() {
         guard entries.count >= sweepCount else { return }
         entries = entries.filter { $0.value.isSent || !$0.value.isAbandoned() }
         sweepCount = max(64, 2 * entries.count)
     }
 
-    /// Adds a request that changes nothing here.
+    /// Adds a request that changes no local state.
     func add(
         _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },
         completion: @escaping Completion
@@ -74,10 +74,10 @@ final class OutgoingRequests {
         add(makeNumber(), request, kind, isAbandoned: isAbandoned, completion: completion)
     }
 
-    /// Takes a request out, whose answer is then ignored. Without effect if it was answered.
+    /// Removes a request; its answer is then ignored. Without effect if it was answered.
     func drop(_ number: Int) { entries[number] = nil }
 
-    /// Takes a request out and tells it how it ended. Without effect if it was answered.
+    /// Removes a request and completes it. Without effect if it was answered.
     func finish(_ number: Int, _ result: Result<ServerResponse, DatabaseError>) {
         guard let entry = entries.removeValue(forKey: number) else { return }
         if entry.kind == .write { writeCount -= 1 }
@@ -87,7 +87,7 @@ final class OutgoingRequests {
 
     func isSent(_ number: Int) -> Bool { entries[number]?.isSent ?? false }
 
-    /// The numbers of those of some kinds, in order.
+    /// The numbers of the requests of some kinds, in order.
     func numbers(of kinds: Set<Kind>) -> [Int] { entries.filter { kinds.contains($0.value.kind) }.keys.sorted() }
 
     /// There is a new connection.
@@ -95,7 +95,7 @@ final class OutgoingRequests {
         for number in entries.keys.sorted() { send(number) }
     }
 
-    /// Answers all with an error: the database is closed.
+    /// Completes all with an error: the database is closed.
     func failAll(_ error: DatabaseError) {
         for number in entries.keys.sorted() { finish(number, .failure(error)) }
     }
@@ -111,7 +111,7 @@ final class OutgoingRequests {
             switch result {
             case .success(let response) where response.isUnavailable && entry.kind != .transaction:
                 entries[number]?.isSent = false
-                // What was sent after it must come after it again.
+                // Requests that were sent after it must follow it again.
                 core?.link.serverUnavailable()
             case .success(let response):
                 finish(number, response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))

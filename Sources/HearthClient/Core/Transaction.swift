@@ -1,26 +1,26 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// A change that depends on the value that is there: made here on what is known, sent with the hash of that, and made
-/// again on what the server has if that was something else.
+/// A change that depends on the present value. It is computed from the known value and sent with that value's hash. If
+/// the server has another value, it is computed again from that one.
 final class Transaction {
-    /// How it ended: whether it took effect, and the value then.
+    /// The outcome: whether it took effect, and the value afterwards.
     typealias Outcome = Result<(isCommitted: Bool, value: Node), DatabaseError>
 
     static let attemptsMax = 25
 
     let path: Path
-    /// Whether observers see the guess.
+    /// Whether observers see the estimated result.
     let isVisible: Bool
     /// The new value for an old one; nil to leave it.
     let change: (Node) -> Result<WireAssignment?, DatabaseError>
     let completion: (Outcome) -> Void
-    /// The observer that keeps the value up to date meanwhile.
+    /// The observer that keeps the value up to date until the end.
     var keeper = 0
     var attempts = 0
-    /// The write under way; nil while the value is not known.
+    /// The pending write; nil while the value is not known.
     var write: Int?
-    /// A later write has replaced it, if it does not take effect this time.
+    /// A later write overrides it, unless this attempt takes effect.
     var isOverridden = false
 
     init(
@@ -46,7 +46,7 @@ extension DatabaseCore {
         run(transaction)
     }
 
-    /// More may be known now.
+    /// The value may be known now.
     func transactionsMayBegin() {
         guard transactions.contains(where: { $0.value.write == nil }) else { return }
         for (_, transaction) in transactions.sorted(by: { $0.key < $1.key }) where transaction.write == nil {
@@ -54,7 +54,7 @@ extension DatabaseCore {
         }
     }
 
-    /// Makes the change on what is known, instead of an attempt that failed.
+    /// Computes the change from the known value, after a failed attempt or for the first one.
     private func run(_ transaction: Transaction) {
         let failed = transaction.write
         let input = tree.localValue(at: transaction.path, without: failed)
@@ -106,7 +106,7 @@ extension DatabaseCore {
         flushes.settled(.transaction(transaction.keeper))
     }
 
-    /// Takes back the write under way, if there is one.
+    /// Rolls back the pending write, if there is one.
     private func takeBack(_ transaction: Transaction) {
         guard let write = transaction.write else { return }
         transaction.write = nil
@@ -114,8 +114,8 @@ extension DatabaseCore {
         perform(tree.removeWrite(write))
     }
 
-    /// A plain write comes after the transactions at its places, and those above and below. They end, unless the
-    /// server already has them and lets them take effect.
+    /// A plain write overrides the transactions at its places, above and below. They end, unless the server already
+    /// received them and lets them take effect.
     func overrideTransactions(at paths: [Path]) {
         let overlapping = transactions.values.filter { transaction in
             paths.contains { $0.contains(transaction.path) || transaction.path.contains($0) }

@@ -1,22 +1,22 @@
 import HearthClientTransport
 
-/// Calls that wait for the server: each is told when an attempt to connect fails for good, and when its time is over.
-/// Lives on the database's loop.
+/// Calls that wait for the server. Each fails when connecting has failed permanently, or when it times out. Lives on
+/// the database's loop.
 final class WaitingCallers {
     private struct Caller {
         let isAnswered: () -> Bool
         let fail: (DatabaseError) -> Void
-        /// Nil if it waits for ever. All wait equally long, so these are in order.
+        /// Nil without a limit. All have the same timeout, so these are in order.
         let deadline: Duration?
     }
 
     private let loop: any ClientLoop
     private let timeout: Duration?
-    /// What to tell callers whose time is over.
+    /// The error for callers that time out.
     var reasonForWaiting: () -> String = { "" }
     private var callers: [Caller] = []
     private var isTimerArmed = false
-    /// With so many callers those that were answered are dropped.
+    /// At this number of callers, answered ones are removed.
     private var sweepCount = 64
 
     init(loop: any ClientLoop, timeout: Duration?) {
@@ -24,7 +24,7 @@ final class WaitingCallers {
         self.timeout = timeout
     }
 
-    /// Costs about nothing per call.
+    /// The cost per call is negligible.
     func add(isAnswered: @escaping () -> Bool, fail: @escaping (DatabaseError) -> Void) {
         if callers.count >= sweepCount { dropAnswered() }
         callers.append(Caller(isAnswered: isAnswered, fail: fail, deadline: timeout.map { loop.time + $0 }))

@@ -5,23 +5,23 @@
     import HearthWireProtocol
     import HearthClientSession
 
-    /// What a client keeps on disk: the values that it was told, and its writes that the server has not answered. A
-    /// SQLite file, open in one process at a time, used by one thread.
+    /// The SQLite file that keeps a client's values and its pending writes. Open in one process at a time, used by one
+    /// thread.
     ///
-    /// What is written survives the end of the process. After a power loss the last seconds may be missing. What cannot
-    /// be written, because the disk is full, is not kept; the client goes on without it.
+    /// The data survives the end of the process. After a power loss the last seconds may be missing. Data that cannot
+    /// be written, such as on a full disk, is not kept; the client continues without it.
     final class CacheFile: ValueCache {
         private let file: HearthSQLite.Connection
         private let bytesMax: Int
-        /// Writes that were answered and are still there: made again by the next process, they would undo what came
-        /// after them. Tried again with everything that is written.
+        /// Answered writes that could not be removed yet. Repeated by the next process, they would undo later changes,
+        /// so each write to the file tries again to remove them.
         private var answered: Set<Int> = []
         /// Bytes of values that were saved since old ones were dropped.
         private var savedBytes = 0
 
-        /// Opens a file, or makes one that only its owner may read.
+        /// Opens a file, or creates one that only its owner may read.
         ///
-        /// - parameter database: whose values these are. A file of another database is refused.
+        /// - parameter database: identifies the database of the values. The file of another one is refused.
         init(path: String, database: String, bytesMax: Int) throws(DatabaseError) {
             self.bytesMax = bytesMax
             let owner: String
@@ -40,10 +40,10 @@
             dropOldest()
         }
 
-        /// Makes the tables of a new file, and answers whose file it is.
+        /// Creates the tables of a new file, and answers which database the file belongs to.
         private static func setUp(_ file: HearthSQLite.Connection, for database: String) throws(StorageError) -> String
         {
-            // A database that was closed may still be saving.
+            // A closed database may still be saving.
             try file.execute(
                 """
                 PRAGMA busy_timeout=2000; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;
@@ -51,7 +51,7 @@
                 """)
             var owner = database
             try file.transaction { () throws(StorageError) in
-                // Values are copies: those in another form are dropped.
+                // Values are only copies, so those of another version are dropped.
                 if try file.integer("PRAGMA user_version") != 1 { try file.execute("DROP TABLE IF EXISTS listens") }
                 try file.execute(
                     """
@@ -75,7 +75,7 @@
 
         // MARK: Writes
 
-        /// The writes that were not answered, in order, with their numbers. Those that cannot be read are removed.
+        /// The pending writes, in order, with their numbers. Unreadable ones are removed.
         func writes() -> [(number: Int, request: ClientRequest)] {
             let rows = rows("SELECT number, message FROM writes ORDER BY number") { row in
                 (Int(row.integer(0)), row.blob(1))
@@ -90,7 +90,7 @@
             }
         }
 
-        /// More than any process gets to.
+        /// More than any process reaches.
         private static let numbers = 1..<(1 << 53)
 
         func add(_ number: Int, _ request: ClientRequest) {
@@ -117,8 +117,8 @@
 
         // MARK: Values
 
-        /// What a listen had when it was saved last: its own value, or its part of the whole value of a place above,
-        /// with the parts that were saved later.
+        /// The last saved value of a listen: its own, or its part of the value of a place above, with the parts that
+        /// were saved later.
         func value(of listen: ServerListen) -> SavedValue? {
             if let query = listen.query {
                 if let own = value(at: listen.path, query.text) { return own }
@@ -154,7 +154,7 @@
                 else {
                     return saved
                 }
-                // Parts of different times are no value of any.
+                // Parts from different times may never have existed together.
                 return (saved.value.setting(Node(text), at: relative), saved.position == part.2 ? saved.position : [])
             }
         }
@@ -173,15 +173,15 @@
             return (Node(value), position)
         }
 
-        /// Saves what listens have, all or none.
+        /// Saves the values of listens, all or none.
         ///
-        /// - parameter listens: whose values are kept longest if there are too many.
+        /// - parameter listens: the listens whose values are kept longest if there are too many.
         func save(_ entries: [CachedValue], at time: Int64, whileInUse listens: @autoclosure () -> [ServerListen]) {
             removeAnswered()
             if entries.isEmpty { return }
             attempt { (file) throws(StorageError) in
                 try file.transaction { () throws(StorageError) in
-                    // What a whole place has is newer than what its parts and queries had.
+                    // The whole value of a place is newer than the values of its parts and queries.
                     let drop = try file.prepare(
                         "DELETE FROM listens WHERE path >= ?1 AND path < ?2 AND (path != ?1 OR query != x'')")
                     for entry in entries where entry.listen.query == nil {
@@ -214,7 +214,7 @@
             dropOldest()
         }
 
-        /// Drops the values that were used longest ago.
+        /// Drops the least recently used values.
         private func dropOldest() {
             run(
                 """
@@ -228,7 +228,7 @@
 
         // MARK: SQLite
 
-        /// Does something with the file. Nil after an error.
+        /// Runs a statement on the file. Nil after an error.
         @discardableResult
         private func attempt<Result>(_ work: (HearthSQLite.Connection) throws(StorageError) -> Result) -> Result? {
             do throws(StorageError) { return try work(file) } catch { return nil }

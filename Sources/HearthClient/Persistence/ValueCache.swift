@@ -2,34 +2,34 @@ import HearthClientSession
 import HearthJSONTree
 import HearthWireProtocol
 
-/// What a client keeps for a later process: the values that it was told, and its writes that the server has not
-/// answered. Used by one thread. What cannot be kept is not; the client goes on without it.
+/// The values and pending writes that a client keeps for a later process. Used by one thread. Data that cannot be saved
+/// is dropped; the client continues without it.
 protocol ValueCache: AnyObject {
-    /// The writes that were not answered, in order, with their numbers.
+    /// The pending writes, in order, with their numbers.
     func writes() -> [(number: Int, request: ClientRequest)]
 
     func add(_ number: Int, _ request: ClientRequest)
 
     func removeWrite(_ number: Int)
 
-    /// What a listen had when it was saved last: its own value, or its part of the whole value of a place above, with
-    /// the parts that were saved later.
+    /// The last saved value of a listen: its own, or its part of the value of a place above, with the parts that were
+    /// saved later.
     func value(of listen: ServerListen) -> SavedValue?
 
-    /// Saves what listens have, all or none.
+    /// Saves the values of listens, all or none.
     ///
     /// - parameter listens: whose values are kept longest if there are too many.
     func save(_ values: [CachedValue], at time: Int64, whileInUse listens: @autoclosure () -> [ServerListen])
 }
 
-/// What a listen has, to be saved.
+/// The value of a listen, to be saved.
 struct CachedValue {
     let listen: ServerListen
     let value: Node
     let position: CommitPosition
 }
 
-/// What was saved of a place, and the last commit in it.
+/// The saved value of a place, and the last commit that it includes.
 typealias SavedValue = (value: Node, position: CommitPosition)
 
 /// How a database gets its cache.

@@ -1,27 +1,27 @@
-/// How a `Date` of Foundation is written.
+/// The form of Foundation's `Date`.
 public enum DatabaseDateStrategy: Hashable, Sendable {
     /// Milliseconds since 1970, like ``ServerValue/timestamp()`` and JavaScript's `Date.now()`.
     case millisecondsSince1970
     /// Seconds since 1970, with a fraction.
     case secondsSince1970
-    /// As `Date` codes itself: seconds since 2001.
+    /// The form in which `Date` encodes itself: seconds since 2001.
     case deferredToDate
 }
 
-/// How `Data` of Foundation is written.
+/// The form of Foundation's `Data`.
 public enum DatabaseDataStrategy: Hashable, Sendable {
     /// As Base64 text.
     case base64
-    /// As `Data` codes itself: an array of numbers.
+    /// The form in which `Data` encodes itself: an array of numbers.
     case deferredToData
 }
 
-/// How ``DatabaseEncoder`` and ``DatabaseDecoder`` write and read types that have several forms. Both take the same
-/// options, so that what one writes the other reads.
+/// The forms that ``DatabaseEncoder`` and ``DatabaseDecoder`` use for types that have several. Both take the same
+/// options, so each reads values that the other wrote.
 public struct DatabaseCodingOptions: Sendable {
-    /// How dates are written.
+    /// The form of dates.
     public var dateStrategy: DatabaseDateStrategy
-    /// How `Data` is written.
+    /// The form of `Data`.
     public var dataStrategy: DatabaseDataStrategy
     /// For the types that are encoded and decoded.
     public var userInfo: [CodingUserInfoKey: any Sendable]
@@ -37,8 +37,8 @@ public struct DatabaseCodingOptions: Sendable {
     }
 }
 
-/// Types of Foundation that have a form of their own in a database. They are known by name, since this library does
-/// not use Foundation.
+/// Foundation types with a special form in a database. They are recognised by name, since this library does not use
+/// Foundation.
 enum FoundationType {
     case date
     case data
@@ -57,16 +57,16 @@ enum FoundationType {
     static let referenceDate = 978_307_200.0
 }
 
-/// What all levels of one value that is being coded share.
+/// State that all levels of one value share while it is coded.
 final class CodingContext {
     let options: DatabaseCodingOptions
     let userInfo: [CodingUserInfoKey: Any]
-    /// Finding out a type's name costs more than coding a small value.
+    /// Determining a type's name costs more than coding a small value.
     private var known: [ObjectIdentifier: FoundationType?] = [:]
 
     init(_ options: DatabaseCodingOptions) { (self.options, userInfo) = (options, options.userInfo) }
 
-    /// Nil for other types, and for those that are to code themselves.
+    /// Nil for other types, and for those that code themselves.
     func foundationType(_ type: Any.Type) -> FoundationType? {
         let id = ObjectIdentifier(type)
         if let found = known[id] { return found }
@@ -78,7 +78,7 @@ final class CodingContext {
     }
 }
 
-/// A key that stands for no member of a type: an index of an array, or a child's key.
+/// A key that is not a member of a type: an index of an array, or a child's key.
 struct PlainCodingKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -90,6 +90,6 @@ struct PlainCodingKey: CodingKey {
 }
 
 extension [any CodingKey] {
-    /// To be put after a text; empty at the top.
+    /// The path as a suffix for a message; empty at the top.
     var place: String { isEmpty ? "" : " at \(map(\.stringValue).joined(separator: "/"))" }
 }

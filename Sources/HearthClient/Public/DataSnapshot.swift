@@ -1,13 +1,13 @@
 import HearthJSONTree
 
-/// The value at a location at one moment. It does not change, and may be handed to any task.
+/// The value at a location at one moment. It is immutable and may be passed to any task.
 ///
-/// Reading a part costs a search per level, and copies nothing.
+/// Reading a part costs one search per level and copies nothing.
 public struct DataSnapshot: Sendable {
-    /// The location it was read from.
+    /// The location of the value.
     public let ref: DatabaseReference
     let node: Node
-    /// The order in which the children are told.
+    /// The order of the children.
     let index: QueryIndex
 
     init(_ node: Node, at ref: DatabaseReference, index: QueryIndex = .priority) {
@@ -19,7 +19,7 @@ public struct DataSnapshot: Sendable {
     /// The last key of the location; nil for the root.
     public var key: String? { ref.key }
 
-    /// Whether there is anything.
+    /// Whether there is a value.
     public func exists() -> Bool { !node.isNull }
 
     /// The whole value, without priorities; O(value). Null if there is nothing.
@@ -28,7 +28,7 @@ public struct DataSnapshot: Sendable {
     /// The whole value with its priorities: objects have a key `.priority`, leaves become objects with `.value`.
     public var exportValue: DatabaseValue { DatabaseValue(node, withPriorities: true) }
 
-    /// The same as ``exportValue``, under the SDK's name.
+    /// The same as ``exportValue``, under the name in Firebase's SDK.
     public func valueInExportFormat() -> DatabaseValue { exportValue }
 
     /// Null, a number or a string.
@@ -40,22 +40,22 @@ public struct DataSnapshot: Sendable {
     /// Whether there are children.
     public func hasChildren() -> Bool { !node.children.isEmpty }
 
-    /// Whether there is anything at a relative path.
+    /// Whether there is a value at a relative path.
     public func hasChild(_ path: String) -> Bool { childSnapshot(forPath: path).exists() }
 
-    /// The part at a relative path. Nothing exists there if the path is invalid.
+    /// The part at a relative path. Empty if the path is invalid.
     public func childSnapshot(forPath path: String) -> DataSnapshot {
         let child = ref.child(path)
         let relative = try? Path(parsing: path)
         return DataSnapshot(relative.map { node.value(at: $0) } ?? .null, at: child)
     }
 
-    /// The part at a relative path, such as `title` or `meta/by`. Nothing exists there if the path is invalid.
+    /// The part at a relative path, such as `title` or `meta/by`. Empty if the path is invalid.
     public subscript(path: String) -> DataSnapshot { childSnapshot(forPath: path) }
 
     // MARK: Leaves
 
-    /// The value itself; null for what has children, and for nothing. O(1), and so are the four below.
+    /// The value itself; null if it has children or does not exist. O(1), like the four properties below.
     private var leaf: DatabaseValue { node.leaf.map { DatabaseValue($0) } ?? .null }
 
     /// Nil if it is not a string.
@@ -80,15 +80,15 @@ public struct DataSnapshot: Sendable {
         }.map(\.1)
     }
 
-    /// The children in the order of the query that was observed or read; those of a part of it in the order of their
+    /// The children, in the order of the query. The children of a part of the snapshot are in the order of their
     /// priorities, as without a query. O(children), more if they are not in the order of their keys.
     public var children: [DataSnapshot] { ordered.map { DataSnapshot($0.node, at: ref.child($0.key)) } }
 
-    /// The children, decoded, in the order of ``children``; none if there is nothing. O(value).
+    /// The children, decoded, in the order of ``children``; empty if there is no value. O(value).
     ///
     ///     for note in try snapshot.children(as: Note.self) { print(note.id, note.value.text) }
     ///
-    /// Children of another shape are in ``DatabaseList/malformed``.
+    /// Children that cannot be decoded are in ``DatabaseList/malformed``.
     ///
     /// - throws: `typeMismatch` for a value that has no children.
     public func children<Value: Decodable>(as type: Value.Type) throws(DatabaseError) -> DatabaseList<Value> {
@@ -116,7 +116,7 @@ public struct DataSnapshot: Sendable {
 }
 
 extension DataSnapshot: CustomStringConvertible {
-    /// Key and value; for people.
+    /// Key and value, for people to read.
     public var description: String { "\(key ?? "/"): \(node.canonical)" }
 }
 
@@ -125,6 +125,6 @@ extension DataSnapshot: Equatable, Identifiable {
     /// it.
     public static func == (a: DataSnapshot, b: DataSnapshot) -> Bool { a.ref == b.ref && a.node == b.node }
 
-    /// The location, which tells the children of a list from one another.
+    /// The location, which identifies a child in a list.
     public var id: DatabaseReference { ref }
 }

@@ -4,16 +4,16 @@ import HearthClientSession
 extension Database {
     /// Whether there is a connection, and if not, why.
     public enum ConnectionState: Hashable, Sendable {
-        /// No connection is wanted: before ``Database/goOnline()`` with ``DatabaseOptions/startsOnline`` off, after
-        /// ``Database/goOffline()``, and at the end.
+        /// Offline on request: before ``Database/goOnline()`` if ``DatabaseOptions/startsOnline`` is false, after
+        /// ``Database/goOffline()``, and after closing.
         case offline
         /// An attempt is under way.
         case connecting
-        /// Connected, and signed in if there is somebody to sign in.
+        /// Connected, and signed in if there is a token.
         case connected
-        /// The last attempt failed, or the connection was lost. The error says why and what to do.
+        /// The last attempt failed, or the connection was lost. The error gives the reason and what to do.
         case waiting(DatabaseError, retryAt: ContinuousClock.Instant)
-        /// The server has sent this client away. Only ``Database/goOnline()`` tries again.
+        /// The server has refused this client. Only ``Database/goOnline()`` tries again.
         case refused(DatabaseError)
     }
 
@@ -32,15 +32,16 @@ extension Database {
 
     // MARK: Pending writes
 
-    /// How many sets, updates and removals the server has not answered yet, those of an earlier process included.
+    /// The number of sets, updates and removals that the server has not answered yet, including those of an earlier
+    /// process.
     public var pendingWriteCount: Int { core.pendingWriteCount.value }
 
     /// The number of pending writes, and the new one after each change. A slow reader skips numbers, but never the last
     /// one. Ends when the database is closed.
     public var pendingWriteCounts: some AsyncSequence<Int, Never> & Sendable { core.pendingWriteCount.values() }
 
-    /// Waits until the server has answered all writes, transactions and on-disconnect writes that were made before by
-    /// this client, whether it agreed or not. Writes that an earlier process left count as well.
+    /// Waits until the server has accepted or refused all earlier writes, transactions and on-disconnect writes of this
+    /// client, including pending writes of an earlier process.
     ///
     /// - parameter timeout: how long to wait before `timedOut` is thrown; nil for
     ///   ``DatabaseOptions/requestTimeout``.
@@ -56,9 +57,9 @@ extension Database {
         }
     }
 
-    /// Writes that the server refuses, for programs that do not look at each completion. Writes of an earlier process
-    /// (``DatabaseOptions/persistenceFile``), which have no completion, are told as well. Until the first loop over
-    /// this sequence begins, the last 1000 are kept for it. Ends when the database is closed.
+    /// Writes that the server refuses, for programs that do not check each completion. Writes of an earlier process
+    /// (``DatabaseOptions/persistenceFile``), which have no completion, are included. Until the first loop over this
+    /// sequence begins, the last 1000 are kept for it. Ends when the database is closed.
     public var refusedWrites: some AsyncSequence<RefusedWrite, Never> & Sendable {
         core.refusedWrites.values().map { [self] refusal in
             let references = refusal.paths.map { path in
@@ -69,12 +70,12 @@ extension Database {
     }
 }
 
-/// A write that the server has refused. It is no longer shown to observers.
+/// A write that the server has refused. Observers no longer see it.
 public struct RefusedWrite: Sendable {
     /// The locations that it would have changed: one for a set, one or more for an update.
     public let references: [DatabaseReference]
     /// Why the server refused it.
     public let error: DatabaseError
-    /// Whether an earlier process made it.
+    /// Whether it comes from an earlier process.
     public let isRestored: Bool
 }

@@ -5,37 +5,38 @@ import HearthPlatform
 import HearthWireProtocol
 import HearthClientSession
 
-/// A database on a server, seen by one client: one connection, which comes back by itself, and everything that is
-/// observed or written here.
+/// A client of a database on a server: one connection, which is restored automatically, with the observers and writes
+/// of this program.
 ///
 ///     let database = try Database(url: "wss://db.example.com/?ns=shop")
 ///     let order = database.reference(withPath: "orders/17")
 ///     try await order.setValue(["total": 12, "at": ServerValue.timestamp()])
 ///
-/// **Threads.** Any task or thread may use a database and everything that comes from it. What one thread asks for
-/// happens in the order in which it asks. A database has one thread of its own, which owns the connection and the
-/// cache; blocks and completions are called on it, one at a time and in order, and must not block it.
+/// **Threads.** Any task or thread may use a database and the objects obtained from it. Calls of one thread take effect
+/// in order. A database has its own thread for the connection and the cache. Blocks and completions are called on that
+/// thread, one at a time and in order, and must not block it.
 ///
-/// **Order.** A write is seen by the observers of this client before its completion. Observers of deeper locations hear
-/// of a change before those above them.
+/// **Order.** A write is seen by the observers of this client before its completion. Observers of deeper locations
+/// receive a change before those above them.
 ///
-/// **Life.** The connection ends with ``close()``, or when nothing refers to the database any more. References, queries
-/// and snapshots refer to it. So do observers, until they are removed, and writes, until they are answered: a database
-/// that is observed stays connected, even if the program keeps nothing else of it.
+/// **Life.** The connection ends with ``close()``, or when the database is no longer referenced. References, queries
+/// and snapshots hold a reference to it; so do observers until they are removed, and writes until they are answered. A
+/// database with an observer therefore stays connected, even if the program keeps no other reference to it.
 public final class Database: Sendable {
-    /// Where the database is.
+    /// The database's URL.
     public let url: String
     let core: DatabaseCore
     let address: DatabaseURL
     private let loop: any ClientLoop
-    /// The number under which tokens come.
+    /// The number of the token observer.
     private let tokenTaker: Int?
     private let lastObserver = Atomic<Int>(0)
     private let pushIDs = Mutex(PushIDGenerator())
 
     private static let shared = Mutex<[String: Database]>([:])
 
-    /// The database at a URL that the whole program shares, until it is closed. Options count when it is made.
+    /// The instance for the database at a URL that the whole program shares, until it is closed. Options take effect
+    /// when it is created.
     ///
     /// - throws: as ``init(url:options:)``.
     public static func database(
@@ -49,11 +50,11 @@ public final class Database: Sendable {
         }
     }
 
-    /// A client of its own for the database at a URL: `ws://host:port/?ns=name`, or `wss`, `http`, `https`. Without a
-    /// port it is TLS on port 443.
+    /// A separate client for the database at a URL: `ws://host:port/?ns=name`, or `wss`, `http`, `https`. Without a
+    /// port it uses TLS on port 443.
     ///
-    /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `cache`; `disconnected` if the
-    ///   system gives no thread.
+    /// - throws: `invalidURL`, also for an unusable file of authorities; `cache`; `disconnected` if the system cannot
+    ///   create a thread.
     public init(url: String, options: DatabaseOptions = DatabaseOptions()) throws(DatabaseError) {
         self.url = url
         do throws(DatabaseURLError) { address = try DatabaseURL(url) } catch { throw .invalidURL(error.reason) }
@@ -94,17 +95,17 @@ public final class Database: Sendable {
 
     deinit { end() }
 
-    /// Ends the connection and the thread. What was not answered fails, observers are cancelled, and further use fails
-    /// with `disconnected`. Writes that were sent may still take effect; ``waitForPendingWrites(timeout:)`` before this
-    /// waits for them.
+    /// Ends the connection and the thread. Unanswered calls fail, observers are cancelled, and further use fails with
+    /// `disconnected`. Writes that were sent may still take effect; call ``waitForPendingWrites(timeout:)`` first to
+    /// wait for them.
     ///
-    /// Returns when all of that has happened, and values and writes are in ``DatabaseOptions/persistenceFile``, which
-    /// another database may use from then on.
+    /// Returns when this is done and values and writes are saved in ``DatabaseOptions/persistenceFile``. Another
+    /// database may then use the file.
     public func close() async {
         await withCheckedContinuation { continuation in close { continuation.resume() } }
     }
 
-    /// Begins to close, as the `async` form does.
+    /// Begins closing, like the `async` form.
     ///
     /// - parameter completion: called on the database's thread when it is closed.
     public func close(withCompletionBlock completion: (@Sendable () -> Void)? = nil) {
@@ -117,7 +118,7 @@ public final class Database: Sendable {
         if let tokenTaker { core.options.auth?.core.removeTokenTaker(tokenTaker) }
         let isPosted = loop.execute {
             core.close()
-            // After what is staged to be sent.
+            // After the staged bytes are sent.
             loop.shutDown(grace: .milliseconds(200))
             completion?()
         }
@@ -131,14 +132,14 @@ public final class Database: Sendable {
         DatabaseReference(database: self, place: .success(DatabasePlace(path: address.path)))
     }
 
-    /// The location at a path such as `rooms/lobby`, or below `.info`. An invalid path is an error of whatever is
-    /// done with the reference.
+    /// The location at a path such as `rooms/lobby`, or below `.info`. With an invalid path, every operation on the
+    /// reference fails with an error.
     public func reference(withPath path: String) -> DatabaseReference {
         DatabaseReference(database: self, place: .success(DatabasePlace(path: .root))).child(path)
     }
 
-    /// The location that a URL of this database names, as ``DatabaseReference/url`` writes it. A URL of another server
-    /// or database is an error of whatever is done with the reference.
+    /// The location of a URL of this database, in the form of ``DatabaseReference/url``. With a URL of another server
+    /// or database, every operation on the reference fails with an error.
     public func reference(fromURL text: String) -> DatabaseReference {
         do throws(DatabaseURLError) {
             let url = try DatabaseURL(text)
@@ -152,46 +153,45 @@ public final class Database: Sendable {
         }
     }
 
-    /// A new key for a child, as ``DatabaseReference/childByAutoId()`` makes it: greater than those that this client
-    /// made before.
+    /// A new key for a child, as from ``DatabaseReference/childByAutoId()``: greater than all earlier keys of this
+    /// client.
     public func makeKey() -> String { makePushID().description }
 
     // MARK: Connection
 
-    /// Ends the connection until ``goOnline()``. Writes for its end are made by the server; local writes wait.
+    /// Ends the connection until ``goOnline()``. The server performs the on-disconnect writes; local writes wait.
     public func goOffline() {
         run { $0.link.goOffline() }
     }
 
-    /// Connects at once, if it is not connected: also when the next attempt would be later.
+    /// Connects now if there is no connection, without waiting for the next attempt.
     public func goOnline() {
         run { $0.link.goOnline() }
     }
 
-    /// Throws away all writes that the server has not answered, those for the end of the connection and transactions
-    /// included; their completions get `writeCancelled`.
+    /// Discards all writes that the server has not answered, including on-disconnect writes and transactions; their
+    /// completions get `writeCancelled`.
     public func purgeOutstandingWrites() {
         run { $0.purgeWrites() }
     }
 
-    /// Asks the token provider again and signs in with what it gives, or out: to be called when a user has signed in or
-    /// out.
+    /// Asks the token provider again, and signs in with its token, or out. Call this when a user has signed in or out.
     public func credentialChanged() {
         run { $0.link.credentialChanged() }
     }
 
     // MARK: Inside
 
-    /// Runs work on the database's thread, after what was posted before. False if the database is closed.
+    /// Runs work on the database's thread, after earlier work. False if the database is closed.
     @discardableResult
     func run(_ work: @escaping @Sendable (DatabaseCore) -> Void) -> Bool {
         let core = core
         return loop.execute { work(core) }
     }
 
-    /// Waits for a result that the database's thread provides.
+    /// Waits for a result from the database's thread.
     ///
-    /// - parameter unasked: the error when the task is cancelled already, and nothing is done.
+    /// - parameter unasked: the error if the task is cancelled already; nothing is done then.
     func wait<Value: Sendable>(
         unasked: DatabaseError = .cancelled,
         _ work: @escaping @Sendable (DatabaseCore, Reply<Value, DatabaseError>) -> Void
@@ -199,7 +199,7 @@ public final class Database: Sendable {
         if Task.isCancelled { throw unasked }
         let reply = Reply<Value, DatabaseError>()
         let isPosted = run { core in
-            // The loop takes work for a moment after the end.
+            // The loop accepts work for a moment after the end.
             if core.isClosed { return reply.settle(.failure(.closed)) }
             core.callers.add(isAnswered: { reply.isSettled }, fail: { reply.settle(.failure($0)) })
             work(core, reply)
@@ -208,7 +208,7 @@ public final class Database: Sendable {
         return try await reply.value()
     }
 
-    /// Waits for a result that something provides which posts its own work.
+    /// Waits for a result of an operation that posts its own work.
     func wait<Value: Sendable>(
         unasked: DatabaseError = .cancelled, beginning begin: (Reply<Value, DatabaseError>) -> Void
     ) async throws(DatabaseError) -> Value {
@@ -227,7 +227,8 @@ public final class Database: Sendable {
     }
 }
 
-/// A database's core, for objects that must not be the last to release it: it may hold the last reference to them.
+/// A database's core, for objects that must not be the last to release it, since the core may hold the last reference
+/// to them.
 private final class WeakCore: Sendable {
     weak let core: DatabaseCore?
 

@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// What a query asks of each child.
+/// A condition that a query applies to each child.
 ///
 ///     let urgent = tasks.where(.child("state").isEqual(to: "open"), .child("priority").isAtLeast(2))
 ///     let mine = tasks.where(.child("owner").isEqual(to: "ann") || .child("helpers").has("ann"))
@@ -10,15 +10,15 @@ import HearthJSONTree
 public struct DatabaseCondition: Hashable, Sendable {
     let condition: Result<Condition, DatabaseError>
 
-    /// What is at a path below each child.
+    /// The value at a path below each child.
     public static func child(_ path: String) -> Field {
         guard let parsed = try? Path(parsing: path), !parsed.isRoot else {
-            return Field(path: .failure(.invalidQuery("'\(path)' is no path below a child")))
+            return Field(path: .failure(.invalidQuery("'\(path)' is not a path below a child")))
         }
         return Field(path: .success(parsed))
     }
 
-    /// Each child itself.
+    /// The value of each child itself.
     public static var value: Field { Field(path: .success(.root)) }
 
     /// All of them hold.
@@ -43,14 +43,14 @@ public struct DatabaseCondition: Hashable, Sendable {
             })
     }
 
-    /// What a condition is about.
+    /// The subject of a condition.
     public struct Field: Hashable, Sendable {
         fileprivate let path: Result<Path, DatabaseError>
 
-        /// It is this value. With `DatabaseValue.null`: there is nothing.
+        /// It equals this value. With `DatabaseValue.null`: it does not exist.
         public func isEqual(to value: some DatabaseValueConvertible) -> DatabaseCondition { compare(.equal, value) }
 
-        /// It is another Boolean, number or string. With `DatabaseValue.null`: there is something.
+        /// It is a Boolean, number or string other than this one. With `DatabaseValue.null`: it exists.
         public func isNotEqual(to value: some DatabaseValueConvertible) -> DatabaseCondition {
             compare(.notEqual, value)
         }
@@ -71,7 +71,7 @@ public struct DatabaseCondition: Hashable, Sendable {
         /// It is greater or equal.
         public func isAtLeast(_ value: some DatabaseValueConvertible) -> DatabaseCondition { compare(.notLess, value) }
 
-        /// There is something.
+        /// It exists.
         public var exists: DatabaseCondition { isNotEqual(to: DatabaseValue.null) }
 
         /// It is one of 1 to 100 values.
@@ -79,7 +79,7 @@ public struct DatabaseCondition: Hashable, Sendable {
             list(values) { .isIn($0, $1) }
         }
 
-        /// It is a Boolean, number or string, and none of 1 to 100 values.
+        /// It is a Boolean, number or string other than these 1 to 100 values.
         public func isNotIn(_ values: [some DatabaseValueConvertible]) -> DatabaseCondition {
             list(values) { .isNotIn($0, $1) }
         }
@@ -88,7 +88,7 @@ public struct DatabaseCondition: Hashable, Sendable {
         public func has(_ key: String) -> DatabaseCondition {
             make { (path) throws(DatabaseError) in
                 guard let child = try? Path(parsing: key), child.depth == 1 else {
-                    throw .invalidQuery("'\(key)' is no key")
+                    throw .invalidQuery("'\(key)' is not a key")
                 }
                 return .compare(path.appending(child), .notEqual, .null)
             }
@@ -139,6 +139,6 @@ public struct DatabaseOrder: Hashable, Sendable {
     /// By the children's own values.
     public static var value: DatabaseOrder { DatabaseOrder(path: .success(.root), isDescending: false) }
 
-    /// The same order the other way round.
+    /// The same order, reversed.
     public var descending: DatabaseOrder { DatabaseOrder(path: path, isDescending: !isDescending) }
 }

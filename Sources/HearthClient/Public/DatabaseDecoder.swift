@@ -2,10 +2,9 @@ import HearthBytes
 import HearthJSONTree
 import HearthJSONValues
 
-/// Turns values of the database into `Decodable` ones.
+/// Converts values of the database to `Decodable` types.
 ///
-/// - What is not there is nil, or an empty array or dictionary. A member that is not optional and not there is an
-///   error.
+/// - A missing value is nil, or an empty array or dictionary. A missing member that is not optional is an error.
 /// - Members that the type does not name are ignored.
 /// - An array may be an object with the keys `0`, `1`, …; gaps of up to half of them are nil.
 /// - A whole number may be read as a number with a fraction, and the reverse if nothing is lost.
@@ -13,7 +12,7 @@ import HearthJSONValues
 ///
 /// A database decodes with ``DatabaseOptions/coding``.
 public struct DatabaseDecoder: Sendable {
-    /// The forms of types that have several.
+    /// The forms for types that have several.
     public var options: DatabaseCodingOptions
 
     /// A decoder with these options.
@@ -28,7 +27,7 @@ public struct DatabaseDecoder: Sendable {
         return try decode(type, from: Node(canonical))
     }
 
-    /// - parameter key: where the value is, for the error.
+    /// - parameter key: the location of the value, for the error.
     func decode<Value: Decodable>(
         _ type: Value.Type, from node: Node, at key: String? = nil
     ) throws(DatabaseError) -> Value {
@@ -98,7 +97,7 @@ public struct DatabaseDecoder: Sendable {
             return try Value(from: self)
         }
 
-        /// A value of Foundation, given the form in which it codes itself.
+        /// A Foundation value, decoded from the form in which it codes itself.
         private func decode<Value: Decodable>(_ type: Value.Type, _ foundation: FoundationType) throws -> Value {
             let own: Node
             switch (foundation, node.leaf) {
@@ -220,7 +219,7 @@ public struct DatabaseDecoder: Sendable {
 }
 
 extension DecodingError {
-    /// For people: what is wrong, and where.
+    /// A description of the error and its location, for people.
     fileprivate var text: String {
         switch self {
         case .keyNotFound(let key, let context):
@@ -259,7 +258,7 @@ extension Float: FloatingPointValue {
 }
 
 extension DatabaseValue: Decodable {
-    /// From a database the value as it is; from other decoders what they have.
+    /// From a database, the value itself; from other decoders, the values that they provide.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -281,7 +280,7 @@ extension DatabaseValue: Decodable {
 }
 
 extension DatabaseValue {
-    /// The value as one of another type.
+    /// The value, decoded as another type.
     ///
     /// - throws: as ``DatabaseDecoder/decode(_:from:)``.
     public func decoded<Value: Decodable>(

@@ -1,23 +1,23 @@
 import HearthBytes
 import HearthJSONValues
 
-/// Turns `Encodable` values into database values.
+/// Converts `Encodable` values to database values.
 ///
 /// - Members that are nil are left out: a database holds no null.
 /// - Dictionaries with string keys become objects, arrays become objects with the keys `0`, `1`, …
-/// - A member of type ``DatabaseValue`` stays what it is, so a type can hold server values.
+/// - A member of type ``DatabaseValue`` is written unchanged, so a type can hold server values.
 /// - `Date`, `Data` and `URL` of Foundation become numbers of milliseconds since 1970, Base64 text and text, unless the
-///   strategies say otherwise.
+///   strategies differ.
 ///
 /// A database encodes with ``DatabaseOptions/coding``.
 public struct DatabaseEncoder: Sendable {
-    /// The forms of types that have several.
+    /// The forms for types that have several.
     public var options: DatabaseCodingOptions
 
-    /// That of the database for which a value is being made (``DatabaseValueConvertible``).
+    /// The encoder of the database that a value is converted for (``DatabaseValueConvertible``).
     @TaskLocal static var current = DatabaseEncoder()
 
-    /// Makes a value whose parts are encoded as by this encoder.
+    /// Makes a value whose parts this encoder encodes.
     func making<Value>(_ body: () throws(DatabaseError) -> Value) throws(DatabaseError) -> Value {
         try Self.$current.withValue(self) { Result(catching: body) }.get()
     }
@@ -25,8 +25,8 @@ public struct DatabaseEncoder: Sendable {
     /// An encoder with these options.
     public init(_ options: DatabaseCodingOptions = DatabaseCodingOptions()) { self.options = options }
 
-    /// - throws: `invalidValue`, which names the member, for a number that does not fit 64 bits, and for errors that
-    ///   the type throws itself.
+    /// - throws: `invalidValue`, which names the member, for a number that does not fit in 64 bits, and for errors that
+    ///   the type itself throws.
     public func encode(_ value: some Encodable) throws(DatabaseError) -> DatabaseValue {
         if let value = value as? DatabaseValue { return value }
         let box = Box(context: CodingContext(options))
@@ -42,7 +42,7 @@ public struct DatabaseEncoder: Sendable {
         return box.value
     }
 
-    /// A value while it is being put together.
+    /// A value under construction.
     private final class Box {
         private enum Kind {
             case leaf
@@ -93,7 +93,7 @@ public struct DatabaseEncoder: Sendable {
             }
         }
 
-        /// A value of Foundation, from the form in which it codes itself.
+        /// A Foundation value, in the form in which it codes itself.
         private func encode(_ value: some Encodable, _ type: FoundationType, _ path: [any CodingKey]) throws {
             let own = Box(context: context)
             try value.encode(to: Level(box: own, codingPath: path))
@@ -211,7 +211,7 @@ public struct DatabaseEncoder: Sendable {
 }
 
 extension DatabaseValue: Encodable {
-    /// For other encoders; one that writes to a database takes the value as it is.
+    /// For other encoders; the database's encoder writes the value unchanged.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -230,7 +230,7 @@ extension DatabaseValue: Encodable {
 }
 
 extension DatabaseValue {
-    /// A value of any type that can be encoded, so that it can be written beside others:
+    /// A value of any encodable type, to be written together with others:
     ///
     ///     try await root.updateChildValues([
     ///         "messages/\(key)": try DatabaseValue(encoding: message), "people/ada/messages/\(key)": true,

@@ -1,51 +1,51 @@
 import HearthClientSession
 
-/// Why something that was asked of a database did not happen.
+/// Why an operation of a database failed.
 public enum DatabaseError: Error, Hashable, Sendable {
-    /// The rules do not allow it.
+    /// The rules deny it.
     case permissionDenied(String)
-    /// A setting of the server limits how often this may be done. It may succeed after this time; nil if it asks for
-    /// more than is ever allowed at once.
+    /// A setting of the server limits the rate of this operation. It may succeed after this time; nil if it exceeds the
+    /// limit on its own.
     case rateExceeded(retryAfter: Duration?, String)
-    /// The server refused it, with one of the words of the protocol and a text for people.
+    /// The server refused it, with a status of the protocol and a text for people.
     case refused(status: String, message: String)
     /// The text is not the URL of a database.
     case invalidURL(String)
-    /// A key has characters that no key may have, or the path is too deep.
+    /// A key has invalid characters, or the path is too deep.
     case invalidPath(String)
     /// The value cannot be stored: too large, too deep, a number that is not finite, …
     case invalidValue(String)
-    /// The parts of a query do not fit together.
+    /// The parts of a query contradict each other.
     case invalidQuery(String)
-    /// A value is not of the type that it was to be decoded to.
+    /// A value cannot be decoded as the requested type.
     case typeMismatch(String)
-    /// The connection was lost before the answer to a transaction, or the database was closed. Whether a transaction
-    /// took effect is not known.
+    /// The connection was lost before the answer to a transaction, or the database was closed. The transaction may or
+    /// may not have taken effect.
     case disconnected(String)
-    /// There is no connection, and the last attempt failed for a reason that does not go away by itself, or the first
-    /// four attempts failed; the text says why and what to do. A write or a transaction is still queued and goes on; a
-    /// question is dropped.
+    /// There is no connection: the last attempt failed for a reason that is probably permanent, or the first four
+    /// attempts failed. The text gives the reason and what to do. A write or a transaction stays queued; a read is
+    /// dropped.
     case connectionFailed(String)
-    /// There was no answer within ``DatabaseOptions/requestTimeout``. A write or a transaction is still queued and goes
-    /// on; a question is dropped.
+    /// There was no answer within ``DatabaseOptions/requestTimeout``. A write or a transaction stays queued; a read is
+    /// dropped.
     case timedOut(String)
-    /// The task that waited was cancelled. A write or a transaction is still queued and goes on; one whose task was
-    /// cancelled before is `writeCancelled`. A question is dropped.
+    /// The waiting task was cancelled. A write or a transaction stays queued; if its task was cancelled before the
+    /// call, the error is `writeCancelled` instead. A read is dropped.
     case cancelled
-    /// A later write of this client to the same location made a transaction pointless.
+    /// A later write of this client to the same location overrode a transaction.
     case overridden
-    /// A transaction lost against others 25 times.
+    /// A transaction failed 25 times because of concurrent changes.
     case tooManyRetries
-    /// The write is not made: it was thrown away by ``Database/purgeOutstandingWrites()``, or its task was cancelled
-    /// before it was queued.
+    /// The write is not made: ``Database/purgeOutstandingWrites()`` discarded it, or its task was cancelled before it
+    /// was queued.
     case writeCancelled
-    /// Events came faster than they were read.
+    /// Events arrived faster than they were read.
     case slowReader
-    /// The file to keep values and writes in cannot be used: it cannot be opened, or is of another database.
+    /// The persistence file cannot be used: it cannot be opened, or belongs to another database.
     case cache(String)
     /// Another process, or another database of this one, uses the file.
     case cacheInUse(String)
-    /// The file is damaged, or not a file of this kind. It has to be removed; the writes in it are lost.
+    /// The file is damaged, or is not a persistence file. Remove it; the writes in it are lost.
     case cacheDamaged(String)
 
     static let closed = DatabaseError.disconnected("the database was closed")
@@ -64,7 +64,7 @@ public enum DatabaseError: Error, Hashable, Sendable {
 }
 
 extension DatabaseError: CustomStringConvertible {
-    /// One line for people.
+    /// A one-line description for people.
     public var description: String {
         switch self {
         case .permissionDenied(let text): "permission denied" + (text.isEmpty ? "" : ": \(text)")

@@ -1,12 +1,12 @@
 import HearthJSONTree
 
-/// Events as a sequence. Each loop over it observes on its own, from its beginning to its end; a cancelled task ends
+/// A sequence of events. Each loop over it has its own observer, from its beginning to its end. A cancelled task ends
 /// its loop without an error.
 public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
-    /// Why a loop ends before its time.
+    /// Why a loop ends early.
     public typealias Failure = DatabaseError
 
-    /// What is kept for a reader that is slow.
+    /// The events kept for a slow reader.
     enum Waiting {
         case newest(Int)
         case oldest(Int)
@@ -53,7 +53,7 @@ public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
         let (stream, continuation) = Events.makeStream(bufferingPolicy: policy)
         let isLossless = if case .oldest = waiting { true } else { false }
         let handle = DatabaseHandle(number: query.ref.database.makeObserverNumber())
-        // Said first, as the observer may end the events at once.
+        // Set first, since the observer may end the events immediately.
         continuation.onTermination = { [query] _ in query.removeObserver(withHandle: handle) }
         begin(handle, { continuation.finish(throwing: $0) }) { event in
             if case .dropped = continuation.yield(event), isLossless {
@@ -66,7 +66,7 @@ public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
     /// One loop over the events.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: AsyncThrowingStream<ObservedEvent, any Error>.Iterator
-        /// Kept open while somebody reads.
+        /// Kept alive while a loop reads.
         fileprivate let database: Database
         fileprivate let transform: @Sendable (ObservedEvent) throws(DatabaseError) -> Element
 

@@ -6,8 +6,8 @@ import HearthWireProtocol
 import Synchronization
 
 extension DatabaseReference {
-    /// The jobs of the queue here, one after the other, as the server hands them to this worker. Jobs are the children
-    /// of `jobs`, which any client adds; the settings of the database make a location a queue.
+    /// The jobs of the queue at this location, in the order in which the server assigns them to this worker. Jobs are
+    /// the children of `jobs`, which any client adds; the settings of the database make a location a queue.
     ///
     ///     for try await job in database.reference(withPath: "mail").jobs() {
     ///         let letter = try job.data(as: Letter.self)
@@ -18,18 +18,18 @@ extension DatabaseReference {
     ///         try await job.done()
     ///     }
     ///
-    /// The loop waits while there is no job, and for a connection if there is none. It ends with its task. A worker has
-    /// a job until it ends it; meanwhile its lease is extended by itself, also after a reconnection. If a worker dies,
-    /// its job goes to another one. To work on several jobs at once, run several loops, or a task for each job.
+    /// The loop waits for a job, and for a connection if there is none. It ends with its task. A worker holds a job
+    /// until it ends the job; until then the lease is extended automatically, also after a reconnection. If a worker
+    /// dies, its job goes to another one. To work on several jobs at once, run several loops, or a task for each job.
     ///
-    /// - parameter lease: for how long a worker that says nothing keeps its job, from a second to 12 hours. By default
-    ///   what the settings say.
+    /// - parameter lease: how long a silent worker keeps its job, from one second to 12 hours. The default is in the
+    ///   settings.
     public func jobs(lease: Duration? = nil) -> DatabaseJobs { DatabaseJobs(queue: self, lease: lease) }
 }
 
 /// The jobs of a queue for one worker (``DatabaseReference/jobs(lease:)``).
 public struct DatabaseJobs: AsyncSequence, Sendable {
-    /// A job that this worker has.
+    /// A job that this worker holds.
     public typealias Element = DatabaseJob
     /// Why the loop ends.
     public typealias Failure = DatabaseError
@@ -37,7 +37,7 @@ public struct DatabaseJobs: AsyncSequence, Sendable {
     fileprivate let queue: DatabaseReference
     fileprivate let lease: Duration?
 
-    /// Begins a loop. Nothing is asked for before its first job is.
+    /// Begins a loop. Requests nothing until its first job is read.
     public func makeAsyncIterator() -> Iterator { Iterator(queue: queue, lease: lease) }
 
     /// One loop over the jobs.
@@ -45,13 +45,13 @@ public struct DatabaseJobs: AsyncSequence, Sendable {
         fileprivate let queue: DatabaseReference
         fileprivate let lease: Duration?
 
-        /// Milliseconds for which the server looks for a job before it answers that there is none.
+        /// Milliseconds for which the server waits for a job before it answers that there is none.
         private static let wait: Int64 = 30_000
 
         /// The next job; nil when the task is cancelled.
         ///
-        /// - throws: `permissionDenied` if the rules do not let this user work here, `refused` if there is no queue
-        ///   here or the server knows none, `disconnected` once the database is closed.
+        /// - throws: `permissionDenied` if the rules do not allow this user to work here, `refused` if the location is
+        ///   not a queue or the server does not support queues, `disconnected` once the database is closed.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(DatabaseError) -> DatabaseJob? {
@@ -59,11 +59,11 @@ public struct DatabaseJobs: AsyncSequence, Sendable {
             let milliseconds = lease?.milliseconds
             while !Task.isCancelled {
                 let reply = Reply<JobHold?, DatabaseError>()
-                // A worker waits for a connection however long it takes.
+                // A worker waits for a connection without a time limit.
                 let isPosted = queue.database.run { [weak database = queue.database] core in
                     core.claim(from: path, lease: milliseconds, wait: Self.wait, isAbandoned: { reply.isSettled }) {
-                        // The lease is extended from here on, however long the worker's task takes to go on. A job
-                        // that nobody takes goes back with its hold.
+                        // The lease is extended from here on, even if the worker's task resumes late. A job that is not
+                        // taken is released with its hold.
                         reply.settle(
                             $0.map { job in
                                 guard let job, let database else { return nil }
@@ -87,18 +87,18 @@ public struct DatabaseJobs: AsyncSequence, Sendable {
         ) async throws(DatabaseError) -> DatabaseJob {
             let ref = queue.child("jobs").child(hold.job.key)
             if let value = hold.job.value { return DatabaseJob(DataSnapshot(Node(value), at: ref), hold) }
-            // A job that cannot be read goes back with its hold.
+            // An unreadable job is released with its hold.
             return DatabaseJob(try await ref.getData(), hold)
         }
     }
 }
 
-/// A job that this worker has. Its lease is extended until it ends with ``done(updating:)``, ``fail(_:retryAfter:)``,
-/// ``giveUp(_:)`` or ``release()``. One that nothing refers to any more is given back.
+/// A job that this worker holds. Its lease is extended until it ends with ``done(updating:)``, ``fail(_:retryAfter:)``,
+/// ``giveUp(_:)`` or ``release()``. A job that is no longer referenced is given back.
 public final class DatabaseJob: Sendable {
-    /// What the job says.
+    /// The job's data.
     public let snapshot: DataSnapshot
-    /// How often it was handed out, this time included.
+    /// The number of times that it was assigned, including this one.
     public var attempts: Int { hold.job.attempts }
     private let hold: JobHold
 
@@ -107,25 +107,25 @@ public final class DatabaseJob: Sendable {
     /// The key of the job.
     public var key: String { hold.job.key.description }
 
-    /// What the job says, as a value.
+    /// The job's data, as a value.
     public var value: DatabaseValue { snapshot.value }
 
-    /// What the job says, decoded.
+    /// The job's data, decoded.
     public func data<Value: Decodable>(as type: Value.Type) throws(DatabaseError) -> Value {
         try snapshot.data(as: type)
     }
 
-    /// Whether it is still this worker's, as far as is known here. It is not after it has ended, or if the worker could
-    /// not extend its lease in time.
+    /// Whether this worker still holds it, as far as this client knows. False after the job has ended, or if its lease
+    /// could not be extended in time.
     public var isHeld: Bool { hold.isHeld }
 
-    /// Ends the job: it is removed, and these locations are set in the same commit, or nothing of that happens. So what
-    /// a job makes of the database is made once, even if two workers have come to do it.
+    /// Ends the job: one commit removes it and sets these locations, or nothing happens. So the result of a job is
+    /// written once, even if two workers did it.
     ///
     /// - parameter values: by paths from the root.
-    /// - throws: `refused` with the status `lease_lost` or `job_gone` if the job is not this worker's any more;
-    ///   `permissionDenied` if the rules do not allow the update, and `refused` with the status `too_big` if it is too
-    ///   large (Protocol.md 18.4): then the job goes on.
+    /// - throws: `refused` with the status `lease_lost` or `job_gone` if this worker no longer holds the job;
+    ///   `permissionDenied` if the rules deny the update, and `refused` with the status `too_big` if it is too large
+    ///   (Protocol.md 18.4): the worker then still holds the job.
     public func done(updating values: [String: DatabaseValue] = [:]) async throws(DatabaseError) {
         var writes: [WireAssignment] = []
         if !values.isEmpty, case .update(_, let assignments) = try snapshot.ref.root.updating(values) {
@@ -134,8 +134,8 @@ public final class DatabaseJob: Sendable {
         try await hold.end(.done(hold.job.key, claim: hold.job.claim, writes))
     }
 
-    /// The job has failed. It waits, for this time or as long as the settings say, and is handed out again; after its
-    /// last attempt it becomes a child of `dead`.
+    /// The job has failed. It is assigned again after this time, or after the delay in the settings; after its last
+    /// attempt it becomes a child of `dead`.
     public func fail(_ error: String, retryAfter delay: Duration? = nil) async throws(DatabaseError) {
         try await hold.end(
             .fail(
@@ -148,17 +148,17 @@ public final class DatabaseJob: Sendable {
         try await hold.end(.fail(hold.job.key, claim: hold.job.claim, error: Array(error.utf8), .never))
     }
 
-    /// Gives the job back, as if it had not been handed out.
+    /// Gives the job back, as if it had not been assigned.
     public func release() async throws(DatabaseError) {
         try await hold.end(.giveBack(hold.job.key, claim: hold.job.claim))
     }
 }
 
-/// The lease of a job. The job goes back when nothing refers to this, unless it has ended.
+/// The lease of a job. The job is given back when this is no longer referenced, unless it has ended.
 private final class JobHold: Sendable {
     private enum State {
         case held
-        /// Its end is being asked for.
+        /// Its end was requested.
         case ending
         case over
     }
@@ -185,7 +185,7 @@ private final class JobHold: Sendable {
 
     var isHeld: Bool { state.withLock { $0 } != .over }
 
-    /// A lease that is extended from time to time.
+    /// A lease that is extended periodically.
     static func keeping(_ job: ClaimedJob, _ database: Database, _ lease: Int64?) -> JobHold {
         let hold = JobHold(job, database, lease)
         database.run { [weak hold] core in keep(hold, core) }
@@ -217,7 +217,7 @@ private final class JobHold: Sendable {
         }
         guard isHeld else { throw .refused(status: "lease_lost", message: "the job is not this worker's any more") }
         let reply = Reply<Void, DatabaseError>()
-        // A worker that is told to stop still says what became of its job.
+        // A worker whose task is cancelled still reports the outcome of its job.
         let isPosted = database.run { core in
             core.finish(self.job, request) { result in
                 self.state.withLock {

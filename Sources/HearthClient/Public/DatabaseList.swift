@@ -1,4 +1,4 @@
-/// A child of a location with its decoded value, whose members are those of the child as well: `note.text` is
+/// A child of a location with its decoded value. Members of the value are also members of the child: `note.text` is
 /// `note.value.text`.
 @dynamicMemberLookup
 public struct DatabaseChild<Value>: Identifiable {
@@ -21,7 +21,7 @@ extension DatabaseChild: Sendable where Value: Sendable {}
 extension DatabaseChild: Equatable where Value: Equatable {}
 extension DatabaseChild: Hashable where Value: Hashable {}
 
-/// A child whose value is of another shape than what it was to be decoded to.
+/// A child whose value cannot be decoded as the requested type.
 public struct MalformedChild: Identifiable, Hashable, Sendable {
     /// The key.
     public let id: String
@@ -29,8 +29,8 @@ public struct MalformedChild: Identifiable, Hashable, Sendable {
     public let error: DatabaseError
 }
 
-/// The decoded children of a location, in their order. Those that could not be decoded are beside it, so that one child
-/// of another shape does not hide the others.
+/// The decoded children of a location, in their order. Children that could not be decoded are kept separately, so that
+/// one malformed child does not hide the others.
 public struct DatabaseList<Value>: RandomAccessCollection {
     private var children: [DatabaseChild<Value>] = []
     /// The children that could not be decoded, in their order.
@@ -43,11 +43,11 @@ public struct DatabaseList<Value>: RandomAccessCollection {
 
     /// The keys and values of the children that could be decoded.
     public var startIndex: Int { children.startIndex }
-    /// One after the last child.
+    /// The position after the last child.
     public var endIndex: Int { children.endIndex }
     /// The child at a position.
     public subscript(position: Int) -> DatabaseChild<Value> { children[position] }
-    /// The value of the child with a key; nil if there is none. O(children).
+    /// The value of the child with a key; nil if there is no such child. O(children).
     public subscript(id: String) -> Value? { children.first { $0.id == id }?.value }
 }
 

@@ -1,10 +1,10 @@
-/// A line for the log of a program, see ``DatabaseOptions/logger``.
+/// A line for a program's log; see ``DatabaseOptions/logger``.
 public struct DatabaseLogEntry: Hashable, Sendable {
     /// How important a line is.
     public enum Level: Int, Comparable, Hashable, Sendable {
         /// Each attempt to connect.
         case debug
-        /// Connections that were made or ended on purpose.
+        /// Connections that were made, or ended on purpose.
         case info
         /// Something failed: a connection, a token, a listener, a write.
         case warning

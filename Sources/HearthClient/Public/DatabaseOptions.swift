@@ -1,58 +1,58 @@
 public import HearthClientTransport
 
-/// How a database behaves. All options have defaults:
+/// Options for a ``Database``. All have defaults:
 ///
 ///     let database = try Database(url: url, options: DatabaseOptions(auth: auth, requestTimeout: .seconds(20)))
 public struct DatabaseOptions: Sendable {
-    /// Gives the token to sign in with, nil for none. Asked after each connection is made, and when a token has been
-    /// refused or revoked; then a new one is wanted.
+    /// Provides the token to sign in with; nil for none. Called after each connection is made, and when a token was
+    /// refused or revoked, which calls for a new one.
     public typealias TokenProvider = @Sendable (_ forcingRefresh: Bool) async throws -> String?
 
-    /// Whose token to sign in with: the database acts as the user who is signed in there, if any, and follows each
-    /// change.
+    /// The source of the token: the database acts as the user who is signed in there, if any, and follows each change.
     public var auth: Auth?
 
-    /// For a client that has its tokens from elsewhere. Not asked if there is ``auth``.
+    /// For clients with tokens from elsewhere. Not used if ``auth`` is set.
     public var tokenProvider: TokenProvider?
 
-    /// The pause before the second attempt to connect; each further one is 1.3 times as long, less a random part.
+    /// The pause before the second attempt to connect. Each further pause is 1.3 times as long, less a random part.
     public var reconnectDelayMin: Duration
     /// The longest pause.
     public var reconnectDelayMax: Duration
-    /// For connecting and TLS together, and then again for the server's first word.
+    /// The time limit for connecting, including TLS, and again for the server's hello.
     public var openTimeout: Duration
-    /// How long an `async` call waits for the server before it throws `timedOut`; nil to wait for ever, as Firebase's
-    /// SDKs do. Loops and observers are not bounded.
+    /// How long an `async` call waits for the server before it throws `timedOut`; nil to wait without a limit, like
+    /// Firebase's SDKs. Loops and observers have no limit.
     public var requestTimeout: Duration?
-    /// After so long without a word of the server it is asked for one.
+    /// How long the server may be silent before it is sent a keep-alive request.
     public var pingInterval: Duration
-    /// How long it may take to answer that before the connection is given up.
+    /// How long the server may take to answer that before the connection is closed.
     public var pingTimeout: Duration
     /// The authorities to trust over TLS, as a PEM file; nil for the system's.
     public var certificateAuthorityFile: String?
-    /// Whether to connect as soon as there is something to do. Otherwise `goOnline()` does.
+    /// Whether to connect as soon as there is something to send. Otherwise only after `goOnline()`.
     public var startsOnline: Bool
-    /// Events that may wait for the reader of a sequence of child events before it ends with `slowReader`; the first
-    /// ones, for the children that are there, count as well.
+    /// How many events may wait for the reader of a sequence of child events before it ends with `slowReader`. The
+    /// initial events of existing children count as well.
     public var waitingEventsMax: Int
 
-    /// Where to keep what was observed and what was not answered, so that a program that starts without a network shows
-    /// its last values and makes its writes later. One file for one database and one process at a time; it holds what
-    /// the user may read, so a program with several users has several files. Nil to keep nothing. An error in a build
-    /// without the package's trait `Persistence`.
+    /// The file that keeps observed values and pending writes, so that a program that starts without a network shows
+    /// its last values and sends its writes later. One file serves one database and one process at a time. It holds
+    /// data that the user may read, so a program with several users needs several files. Nil to keep nothing. An error
+    /// in a build without the package's trait `Persistence`.
     public var persistenceFile: String?
-    /// Bytes of values to keep there, up to twice as many at times. Those that were used longest ago go first.
+    /// Bytes of values to keep in the file, temporarily up to twice as many. The least recently used values are dropped
+    /// first.
     public var persistedBytesMax: Int
 
-    /// The forms of Codable types in the database.
+    /// How Codable types are stored in the database.
     public var coding: DatabaseCodingOptions
 
-    /// Is told of connections, failed attempts, and refused tokens, listeners and writes. Called on the database's
-    /// thread, which it must not block. Nil for no log.
+    /// Receives log lines about connections, failed attempts, and refused tokens, listeners and writes. Called on the
+    /// database's thread, which it must not block. Nil for no log.
     public var logger: (@Sendable (DatabaseLogEntry) -> Void)?
 
-    /// How to reach the server; nil for the default of the system, which is on Linux an event loop with sockets and TLS
-    /// of its own. Tests can give a `MemoryNetwork` (`HearthMemoryTransport`), and systems without a default need one.
+    /// The transport to the server; nil for the system's default, on Linux an event loop with sockets and TLS. Tests
+    /// can use a `MemoryNetwork` (`HearthMemoryTransport`). Systems without a default need a transport here.
     public var transport: (any ClientTransport)?
 
     /// All options with their defaults.

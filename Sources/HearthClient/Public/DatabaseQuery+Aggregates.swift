@@ -4,19 +4,19 @@ import HearthWireProtocol
 
 /// Figures of all children that a query selects.
 ///
-/// Only numbers count for the sum, the average and the extremes. The server adds them up exactly in decimal, and rounds
-/// the sum to a double.
+/// The sum, the average and the extremes include only numbers. The server adds them exactly in decimal, and rounds the
+/// sum to a double.
 public struct DatabaseAggregates: Hashable, Sendable {
-    /// What can be asked for.
+    /// The kinds of figures.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         case average, count, max, min, sum
     }
 
-    /// How many children there are; nil if that was not asked.
+    /// The number of children; nil if it was not requested.
     public let count: Int?
-    /// The sum of the numbers, 0 if there are none; nil if that was not asked, or if no double is as large.
+    /// The sum of the numbers, 0 if there are none; nil if it was not requested, or exceeds the range of a double.
     public let sum: Double?
-    /// Nil also if there are no numbers, as ``min`` and ``max``.
+    /// Also nil if there are no numbers, like ``min`` and ``max``.
     public let average: Double?
     /// The least number.
     public let min: Double?
@@ -35,17 +35,17 @@ public struct DatabaseAggregates: Hashable, Sendable {
 extension DatabaseQueryable {
     // MARK: Aggregates
 
-    /// Counts the children for which the conditions hold, and sums up or compares the numbers at a path below each:
+    /// Counts the children that meet the conditions, and sums or compares the numbers at a path below each:
     ///
     ///     let open = orders.where(.child("state").isEqual(to: "open"))
     ///     let figures = try await open.getAggregates(.count, .sum, of: "total")
     ///
-    /// The server is asked in any case: without a connection this waits for one. It looks at the children, or at the
-    /// entries of an index, in steps between other requests.
+    /// Always asks the server: without a connection this waits for one. The server scans the children, or the entries
+    /// of an index, in steps between other requests.
     ///
     /// - parameters:
-    ///   - kinds: what is asked for.
-    ///   - path: where the number is in each child; nil for the children themselves.
+    ///   - kinds: the requested figures.
+    ///   - path: the path of the number in each child; nil for the children themselves.
     /// - throws: as ``getPage(fields:)``; `invalidQuery` for a query with an order, a limit or a cursor.
     public func getAggregates(
         _ kinds: DatabaseAggregates.Kind..., of path: String? = nil
@@ -57,13 +57,13 @@ extension DatabaseQueryable {
         return DatabaseAggregates(value)
     }
 
-    /// The same as they are, then after each commit that changes them. The server keeps them up to date: a change of
-    /// one child costs the same, however many children there are.
+    /// The present figures, then the new ones after each commit that changes them. The server keeps them up to date:
+    /// the cost of a change does not depend on the number of children.
     ///
     ///     for try await figures in open.aggregates(.count) { print(figures.count ?? 0) }
     ///
-    /// They are those of the server: this client's writes count when the server has them. A reader that is slow does
-    /// not see every change, but always the last.
+    /// These are the server's figures: this client's writes count once the server has them. A slow reader skips
+    /// changes, but never the last one.
     public func aggregates(
         _ kinds: DatabaseAggregates.Kind..., of path: String? = nil
     ) -> DatabaseEvents<DatabaseAggregates> {
@@ -111,7 +111,7 @@ extension DatabaseQuery {
             throw .invalidQuery("aggregates have conditions, and no order, bounds, limit or cursor")
         }
         let place = try ref.place.get()
-        if place.isInfo { throw .invalidQuery("what is below .info has no aggregates") }
+        if place.isInfo { throw .invalidQuery("locations below .info have no aggregates") }
         let asked = Set(kinds.compactMap { Aggregates.Kind(rawValue: $0.rawValue) })
         var field: Path? = asked == [.count] ? nil : .root
         if let path, field != nil {

@@ -5,7 +5,7 @@ import HearthClientSession
 extension DatabaseQueryable {
     // MARK: Conditions
 
-    /// The children for which all of these conditions hold, and those named before.
+    /// The children that meet all of these conditions, and those of earlier calls.
     ///
     ///     let next = tasks.where(.child("state").isEqual(to: "open"))
     ///         .queryOrdered(by: .child("priority").descending, .child("due")).queryLimited(toFirst: 20)
@@ -16,7 +16,7 @@ extension DatabaseQueryable {
         query.changed { (query) throws(DatabaseError) in query.conditions = (query.conditions ?? []) + conditions }
     }
 
-    /// By several values; the later ones decide where the earlier ones are equal, and the key decides last.
+    /// By several values. Later ones decide where earlier ones are equal; the key decides last.
     public func queryOrdered(by orders: DatabaseOrder...) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             if query.index != nil || query.orders != nil { throw .invalidQuery("the order is named once") }
@@ -29,17 +29,17 @@ extension DatabaseQueryable {
         query.changed { (query) throws(DatabaseError) in query.cursor = cursor }
     }
 
-    /// Reads the children, with a cursor for those that follow if the query has a limit:
+    /// Reads the children, with a cursor for the next page if the query has a limit:
     ///
     ///     var query = tasks.where(.child("state").isEqual(to: "open")).queryLimited(toFirst: 100)
     ///     var page = try await query.getPage()
     ///     while let cursor = page.next { page = try await query.queryStarting(afterCursor: cursor).getPage() }
     ///
-    /// A child whose place in the order stays the same meanwhile is on one page exactly. A page can have fewer children
-    /// than the limit and still a cursor. The server is asked in any case: without a connection this waits for one.
+    /// A child whose place in the order does not change is on exactly one page. A page can have fewer children than the
+    /// limit and still a cursor. Always asks the server: without a connection this waits for one.
     ///
-    /// - parameter fields: the paths below each child that are wanted, none inside another; none for everything.
-    /// - throws: as ``getData()``; `refused` by a server that knows no queries with conditions.
+    /// - parameter fields: the paths below each child to read, none inside another; empty for the whole child.
+    /// - throws: as ``getData()``; `refused` by a server that does not support queries with conditions.
     public func getPage(fields: [String] = []) async throws(DatabaseError) -> DatabasePage {
         let query = query
         if let failure = query.failure { throw failure }
@@ -53,16 +53,16 @@ extension DatabaseQueryable {
     }
 }
 
-/// Some of the children for which conditions hold.
+/// A page of the children that meet the conditions.
 public struct DatabasePage: Sendable {
-    /// In the order of the query. Of a child that has none of the fields that were asked for nothing exists here.
+    /// In the order of the query. A child without any of the requested fields has an empty snapshot.
     public let children: [DataSnapshot]
     /// The cursor of the page after this one; nil if no child follows.
     public let next: String?
 }
 
 extension DatabaseQuery {
-    /// The conditions and the order; without conditions all children.
+    /// The conditions and the order; without conditions, all children.
     func conditionQuery(fields: [String] = []) throws(DatabaseError) -> ConditionQuery {
         if start != nil || end != nil { throw .invalidQuery("a query with conditions has no bounds") }
         let conditions = try (conditions ?? []).map { (part) throws(DatabaseError) in try part.condition.get() }
@@ -78,7 +78,7 @@ extension DatabaseQuery {
         }
         let fields = try fields.map { (field) throws(DatabaseError) in
             guard let path = try? Path(parsing: field), !path.isRoot else {
-                throw .invalidQuery("'\(field)' is no path below a child")
+                throw .invalidQuery("'\(field)' is not a path below a child")
             }
             return path
         }

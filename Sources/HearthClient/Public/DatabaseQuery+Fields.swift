@@ -3,13 +3,13 @@ import HearthJSONTree
 import HearthWireProtocol
 
 extension DatabaseQueryable {
-    /// Some fields of each child that the query selects, as they are, then after each commit that changes one of them.
+    /// Some fields of each selected child, then again after each commit that changes one of them.
     ///
     ///     for try await tasks in open.children(fields: "title", "due") { print(tasks.map(\.key)) }
     ///
-    /// In the order of the query, with the values that it is ordered by. A child that has none of them is left out.
-    /// They are those of the server: this client's writes show when the server has them. A reader that is slow does not
-    /// see every change, but always the last.
+    /// In the order of the query, with the values that it is ordered by. A child without any of them is left out. The
+    /// values are the server's: this client's writes appear once the server has them. A slow reader skips changes, but
+    /// never the last one.
     ///
     /// - parameter fields: paths below each child, none inside another.
     public func children(fields: String...) -> DatabaseEvents<[DataSnapshot]> {
@@ -32,7 +32,7 @@ extension DatabaseQuery {
     fileprivate func fields(_ names: [String]) throws(DatabaseError) -> (path: Path, query: QueryObject) {
         if let failure { throw failure }
         let place = try ref.place.get()
-        if place.isInfo { throw .invalidQuery("what is below .info has no fields") }
+        if place.isInfo { throw .invalidQuery("locations below .info have no fields") }
         if limit?.side == .last {
             throw .invalidQuery("a query with conditions has its first children: let it descend")
         }

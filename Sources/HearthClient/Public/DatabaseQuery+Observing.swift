@@ -2,11 +2,11 @@ import HearthJSONTree
 import HearthWireProtocol
 import HearthClientSession
 
-/// What an observer is told about.
+/// The kinds of events.
 public enum DataEventType: Hashable, Sendable, CaseIterable {
-    /// All that is selected, first as it is, then after every change of it.
+    /// The whole selection, at first and after every change.
     case value
-    /// A child that is there, or has come.
+    /// A child that exists or was added.
     case childAdded
     case childChanged
     /// The value by which children are ordered changed. A `childChanged` follows.
@@ -24,7 +24,7 @@ public enum DataEventType: Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Names an observer to ``DatabaseQueryable/removeObserver(withHandle:)``.
+/// Identifies an observer for ``DatabaseQueryable/removeObserver(withHandle:)``.
 public struct DatabaseHandle: Hashable, Sendable {
     let number: Int
 }
@@ -33,14 +33,13 @@ extension DatabaseQueryable {
     // MARK: Blocks
 
     /// Calls a block for every event, on the database's thread, until the observer is removed or the database closed.
-    /// Until then the observer keeps the database, and the block what it captures. Of one change, children
-    /// that were removed come first, then those that were added or moved, then those that changed, each in the query's
-    /// order, then the value.
+    /// Until then the observer keeps the database alive, and the block its captures. The events of one change come in
+    /// this order: removed children, added and moved ones, changed ones, each in the query's order, then the value.
     ///
     /// - parameter type: the kind of events.
-    /// - parameter block: called with the value, or the child that the event is about.
-    /// - parameter cancel: called once if the server refuses, or later revokes, the right to read, or if the query
-    ///   makes no sense.
+    /// - parameter block: called with the value, or with the child of the event.
+    /// - parameter cancel: called once if the server refuses or later revokes the right to read, or if the query is
+    ///   invalid.
     @discardableResult
     public func observe(
         _ type: DataEventType, with block: @escaping @Sendable (DataSnapshot) -> Void,
@@ -75,20 +74,21 @@ extension DatabaseQueryable {
         observe(type.kinds, isOnce: true, onCancel: { cancel?($0) }) { block($0.snapshot, $0.previous) }
     }
 
-    /// Ends an observer. Events that are being told may still come, none after what this thread asks for next is done.
+    /// Removes an observer. Events that are being delivered may still arrive, but none after the next operation of this
+    /// thread has finished.
     public func removeObserver(withHandle handle: DatabaseHandle) {
         query.ref.database.run { $0.removeObserver(handle.number) }
     }
 
-    /// Ends all observers of this query; of a reference those of all queries at the location. Transactions and what is
-    /// kept up to date (``keepSynced(_:)``) go on.
+    /// Removes all observers of this query; for a reference, those of all queries at the location. Transactions and
+    /// ``keepSynced(_:)`` are not affected.
     public func removeAllObservers() {
         let isWhole = query.isWhole
         guard let (place, object) = try? query.resolved() else { return }
         query.ref.database.run { $0.removeObservers(at: place, isWhole ? nil : object.query) }
     }
 
-    /// Keeps what the query selects up to date, whether or not somebody observes it, until it is called with `false`.
+    /// Keeps the selection up to date, even without observers, until it is called with `false`.
     public func keepSynced(_ isKept: Bool) {
         guard let (place, object) = try? query.resolved(), !place.isInfo else { return }
         let number = query.ref.database.makeObserverNumber()
@@ -97,8 +97,8 @@ extension DatabaseQueryable {
 
     // MARK: Tasks
 
-    /// The value as the server has it; as this client sees it while somebody observes it and the server has said what
-    /// is there. Waits for a connection.
+    /// The server's value. If the location is observed and its value known, the value as this client sees it. Waits for
+    /// a connection.
     ///
     /// - throws: `permissionDenied`, `refused`, `invalidPath`, `invalidQuery`, `cancelled`, `disconnected`.
     public func getData() async throws(DatabaseError) -> DataSnapshot {
@@ -109,7 +109,7 @@ extension DatabaseQueryable {
         return DataSnapshot(node, at: query.ref, index: query.order)
     }
 
-    /// Calls a block with the value as ``getData()`` gives it, or an error.
+    /// Calls a block with the value, as from ``getData()``, or an error.
     ///
     /// - parameter completion: called on the database's thread.
     public func getData(
@@ -129,7 +129,7 @@ extension DatabaseQueryable {
         if !isPosted { completion(.closed, nil) }
     }
 
-    /// The first event of a kind: the value as it is known, or the next child that something happens to.
+    /// The first event of a kind: the known value, or the next event of a child.
     public func observeSingleEvent(of type: DataEventType) async throws(DatabaseError) -> DataSnapshot {
         try await observeSingleEventAndPreviousSiblingKey(of: type).0
     }
@@ -142,14 +142,14 @@ extension DatabaseQueryable {
         let handle = DatabaseHandle(number: database.makeObserverNumber())
         defer { removeObserver(withHandle: handle) }
         return try await database.wait { (reply: Reply<(DataSnapshot, String?), DatabaseError>) in
-            // Removed by this task, not at the event itself: the value is cached once the listen is answered.
+            // Removed by this task, not at the event: the value is cached only once the listen is answered.
             observe(type.kinds, handle, isOnce: false, onCancel: { reply.settle(.failure($0)) }) { event in
                 reply.settle(.success((event.snapshot, event.previous)))
             }
         }
     }
 
-    /// The value, then the value after every change. A reader that is slow does not see every one, but always the last.
+    /// The value, then the value after every change. A slow reader skips values, but never the last one.
     ///
     ///     for try await room in rooms.child("lobby").values() { … }
     ///
@@ -158,19 +158,20 @@ extension DatabaseQueryable {
         DatabaseEvents(query, .value, .newest(1)) { $0.snapshot }
     }
 
-    /// The same, decoded; nil while there is nothing. A value of another shape ends the sequence with `typeMismatch`.
+    /// The same, decoded; nil while there is no value. A value that cannot be decoded ends the sequence with
+    /// `typeMismatch`.
     public func values<Value: Decodable & Sendable>(as type: Value.Type) -> DatabaseEvents<Value?> {
         DatabaseEvents(query, .value, .newest(1)) { (event) throws(DatabaseError) in
             event.snapshot.exists() ? try event.snapshot.data(as: type) : nil
         }
     }
 
-    /// The children, decoded, in the query's order, then the same after every change; none while there is nothing. A
-    /// reader that is slow does not see every state, but always the last. O(value) for each.
+    /// The children, decoded, in the query's order, then again after every change; empty while there is no value. A
+    /// slow reader skips states, but never the last one. O(value) for each.
     ///
     ///     for try await notes in notes.queryLimited(toLast: 50).children(as: Note.self) { … }
     ///
-    /// A child of another shape does not end the sequence: it is in ``DatabaseList/malformed``. A value that has no
+    /// A child that cannot be decoded does not end the sequence: it is in ``DatabaseList/malformed``. A value without
     /// children does, with `typeMismatch`.
     public func children<Value: Decodable & Sendable>(as type: Value.Type) -> DatabaseEvents<DatabaseList<Value>> {
         DatabaseEvents(query, .value, .newest(1)) { (event) throws(DatabaseError) in
@@ -178,8 +179,8 @@ extension DatabaseQueryable {
         }
     }
 
-    /// What happens to children, beginning with those that are there. None is left out: a reader that falls too far
-    /// behind gets `slowReader` (``DatabaseOptions/waitingEventsMax``).
+    /// The events of children, beginning with those that exist. No event is skipped: a reader that falls too far behind
+    /// gets `slowReader` (``DatabaseOptions/waitingEventsMax``).
     public func childEvents() -> DatabaseEvents<DatabaseChildEvent> {
         let max = query.ref.database.core.options.waitingEventsMax
         return DatabaseEvents(query, .child, .oldest(max)) { event in
@@ -193,16 +194,16 @@ extension DatabaseQueryable {
     }
 }
 
-/// Something that happened to a child. `after` is the key of the child before it, in the query's order.
+/// An event of a child. `after` is the key of the preceding child in the query's order.
 public enum DatabaseChildEvent: Sendable {
     case added(DataSnapshot, after: String?)
     case changed(DataSnapshot, after: String?)
     /// The value by which children are ordered changed. A `changed` follows.
     case moved(DataSnapshot, after: String?)
-    /// With the value that it had.
+    /// The child with its last value.
     case removed(DataSnapshot)
 
-    /// The child that something happened to.
+    /// The child of the event.
     public var snapshot: DataSnapshot {
         switch self {
         case .added(let snapshot, _), .changed(let snapshot, _), .moved(let snapshot, _), .removed(let snapshot):
@@ -220,7 +221,7 @@ struct ObservedEvent: Sendable {
 }
 
 extension DatabaseQueryable {
-    /// Begins to observe. What is wrong with the query is told to `onCancel`, on the database's thread.
+    /// Begins to observe. An invalid query is reported to `onCancel`, on the database's thread.
     @discardableResult
     func observe(
         _ kinds: EventKinds, _ handle: DatabaseHandle? = nil, isOnce: Bool = false,

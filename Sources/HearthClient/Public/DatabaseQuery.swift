@@ -1,19 +1,19 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// What can be observed and read: a location, or what a query selects of its children.
+/// A source that can be observed and read: a location, or the children that a query selects.
 public protocol DatabaseQueryable: Sendable {
-    /// The query; of a reference the one that selects everything.
+    /// The query; for a reference, the one that selects everything.
     var query: DatabaseQuery { get }
 }
 
-/// Which children of a location are wanted, and in what order.
+/// A selection of a location's children, in an order.
 ///
 ///     let latest = messages.queryOrdered(byChild: "at").queryLimited(toLast: 50)
 ///
-/// An order is named once, before bounds; bounds and one limit go together. Instead of bounds a query can have
-/// conditions, and then several orders (`where(_:)`). What does not fit together is an error of
-/// whatever is done with the query.
+/// Set the order once, before bounds. Bounds can be combined with one limit. Instead of bounds a query can have
+/// conditions, and then several orders (`where(_:)`). With an invalid combination, every operation on the query fails
+/// with an error.
 public struct DatabaseQuery: DatabaseQueryable, Hashable {
     /// The location whose children are selected.
     public let ref: DatabaseReference
@@ -21,7 +21,7 @@ public struct DatabaseQuery: DatabaseQueryable, Hashable {
     var start: QueryBound?
     var end: QueryBound?
     var limit: QueryLimit?
-    /// Nil for a query that has bounds or an order of the protocol alone.
+    /// Nil for a query with only bounds or an order of the protocol.
     var conditions: [DatabaseCondition]?
     var orders: [DatabaseOrder]?
     var cursor: String?
@@ -32,13 +32,13 @@ public struct DatabaseQuery: DatabaseQueryable, Hashable {
     /// This query.
     public var query: DatabaseQuery { self }
 
-    /// Whether it has what only queries with conditions have (Protocol.md 18.3).
+    /// Whether it uses features of queries with conditions (Protocol.md 18.3).
     var hasConditions: Bool { conditions != nil || orders != nil || cursor != nil }
 
-    /// Whether it is all that there is at the location, in no order of its own.
+    /// Whether it selects the whole location, without an order of its own.
     var isWhole: Bool { limit == nil && index == nil && start == nil && end == nil && !hasConditions }
 
-    /// The order in which children are told.
+    /// The order of the children.
     var order: QueryIndex {
         guard hasConditions else { return index ?? .priority }
         return (try? conditionQuery()).map { .conditions($0) } ?? .key
@@ -105,13 +105,13 @@ extension DatabaseQueryable {
     public func queryOrdered(byChild path: String) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             guard let path = try? Path(parsing: path), !path.isRoot else {
-                throw .invalidQuery("'\(path)' is no path below a child")
+                throw .invalidQuery("'\(path)' is not a path below a child")
             }
             try query.order(by: .child(path))
         }
     }
 
-    /// By the children's keys. Bounds are keys then, as strings.
+    /// By the children's keys. Bounds are then keys, as strings.
     public func queryOrderedByKey() -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in try query.order(by: .key) }
     }
@@ -121,21 +121,22 @@ extension DatabaseQueryable {
         query.changed { (query) throws(DatabaseError) in try query.order(by: .value) }
     }
 
-    /// What is the order of everything that names none.
+    /// By the children's priorities, the default order.
     public func queryOrderedByPriority() -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in try query.order(by: .priority) }
     }
 
     // MARK: Bounds
 
-    /// From a value on; with a key, of those that have the value the ones from that key on.
+    /// Children whose value is at least `value`. With a key, children with exactly this value are included only from
+    /// that key on.
     public func queryStarting(atValue value: DatabaseValue, childKey: String? = nil) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             try query.start(try DatabaseQuery.bound(value, childKey.map(QueryBound.BoundKey.init(text:))))
         }
     }
 
-    /// After a value; with a key, also of those that have the value the ones after that key.
+    /// Children whose value is greater than `value`. With a key, also children with exactly this value after that key.
     public func queryStarting(afterValue value: DatabaseValue, childKey: String? = nil) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             let key = childKey.map(QueryBound.BoundKey.init(text:)) ?? .highest
@@ -143,14 +144,14 @@ extension DatabaseQueryable {
         }
     }
 
-    /// Up to a value.
+    /// Children whose value is at most `value`.
     public func queryEnding(atValue value: DatabaseValue, childKey: String? = nil) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             try query.end(try DatabaseQuery.bound(value, childKey.map(QueryBound.BoundKey.init(text:))))
         }
     }
 
-    /// Before a value.
+    /// Children whose value is less than `value`.
     public func queryEnding(beforeValue value: DatabaseValue, childKey: String? = nil) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             let key = childKey.map(QueryBound.BoundKey.init(text:)) ?? .lowest
@@ -158,51 +159,53 @@ extension DatabaseQueryable {
         }
     }
 
-    /// Those with one value; with a key, that child if it has it.
+    /// Children with exactly this value. With a key, only the child with that key, if it has this value.
     public func queryEqual(toValue value: DatabaseValue, childKey: String? = nil) -> DatabaseQuery {
         queryStarting(atValue: value, childKey: childKey).queryEnding(atValue: value, childKey: childKey)
     }
 
     // MARK: Limits
 
-    /// The first so many, at least one.
+    /// The first children, at most this many; at least 1.
     public func queryLimited(toFirst count: Int) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in try query.limit(.first, count) }
     }
 
-    /// The last so many, at least one.
+    /// The last children, at most this many; at least 1.
     public func queryLimited(toLast count: Int) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in try query.limit(.last, count) }
     }
 }
 
-// The same with values of other types.
+// Bounds of other types.
 extension DatabaseQueryable {
-    /// Children whose value is at least this one; with a key, of those with this value the ones from that key on.
+    /// Children whose value is at least this one. With a key, children with exactly this value are included only from
+    /// that key on.
     public func queryStarting(atValue value: some DatabaseValueConvertible, childKey: String? = nil) -> DatabaseQuery {
         converting(value) { queryStarting(atValue: $0, childKey: childKey) }
     }
 
-    /// Children whose value is greater than this one; with a key, also those with this value after that key.
+    /// Children whose value is greater than this one. With a key, also children with exactly this value after that key.
     public func queryStarting(
         afterValue value: some DatabaseValueConvertible, childKey: String? = nil
     ) -> DatabaseQuery {
         converting(value) { queryStarting(afterValue: $0, childKey: childKey) }
     }
 
-    /// Children whose value is at most this one; with a key, of those with this value the ones up to that key.
+    /// Children whose value is at most this one. With a key, children with exactly this value are included only up to
+    /// that key.
     public func queryEnding(atValue value: some DatabaseValueConvertible, childKey: String? = nil) -> DatabaseQuery {
         converting(value) { queryEnding(atValue: $0, childKey: childKey) }
     }
 
-    /// Children whose value is less than this one; with a key, also those with this value before that key.
+    /// Children whose value is less than this one. With a key, also children with exactly this value before that key.
     public func queryEnding(
         beforeValue value: some DatabaseValueConvertible, childKey: String? = nil
     ) -> DatabaseQuery {
         converting(value) { queryEnding(beforeValue: $0, childKey: childKey) }
     }
 
-    /// Children with this value; with a key, that child if it has it.
+    /// Children with exactly this value. With a key, only the child with that key, if it has this value.
     public func queryEqual(toValue value: some DatabaseValueConvertible, childKey: String? = nil) -> DatabaseQuery {
         converting(value) { queryEqual(toValue: $0, childKey: childKey) }
     }

@@ -1,5 +1,5 @@
 /// Writes of values of other types: members of different types in one dictionary, and models in on-disconnect writes.
-/// They behave as those of ``DatabaseValue``, and throw `invalidValue` for what cannot be converted.
+/// They behave like those of ``DatabaseValue``, and throw `invalidValue` for values that cannot be converted.
 extension DatabaseReference {
     /// Replaces the value by an object with members of any convertible types; nil leaves a member out.
     ///
@@ -10,8 +10,8 @@ extension DatabaseReference {
         try await setValue(try object(members), andPriority: priority)
     }
 
-    /// Replaces the value by an object with members of any convertible types, without waiting. The completion tells how
-    /// it ended.
+    /// Replaces the value by an object with members of any convertible types, without waiting. The completion gets the
+    /// result.
     public func setValue(
         _ members: [String: (any DatabaseValueConvertible)?], andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
@@ -27,14 +27,14 @@ extension DatabaseReference {
         try await write(try updating(try converted(values)))
     }
 
-    /// Replaces several locations below this one at once, without waiting. The completion tells how it ended.
+    /// Replaces several locations below this one at once, without waiting. The completion gets the result.
     public func updateChildValues(
         _ values: [String: (any DatabaseValueConvertible)?], withCompletionBlock completion: WriteCompletion? = nil
     ) {
         write({ () throws(DatabaseError) in try updating(try converted(values)) }, completion)
     }
 
-    /// Replaces the priority of what is there: a number or a string.
+    /// Replaces the priority of the value: a number or a string.
     public func setPriority(_ priority: some DatabaseValueConvertible) async throws(DatabaseError) {
         try await setPriority(try priority.databaseValue)
     }
@@ -49,7 +49,7 @@ extension DatabaseReference {
     }
 
     /// Has the server replace the value by one of another type when this client's connection ends, without waiting. The
-    /// completion tells when the server knows.
+    /// completion is called when the server has accepted it.
     public func onDisconnectSetValue<Value: Encodable & Sendable>(
         _ value: Value, andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
@@ -72,7 +72,7 @@ extension DatabaseReference {
     }
 
     /// Has the server replace several locations below this one at once when the connection ends, without waiting. The
-    /// completion tells when the server knows.
+    /// completion is called when the server has accepted it.
     public func onDisconnectUpdateChildValues(
         _ values: [String: (any DatabaseValueConvertible)?], withCompletionBlock completion: WriteCompletion? = nil
     ) {

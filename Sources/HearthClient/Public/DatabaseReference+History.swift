@@ -22,25 +22,25 @@ public struct DatabaseHistory: Hashable, Sendable {
         public let number: UInt64
         /// When it was made, in milliseconds since 1970.
         public let time: Int64
-        /// Who made it; nil for administrators and for somebody who was not signed in.
+        /// The user who made it; nil for administrators and unauthenticated clients.
         public let uid: String?
-        /// What it set, by path: at most one hundred locations. A value of more than 1000 bytes is nil.
+        /// The values that it set, by path: at most 100 locations. A value of more than 1000 bytes is nil.
         public let values: [String: DatabaseValue?]
-        /// How many locations it set besides.
+        /// The number of further locations that it set.
         public let further: Int
     }
 
     /// In the order of their numbers, the newest first.
     public let entries: [Entry]
-    /// What to ask for the entries before these; nil if there are none.
+    /// The argument to get the entries before these; nil if there are none.
     public let before: UInt64?
 }
 
-/// Where a location differed at two moments.
+/// The differences of a location between two moments.
 public struct DatabaseDifferences: Hashable, Sendable {
-    /// One of the deepest locations at which the values differed; null where nothing was.
+    /// One of the deepest locations at which the values differed; null where there was no value.
     public struct Difference: Hashable, Sendable {
-        /// Relative to the location that was asked for.
+        /// Relative to the requested location.
         public let path: String
         /// The value at the first moment.
         public let before: DatabaseValue
@@ -50,14 +50,14 @@ public struct DatabaseDifferences: Hashable, Sendable {
 
     /// In the order of their paths.
     public let differences: [Difference]
-    /// How many there are besides.
+    /// The number of further differences.
     public let further: Int
 }
 
-/// The past of locations whose history the settings of the server keep. Administrators may read it, and those whom the
-/// setting lets. The server is asked in any case: without a connection these methods wait for one.
+/// The history of locations for which the server's settings keep one. Administrators may read it, and users whom the
+/// setting allows. These methods always ask the server, and wait for a connection if there is none.
 extension DatabaseReference {
-    /// The value as it was at a moment.
+    /// The value at a moment.
     ///
     /// - throws: `permissionDenied`; `refused` with the status `not_found` where no history is kept, and `too_old` for
     ///   a moment from before it begins.
@@ -71,7 +71,7 @@ extension DatabaseReference {
     ///
     /// - parameters:
     ///   - number: only changes before this one, see ``DatabaseHistory/before``.
-    ///   - limit: so many changes at most.
+    ///   - limit: the maximum number of changes.
     /// - throws: as ``getData(at:)``.
     public func getHistory(
         before number: UInt64? = nil, limit: Int = 20
@@ -92,7 +92,7 @@ extension DatabaseReference {
         return DatabaseHistory(entries: entries, before: answer["before"]?.integer.map { UInt64(clamping: $0) })
     }
 
-    /// Where the value differed at two moments; without the second one, between a moment and now.
+    /// The differences between two moments; without the second one, between a moment and now.
     ///
     /// - throws: as ``getData(at:)``.
     public func getDifferences(
@@ -108,8 +108,8 @@ extension DatabaseReference {
         return DatabaseDifferences(differences: differences, further: Int(clamping: answer["more"]?.integer ?? 0))
     }
 
-    /// Sets the location to what it was at a moment: an ordinary write, which the rules must allow, and a further
-    /// change of the history. It happens once at most: `disconnected` says that it is not known whether it did.
+    /// Restores the value of a moment. This is an ordinary write, which the rules must allow and the history records.
+    /// It is made at most once: after `disconnected` it is not known whether it was made.
     ///
     /// - throws: as ``getData(at:)`` and as writes do.
     public func restore(to moment: DatabaseMoment) async throws(DatabaseError) {
@@ -117,7 +117,7 @@ extension DatabaseReference {
     }
 
     private static var misunderstood: DatabaseError {
-        .refused(status: "failure", message: "the answer is no history")
+        .refused(status: "failure", message: "the answer is not a history")
     }
 
     private func object(_ command: HistoryRequest.Command) async throws(DatabaseError) -> JSONObject {

@@ -1,6 +1,6 @@
 extension DatabaseReference {
-    /// Changes a value by a transaction that is repeated until its outcome is known: after 25 attempts that others
-    /// overtook it begins again, and it outlives lost connections if `isMade` can tell whether the change was made.
+    /// Changes a value by a transaction that is repeated until its outcome is known. After 25 attempts that concurrent
+    /// changes defeated it starts over. It survives lost connections if `isMade` can detect the change.
     ///
     ///     let id = database.makeKey()
     ///     let isEntered = try await visits.repeatingTransaction(isMade: { !$0[id].isNull }) { value in
@@ -8,13 +8,13 @@ extension DatabaseReference {
     ///         return true
     ///     }
     ///
-    /// Observers do not see the change before the server has made it.
+    /// Observers see the change only after the server has made it.
     ///
-    /// - parameter isMade: whether a value has the change in it already. With it, a transaction that was sent when the
-    ///   connection was lost is looked for and, if it was not made, repeated, at most ten times. Without it that is
-    ///   `disconnected`, and the change may have been made.
-    /// - parameter change: makes the new value; false to leave the value as it is. It runs several times and does
-    ///   nothing but compute; it runs on the database's thread.
+    /// - parameter isMade: whether a value already includes the change. If a connection is lost after the transaction
+    ///   was sent, this check decides whether to repeat it, at most ten times. Without it, the error is `disconnected`,
+    ///   and the change may have been made.
+    /// - parameter change: makes the new value; returns false to leave the value unchanged. It may run several times on
+    ///   the database's thread, and must only compute.
     /// - returns: whether the change was made.
     /// - throws: as ``runTransactionBlock(withLocalEvents:_:)``, but not `tooManyRetries`.
     public func repeatingTransaction(
@@ -23,7 +23,7 @@ extension DatabaseReference {
     ) async throws(DatabaseError) -> Bool {
         var losses = 0
         while true {
-            // Only after a loss: a value that somebody else made like it is not this change.
+            // Only after a loss: an equal value made by another client is not this change.
             let wasMade = losses > 0 ? isMade : nil
             do throws(DatabaseError) {
                 let (isCommitted, snapshot) = try await transaction(false) { data in
@@ -32,7 +32,7 @@ extension DatabaseReference {
                         if wasMade?(old) == true { return nil }
                         var new = old
                         guard change(&new) else { return nil }
-                        // What the change leaves alone keeps its priorities and its keys.
+                        // Parts that the change leaves alone keep their priorities and keys.
                         try data.merge(old, new)
                         return data
                     }

@@ -3,15 +3,15 @@ import HearthJSONTree
 import Synchronization
 import HearthWireProtocol
 
-/// A transaction changes a value that nobody else changed in between: it is made on what is known here, and made again
-/// when the server has something else, up to 25 times. So the block may run several times and does nothing but compute;
-/// it runs on the database's thread. Before it runs the first time, the location is read.
+/// A transaction changes a value only if no other client changed it in between. The change is computed from the value
+/// known here, and again from the server's value if that differs, up to 25 times. So the block may run several times,
+/// and must only compute; it runs on the database's thread. The location is read before the first run.
 ///
-/// A later plain write of this client to the same location ends a transaction that was not sent, with `overridden`. One
-/// that was sent when the connection is lost ends with `disconnected`: it may have taken effect.
+/// A later plain write of this client to the same location ends an unsent transaction with `overridden`. A transaction
+/// that was sent before the connection was lost ends with `disconnected`: it may have taken effect.
 extension DatabaseReference {
-    /// - parameter block: changes the value, and says whether the change is to be made.
-    /// - parameter completion: an error or nil, whether the change was made, and the value then.
+    /// - parameter block: changes the value, and returns whether to make the change.
+    /// - parameter completion: gets an error or nil, whether the change was made, and the value afterwards.
     /// - parameter withLocalEvents: whether observers see the change before the server has confirmed it.
     public func runTransactionBlock(
         _ block: @escaping @Sendable (inout MutableData) -> TransactionResult,
@@ -28,7 +28,7 @@ extension DatabaseReference {
         }
     }
 
-    /// Whether the change was made, and the value then.
+    /// Whether the change was made, and the value afterwards.
     ///
     /// - throws: `permissionDenied`, `refused`, `invalidPath`, `invalidValue`, `overridden`, `tooManyRetries`,
     ///   `disconnected`, `writeCancelled`, `cancelled`.
@@ -39,17 +39,17 @@ extension DatabaseReference {
         try await transaction(withLocalEvents) { (data) in .success(block(&data).data) }
     }
 
-    /// Changes a value of another type; nil is nothing.
+    /// Changes a value of another type; nil means that there is no value.
     ///
     ///     try await seats.transaction(of: Int.self) { count in
     ///         guard let left = count, left > 0 else { throw Full() }
     ///         count = left - 1
     ///     }
     ///
-    /// Only members that the block changes are changed: those that the type does not name stay, and so do priorities. A
-    /// block that changes nothing leaves the location as it is; then the outcome is not committed.
+    /// Only members that the block changes are written: members that the type does not declare stay, and so do
+    /// priorities. A block that changes nothing leaves the location unchanged; the outcome is then not committed.
     ///
-    /// - throws: what the block throws, which ends the transaction; `typeMismatch` for a value of another shape;
+    /// - throws: the block's errors, which end the transaction; `typeMismatch` for a value that cannot be decoded;
     ///   otherwise as ``runTransactionBlock(withLocalEvents:_:)``.
     @discardableResult
     public func transaction<Value: Codable & Sendable>(

@@ -2,15 +2,15 @@ import HearthClientSession
 import HearthJSONTree
 import HearthWireProtocol
 
-/// Told once how a write ended: nil, or why it did not happen.
+/// Called once with the result of a write: nil or the error.
 public typealias WriteCompletion = @Sendable (DatabaseError?, DatabaseReference) -> Void
 
-/// Writes are seen by the observers of this client at once, and taken back if the server refuses them. Without a
-/// connection they wait, and are sent in order. One that was sent when the connection was lost is sent again, so an
-/// increment may count twice then; a transaction does not.
+/// Observers of this client see writes at once; they are rolled back if the server refuses them. Without a connection,
+/// writes wait and are sent in order. A write that was sent before the connection was lost is sent again, so an
+/// increment may then count twice. A transaction is not.
 ///
-/// The `async` forms return when the server has agreed. Cancelling the task ends the waiting, not the write:
-/// `cancelled` says that it is still queued, `writeCancelled` that it is not made.
+/// The `async` forms return when the server has accepted the write. Cancelling the task ends the waiting, not the
+/// write: `cancelled` means that it is still queued, `writeCancelled` that it is not made.
 extension DatabaseReference {
     /// Replaces the value, its priority included. Null removes.
     ///
@@ -21,7 +21,7 @@ extension DatabaseReference {
         try await write(try setting(value, priority))
     }
 
-    /// The same without waiting; the completion tells how it ended.
+    /// The same without waiting; the completion gets the result.
     public func setValue(
         _ value: DatabaseValue, andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
@@ -29,14 +29,14 @@ extension DatabaseReference {
         write({ () throws(DatabaseError) in try setting(value, priority) }, completion)
     }
 
-    /// Replaces the value by one of a type of one's own.
+    /// Replaces the value by one of any `Encodable` type.
     public func setValue<Value: Encodable & Sendable>(
         _ value: Value, andPriority priority: DatabaseValue = nil
     ) async throws(DatabaseError) {
         try await write(try setting(try encoded(value), priority))
     }
 
-    /// The same without waiting; the completion tells how it ended.
+    /// The same without waiting; the completion gets the result.
     public func setValue<Value: Encodable & Sendable>(
         _ value: Value, andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
@@ -44,48 +44,48 @@ extension DatabaseReference {
         write({ () throws(DatabaseError) in try setting(try encoded(value), priority) }, completion)
     }
 
-    /// Removes what is here and below.
+    /// Removes the value, including all children.
     public func removeValue() async throws(DatabaseError) { try await setValue(DatabaseValue.null) }
 
-    /// The same without waiting; the completion tells how it ended.
+    /// The same without waiting; the completion gets the result.
     public func removeValue(withCompletionBlock completion: WriteCompletion? = nil) {
         setValue(DatabaseValue.null, withCompletionBlock: completion)
     }
 
-    /// Replaces several locations below this one at once: either all or none. The keys are relative paths; no one may
-    /// lie inside another.
+    /// Replaces several locations below this one at once: either all or none. The keys are relative paths, none inside
+    /// another.
     public func updateChildValues(_ values: [String: DatabaseValue]) async throws(DatabaseError) {
         try await write(try updating(values))
     }
 
-    /// The same without waiting; the completion tells how it ended.
+    /// The same without waiting; the completion gets the result.
     public func updateChildValues(
         _ values: [String: DatabaseValue], withCompletionBlock completion: WriteCompletion? = nil
     ) {
         write({ () throws(DatabaseError) in try updating(values) }, completion)
     }
 
-    /// Replaces the priority of what is there: null, a number or a string.
+    /// Replaces the priority of the value: null, a number or a string.
     public func setPriority(_ priority: DatabaseValue) async throws(DatabaseError) {
         try await write(try settingPriority(priority))
     }
 
-    /// The same without waiting; the completion tells how it ended.
+    /// The same without waiting; the completion gets the result.
     public func setPriority(_ priority: DatabaseValue, withCompletionBlock completion: WriteCompletion? = nil) {
         write({ () throws(DatabaseError) in try settingPriority(priority) }, completion)
     }
 
     // MARK: On disconnect
 
-    /// Has the server replace the value when this client's connection ends, however that comes. It is asked once:
-    /// after a reconnection it must be asked again.
+    /// Has the server replace the value when this client's connection ends for any reason. This applies to one
+    /// connection: call it again after a reconnection.
     public func onDisconnectSetValue(
         _ value: DatabaseValue, andPriority priority: DatabaseValue = nil
     ) async throws(DatabaseError) {
         try await onDisconnect(try setting(value, priority))
     }
 
-    /// The same without waiting; the completion tells when the server knows.
+    /// The same without waiting; the completion is called when the server has accepted it.
     public func onDisconnectSetValue(
         _ value: DatabaseValue, andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
@@ -93,10 +93,10 @@ extension DatabaseReference {
         onDisconnect({ () throws(DatabaseError) in try setting(value, priority) }, completion)
     }
 
-    /// Has the server remove what is here and below when the connection ends.
+    /// Has the server remove the value, including all children, when the connection ends.
     public func onDisconnectRemoveValue() async throws(DatabaseError) { try await onDisconnectSetValue(.null) }
 
-    /// The same without waiting; the completion tells when the server knows.
+    /// The same without waiting; the completion is called when the server has accepted it.
     public func onDisconnectRemoveValue(withCompletionBlock completion: WriteCompletion? = nil) {
         onDisconnectSetValue(.null, withCompletionBlock: completion)
     }
@@ -106,19 +106,19 @@ extension DatabaseReference {
         try await onDisconnect(try updating(values))
     }
 
-    /// The same without waiting; the completion tells when the server knows.
+    /// The same without waiting; the completion is called when the server has accepted it.
     public func onDisconnectUpdateChildValues(
         _ values: [String: DatabaseValue], withCompletionBlock completion: WriteCompletion? = nil
     ) {
         onDisconnect({ () throws(DatabaseError) in try updating(values) }, completion)
     }
 
-    /// Nothing here and below is to be written any more when the connection ends.
+    /// Cancels the on-disconnect writes at and below this location.
     public func cancelDisconnectOperations() async throws(DatabaseError) {
         try await onDisconnect(.cancel(try writablePath()))
     }
 
-    /// The same without waiting; the completion tells when the server knows.
+    /// The same without waiting; the completion is called when the server has accepted it.
     public func cancelDisconnectOperations(withCompletionBlock completion: WriteCompletion? = nil) {
         onDisconnect({ () throws(DatabaseError) in .cancel(try writablePath()) }, completion)
     }
@@ -219,7 +219,7 @@ extension DatabaseReference {
         }
     }
 
-    /// Completions are called on the database's thread, whatever happens; on this one if that has ended.
+    /// Completions are always called on the database's thread, or on this one if that has ended.
     private func post(
         _ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?,
         _ begin: @escaping @Sendable (Write, DatabaseCore, @escaping DatabaseCore.WriteCompletion) -> Void

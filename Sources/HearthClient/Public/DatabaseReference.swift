@@ -2,12 +2,11 @@ import HearthJSONTree
 import HearthWireProtocol
 import HearthClientSession
 
-/// A location in a database. Making one costs nothing and asks nobody; what is there is read, written and observed
-/// through it.
+/// A location in a database, to read, write and observe its value. Creating one is cheap and sends nothing.
 public struct DatabaseReference: Sendable {
     /// The database that the location is in.
     public let database: Database
-    /// Or why the text that it was made from is not a path.
+    /// The path, or the error if its text was invalid.
     let place: Result<DatabasePlace, DatabaseError>
 
     /// The last key of the path; nil for the root.
@@ -47,7 +46,7 @@ public struct DatabaseReference: Sendable {
         DatabaseReference(database: database, place: place.flatMap { DatabaseReference.place(path, below: $0) })
     }
 
-    /// A child with a new key, greater than those made before, so that the children sort by the time they were made.
+    /// A child with a new key, greater than earlier ones, so that the children sort by time of creation.
     public func childByAutoId() -> DatabaseReference { child(database.makePushID()) }
 
     func child(_ key: Key) -> DatabaseReference {
@@ -68,14 +67,14 @@ public struct DatabaseReference: Sendable {
             if base.path.depth > Path.maximumDepth { throw .tooDeep }
             return .success(base)
         } catch {
-            return .failure(.invalidPath("'\(text)' is no path: \(error)"))
+            return .failure(.invalidPath("'\(text)' is not a path: \(error)"))
         }
     }
 
-    /// The path, if it is one that can be written to.
+    /// The path, if it can be written to.
     func writablePath() throws(DatabaseError) -> Path {
         let place = try place.get()
-        if place.isInfo { throw .invalidPath("what is below .info cannot be written") }
+        if place.isInfo { throw .invalidPath("locations below .info cannot be written") }
         return place.path
     }
 }

@@ -8,16 +8,16 @@ import HearthPlatform
     import Darwin
 #endif
 
-/// A moment, which a database holds as milliseconds since 1970, as ``ServerValue/timestamp()`` writes it. A member of
-/// this type is read from that number and written as one.
+/// A moment, stored as milliseconds since 1970, like ``ServerValue/timestamp()``. A member of this type is read from
+/// such a number and written as one.
 public struct DatabaseTimestamp: Hashable, Comparable, Sendable {
     /// Since the beginning of 1970, in UTC.
     public let milliseconds: Int64
 
-    /// The moment so many milliseconds after the beginning of 1970.
+    /// The moment this many milliseconds after the beginning of 1970.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// The moment that this machine's clock shows. ``Database/serverTime`` has the server's.
+    /// The present moment by this machine's clock. For the server's, see ``Database/serverTime``.
     public static var now: DatabaseTimestamp { DatabaseTimestamp(milliseconds: WallClock.milliseconds) }
 
     /// The day in the time zone of this machine, as in `2026-03-01`.

@@ -1,11 +1,11 @@
 import HearthJSONTree
 
-/// A JSON value of the database, as it is read and written.
+/// A JSON value of the database.
 ///
 ///     try await room.setValue(["title": "Lobby", "open": true, "at": ServerValue.timestamp()])
 ///
-/// A null, an empty object and an empty array are the same: nothing. What was written as an array comes back as an
-/// object with the keys `0`, `1`, …; ``array`` reads it either way.
+/// Null, an empty object and an empty array all mean that there is no value. An array is read back as an object with
+/// the keys `0`, `1`, …; ``array`` reads both forms.
 public enum DatabaseValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -15,11 +15,11 @@ public enum DatabaseValue: Hashable, Sendable {
     case array([DatabaseValue])
     /// `.priority` and `.value` as keys mean a priority (see ``DataSnapshot/exportValue``).
     case object([String: DatabaseValue])
-    /// What the server fills in; only written.
+    /// A server value, filled in by the server; only written, never read.
     case server(ServerValue)
 }
 
-/// What the server fills in when it makes a write. Until it has, observers of this client see an estimate.
+/// Values that the server fills in when it makes a write. Until then, observers of this client see an estimate.
 public enum ServerValue: Hashable, Sendable {
     case now
     case add(Double)
@@ -28,17 +28,17 @@ public enum ServerValue: Hashable, Sendable {
     /// The server's time in milliseconds since 1970.
     public static func timestamp() -> DatabaseValue { .server(.now) }
 
-    /// The number that is there, or 0, plus this one.
+    /// The present number, or 0, plus this one.
     public static func increment(_ delta: Int) -> DatabaseValue { .server(.addInteger(Int64(delta))) }
 
-    /// The number that is there, or 0, plus this one.
+    /// The present number, or 0, plus this one.
     public static func increment(_ delta: Double) -> DatabaseValue { .server(.add(delta)) }
 }
 
 // MARK: Reading
 
 extension DatabaseValue {
-    /// Whether this is nothing.
+    /// Whether this is null or empty.
     public var isNull: Bool { self == .null }
 
     /// Nil if it is not a boolean.
@@ -69,7 +69,7 @@ extension DatabaseValue {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// Nil for what has no children, and for an array that was not written yet.
+    /// Nil for a value without children, and for an array that was not written yet.
     public var object: [String: DatabaseValue]? {
         if case .object(let value) = self { value } else { nil }
     }
@@ -111,7 +111,7 @@ extension DatabaseValue {
 extension DatabaseValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// Nothing.
+    /// Null.
     public init(nilLiteral: ()) { self = .null }
     /// A boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
@@ -124,7 +124,7 @@ extension DatabaseValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, E
     /// An array.
     public init(arrayLiteral elements: DatabaseValue...) { self = .array(elements) }
 
-    /// Of equal keys the last one counts.
+    /// If a key occurs twice, the last one counts.
     public init(dictionaryLiteral elements: (String, DatabaseValue)...) {
         self = .object(Dictionary(elements) { _, last in last })
     }
@@ -158,9 +158,9 @@ extension DatabaseValue {
         self = children.isEmpty ? .null : .object(children)
     }
 
-    /// The value in the form that is stored and sent.
+    /// The value as it is stored and sent.
     ///
-    /// - parameter depth: levels that it may have.
+    /// - parameter depth: the maximum number of levels.
     func canonical(
         depth: Int = Path.maximumDepth
     ) throws(DatabaseError) -> (value: CanonicalJSON, hasServerValues: Bool) {
@@ -172,7 +172,7 @@ extension DatabaseValue {
         }
     }
 
-    /// The value as JSON for other programs: arrays stay arrays, and what is empty stays.
+    /// The value as JSON for other programs: arrays stay arrays, and empty values stay.
     ///
     /// - throws: `invalidValue` for a number that is not finite, and for a value that is too deep.
     public func jsonText() throws(DatabaseError) -> [UInt8] {
@@ -182,7 +182,7 @@ extension DatabaseValue {
     }
 
     private func appendJSON(to out: inout [UInt8], depth: Int) throws(DatabaseError) {
-        // Deeper than any value may be; the parser tells the exact limit.
+        // Deeper than any value may be; the parser checks the exact limit.
         guard depth <= 2 * Path.maximumDepth else { throw .invalidValue("the value is too deep") }
         switch self {
         case .null: out.append(contentsOf: "null".utf8)
@@ -220,7 +220,7 @@ extension DatabaseValue {
 }
 
 extension DatabaseValue: CustomStringConvertible {
-    /// JSON text, keys in order; for people.
+    /// JSON text with sorted keys, for people to read.
     public var description: String {
         guard let canonical = try? canonical().value else { return "(not storable)" }
         return canonical.description

@@ -1,21 +1,22 @@
-/// A type whose values can be written to a database beside values of other types:
+/// A type whose values can be written together with values of other types:
 ///
 ///     try await room.setValue(["title": title, "seats": seats, "opened": ServerValue.timestamp()])
 ///
-/// Strings, numbers, Booleans, optionals, arrays and dictionaries conform. An `Encodable` type conforms by saying so:
+/// Strings, numbers, Booleans, optionals, arrays and dictionaries conform. An `Encodable` type needs only the
+/// declaration:
 ///
 ///     extension Message: DatabaseValueConvertible {}
 ///     try await root.updateChildValues(["messages/\(key)": message, "people/ada/last": key])
 public protocol DatabaseValueConvertible: Sendable {
-    /// The value as it is written.
+    /// The value to write.
     ///
     /// - throws: `invalidValue`.
     var databaseValue: DatabaseValue { get throws(DatabaseError) }
 }
 
 extension DatabaseValueConvertible where Self: Encodable {
-    /// The value as the encoder of the database makes it that it is being written to, and a ``DatabaseEncoder`` without
-    /// further options elsewhere.
+    /// The value as encoded by the database that it is written to; elsewhere by a ``DatabaseEncoder`` with default
+    /// options.
     public var databaseValue: DatabaseValue {
         get throws(DatabaseError) { try DatabaseEncoder.current.encode(self) }
     }
@@ -32,7 +33,7 @@ extension DatabaseValue: DatabaseValueConvertible {
 }
 
 extension ServerValue: DatabaseValueConvertible {
-    /// The placeholder that the server replaces.
+    /// The placeholder for a server value.
     public var databaseValue: DatabaseValue { .server(self) }
 }
 
@@ -52,12 +53,12 @@ extension Substring: DatabaseValueConvertible {
 }
 
 extension Double: DatabaseValueConvertible {
-    /// A number. One that is not finite is refused when it is written.
+    /// A number. Infinity and NaN are refused when they are written.
     public var databaseValue: DatabaseValue { .double(self) }
 }
 
 extension Float: DatabaseValueConvertible {
-    /// A number. One that is not finite is refused when it is written.
+    /// A number. Infinity and NaN are refused when they are written.
     public var databaseValue: DatabaseValue { .double(Double(self)) }
 }
 

@@ -1,7 +1,6 @@
 public import Observation
 
-/// The children of a location or query in an order of the program's own, kept up to date as long as a task follows
-/// them.
+/// The children of a location or query in an order that the program chooses, kept up to date while a task follows them.
 ///
 ///     let notes = LiveList(database.reference(withPath: "notes"), of: Note.self, by: { $0.date > $1.date })
 ///     async let _ = notes.follow()
@@ -10,20 +9,20 @@ public import Observation
 @MainActor
 @Observable
 public final class LiveList<Item: Identifiable> {
-    /// The items in their order; nil until it is known what there is.
+    /// The items in their order; nil until they are known.
     public private(set) var items: [Item]?
-    /// Why the items are not kept up to date any more.
+    /// Why the items are no longer kept up to date.
     public private(set) var error: DatabaseError?
 
     private let query: DatabaseQuery
     private let make: @MainActor (DataSnapshot) -> Item?
     private let isBefore: ((Item, Item) -> Bool)?
 
-    /// Items that are decoded children. Those of another shape are left out.
+    /// Items that are decoded children. Children that cannot be decoded are left out.
     ///
     /// - parameter query: the children.
     /// - parameter type: their type.
-    /// - parameter isBefore: the order; nil for that of the query.
+    /// - parameter isBefore: the order; nil for the query's.
     public convenience init<Value: Decodable & Sendable>(
         _ query: some DatabaseQueryable, of type: Value.Type, by isBefore: ((Item, Item) -> Bool)? = nil
     ) where Item == DatabaseChild<Value> {
@@ -39,7 +38,7 @@ public final class LiveList<Item: Identifiable> {
     ///
     /// - parameter query: the children that the items are made of.
     /// - parameter make: makes an item of a child; nil for a child that is to be left out.
-    /// - parameter isBefore: the order; nil for that of the query.
+    /// - parameter isBefore: the order; nil for the query's.
     public init(
         _ query: some DatabaseQueryable, _ make: @escaping @MainActor (DataSnapshot) -> Item?,
         by isBefore: ((Item, Item) -> Bool)? = nil
@@ -50,11 +49,11 @@ public final class LiveList<Item: Identifiable> {
     /// The item with an ID, or nil. O(items).
     public func item(_ id: Item.ID) -> Item? { items?.first { $0.id == id } }
 
-    /// Keeps the items up to date until the task is cancelled. A task that is slow does not see every state, but always
-    /// the last. O(items) for each.
+    /// Keeps the items up to date until the task is cancelled. A slow task skips states, but never the last one.
+    /// O(items) for each.
     ///
-    /// - parameter changed: called with the items that are there, and again after each change.
-    /// - throws: as the loop over ``DatabaseQueryable/values()``; the same is in ``error``.
+    /// - parameter changed: called with the present items, and again after each change.
+    /// - throws: as the loop over ``DatabaseQueryable/values()``; the error is also in ``error``.
     public func follow(changed: @MainActor ([Item]) -> Void = { _ in }) async throws(DatabaseError) {
         error = nil
         do throws(DatabaseError) {

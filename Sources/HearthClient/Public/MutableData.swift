@@ -2,7 +2,7 @@ import HearthClientSession
 import HearthJSONTree
 import HearthWireProtocol
 
-/// The value that a transaction changes, with its priorities. What the transaction does not touch stays as it is.
+/// The value that a transaction changes, with its priorities. Parts that the transaction does not touch stay unchanged.
 ///
 ///     data["stock"].value = 3
 ///     data["by"].value = "ada"
@@ -10,7 +10,7 @@ public struct MutableData: Sendable {
     /// The last key of the location; nil for the root.
     public let key: String?
     private(set) var node: Node
-    /// The same as text once it has server values, which a node cannot hold.
+    /// The same value as text once it has server values, which a node cannot hold.
     private var text: CanonicalJSON?
     /// Why this cannot be written.
     private var failure: DatabaseError?
@@ -79,13 +79,13 @@ public struct MutableData: Sendable {
                 part = MutableData(key: path.lastKey?.description ?? key, node: node.value(at: path))
                 part.text = text?.value(at: path)
             } catch {
-                part.failure = .invalidPath("'\(path)' is no path: \(error)")
+                part.failure = .invalidPath("'\(path)' is not a path: \(error)")
             }
             return part
         }
         set {
             guard newValue.failure == nil, let path = try? Path(parsing: path) else {
-                failure = failure ?? newValue.failure ?? .invalidPath("'\(path)' is no path")
+                failure = failure ?? newValue.failure ?? .invalidPath("'\(path)' is not a path")
                 return
             }
             if newValue.text != nil || text != nil {
@@ -104,7 +104,7 @@ public struct MutableData: Sendable {
     /// Whether there are children.
     public var hasChildren: Bool { !node.children.isEmpty }
 
-    /// Whether there is anything at a relative path.
+    /// Whether there is a value at a relative path.
     public func hasChild(atPath path: String) -> Bool { !self[path].node.isNull }
 
     /// Copies of the children, in the order of their keys.
@@ -114,7 +114,7 @@ public struct MutableData: Sendable {
 
     // MARK: Inside
 
-    /// What is to be written at a location.
+    /// The value to write at a location.
     func assignment(at path: Path) throws(DatabaseError) -> WireAssignment {
         if let failure { throw failure }
         let canonical = text ?? node.canonical
@@ -130,7 +130,7 @@ public struct MutableData: Sendable {
         return assignment
     }
 
-    /// Makes the changes that lead from one encoded value to another. What neither names stays.
+    /// Makes the changes that lead from one encoded value to another. Members in neither stay.
     mutating func merge(_ old: DatabaseValue, _ new: DatabaseValue, at path: Path = .root) throws(DatabaseError) {
         if old == new { return }
         guard case .object(let oldMembers) = old, case .object(let newMembers) = new else {
@@ -145,29 +145,29 @@ public struct MutableData: Sendable {
     }
 
     private static func key(_ name: String) throws(DatabaseError) -> Key {
-        do { return try Key(validating: name) } catch { throw .invalidPath("'\(name)' is no key: \(error)") }
+        do { return try Key(validating: name) } catch { throw .invalidPath("'\(name)' is not a key: \(error)") }
     }
 }
 
-/// What a transaction's block wants.
+/// The decision of a transaction's block.
 public struct TransactionResult: Sendable {
     let data: MutableData?
 
-    /// The value is to be this one.
+    /// Write this value.
     public static func success(withValue data: MutableData) -> TransactionResult { TransactionResult(data: data) }
 
-    /// Nothing is to be changed.
+    /// Leave the value unchanged.
     public static func abort() -> TransactionResult { TransactionResult(data: nil) }
 }
 
-/// How a transaction ended.
+/// The outcome of a transaction.
 public struct TransactionOutcome<Value: Sendable>: Sendable {
     /// Whether the block changed the value, and the server made the change.
     public let isCommitted: Bool
-    /// The value then; nil if there is nothing.
+    /// The value afterwards; nil if there is none.
     public let value: Value?
 
-    /// An outcome, for tests of what is done with one.
+    /// An outcome, for tests of code that handles one.
     public init(isCommitted: Bool, value: Value?) {
         self.isCommitted = isCommitted
         self.value = value

@@ -4,15 +4,15 @@ public import Observation
 ///
 ///     let room = ObservedValue(database.reference(withPath: "rooms/lobby"), as: Room.self)
 ///
-/// It observes as long as it exists. Works with any user interface that uses the Observation module.
+/// It observes for as long as it exists, and works with any user interface that uses the Observation module.
 @MainActor
 @Observable
 public final class ObservedValue<Value: Decodable & Sendable> {
-    /// The value; nil while it is not known, and if there is nothing.
+    /// The value; nil while it is not known, and if there is none.
     public private(set) var value: Value?
-    /// Whether it is known what there is.
+    /// Whether the value is known.
     public private(set) var isLoaded = false
-    /// Why the value is not kept up to date any more: `typeMismatch`, `permissionDenied`, `disconnected`, …
+    /// Why the value is no longer kept up to date: `typeMismatch`, `permissionDenied`, `disconnected`, …
     public private(set) var error: DatabaseError?
 
     @ObservationIgnored private var task: Task<Void, Never>?
@@ -41,16 +41,15 @@ public final class ObservedValue<Value: Decodable & Sendable> {
 ///
 ///     let notes = ObservedList(database.reference(withPath: "notes").queryLimited(toLast: 50), of: Note.self)
 ///
-/// It observes as long as it exists. Works with any user interface that uses the Observation module.
+/// It observes for as long as it exists, and works with any user interface that uses the Observation module.
 @MainActor
 @Observable
 public final class ObservedList<Value: Decodable & Sendable> {
-    /// The children in the query's order, and those that are of another shape; empty while it is not known what there
-    /// is.
+    /// The children in the query's order, and those that cannot be decoded; empty until they are known.
     public private(set) var children = DatabaseList<Value>()
-    /// Whether it is known what there is.
+    /// Whether the value is known.
     public private(set) var isLoaded = false
-    /// Why the list is not kept up to date any more.
+    /// Why the list is no longer kept up to date.
     public private(set) var error: DatabaseError?
 
     @ObservationIgnored private var task: Task<Void, Never>?

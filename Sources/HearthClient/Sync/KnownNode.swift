@@ -1,11 +1,11 @@
 import HearthJSONTree
 
-/// What is known of a place: everything, or some of its children, each of them whole.
+/// The known part of a value: the whole value, or some of its children, each of them whole.
 struct KnownNode: Equatable {
     enum Extent: Equatable {
         /// The whole value.
         case all
-        /// All that a query selects, and perhaps other children.
+        /// All children that a query selects, and perhaps others.
         case selection
         /// Some children.
         case children
@@ -19,8 +19,7 @@ struct KnownNode: Equatable {
     /// Whether enough is known to tell an observer the value.
     var isComplete: Bool { extent != .children }
 
-    /// Puts a value in the place of what is at a relative path. A change inside a child of which nothing is known does
-    /// not make that child known.
+    /// Replaces the value at a relative path. A change inside an unknown child does not make that child known.
     mutating func set(_ value: Node, at path: Path) {
         guard let key = path.firstKey else {
             self = KnownNode(node: value, extent: .all)
@@ -36,7 +35,7 @@ struct KnownNode: Equatable {
         node = node.settingPriority(priority, at: path) ?? node
     }
 
-    /// Takes in an assignment that was made anywhere; `path` is the place of this node.
+    /// Applies an assignment at any place; `path` is the place of this node.
     mutating func apply(_ assignment: NodeAssignment, at path: Path) {
         let target = assignment.target
         if let relative = target.path.suffix(after: path) {

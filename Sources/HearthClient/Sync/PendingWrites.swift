@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// A write that the server has not settled yet, as this client guesses its result: server values are estimated.
+/// A write that the server has not settled yet, with its estimated result: server values are estimated.
 struct PendingWrite: Equatable {
     /// Grows with every write.
     let id: Int
@@ -11,17 +11,16 @@ struct PendingWrite: Equatable {
     var paths: [Path] { assignments.map(\.target.path) }
 }
 
-/// The writes under way, and how values look through them.
+/// The pending writes, and values with these writes applied.
 ///
-/// Visible writes are indexed by their paths, so a look at one place costs what concerns that place, however many
-/// writes there are.
+/// Visible writes are indexed by their paths, so reading a place costs only the writes that concern it.
 struct PendingWrites {
     private var writes: [Int: PendingWrite] = [:]
-    /// The visible writes that the server has not agreed to.
+    /// The visible writes that the server has not acknowledged.
     private var unsettled = WriteIndex()
-    /// The visible writes that the server has agreed to.
+    /// The visible writes that the server has acknowledged.
     private var agreed = WriteIndex()
-    /// Writes that the server has agreed to, while what it said about their places is still on its way.
+    /// Acknowledged writes whose effects the server has not reported yet.
     private(set) var acknowledged: Set<Int> = []
 
     var isEmpty: Bool { writes.isEmpty }
@@ -34,7 +33,7 @@ struct PendingWrites {
         forEachEntry(of: write) { unsettled.add($0, at: $1) }
     }
 
-    /// Takes a write out; nil if there is none of that number.
+    /// Removes a write; nil if no write has that number.
     mutating func remove(_ id: Int) -> PendingWrite? {
         guard let write = writes.removeValue(forKey: id) else { return nil }
         let isAcknowledged = acknowledged.remove(id) != nil
@@ -81,7 +80,7 @@ struct PendingWrites {
 
     private func apply(_ entries: [WriteIndex.Entry], of part: Path, to base: KnownNode, at path: Path) -> KnownNode {
         var known = base
-        // What came before the last write of the whole value does not show.
+        // Changes before the last write of the whole value are not visible.
         let last = entries.lastIndex { !$0.isPriority && assignment($0).target.path.contains(part) }
         for entry in entries[(last ?? 0)...] { known.apply(assignment(entry), at: path) }
         return known
@@ -95,7 +94,7 @@ struct PendingWrites {
     /// Whether a write replaces the value or the priority of the place itself or of one above it.
     func replace(_ path: Path) -> Bool { unsettled.hasEntries(atOrAbove: path) || agreed.hasEntries(atOrAbove: path) }
 
-    /// Whether a write has to do with the place, one above or one below it.
+    /// Whether a write concerns the place, one above or one below it.
     func concern(_ path: Path) -> Bool {
         unsettled.hasEntries(concerning: path) || agreed.hasEntries(concerning: path)
     }

@@ -36,7 +36,7 @@ extension Query {
         return Array(limit.side == .first ? places.prefix(limit.count) : places.suffix(limit.count))
     }
 
-    /// What the query selects of a value. The whole value if it selects everything (Protocol.md 16.1).
+    /// The part of a value that the query selects: the whole value if it selects everything (Protocol.md 16.1).
     func select(from node: Node) -> Node {
         selectsEverything ? node : node.keeping(selectedPlaces(in: node))
     }

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// One query at one place, and everybody who observes it: what they have been told, and what a change means to them.
+/// One query at one place, and its observers: the values that they have received, and the events of a change.
 final class QueryView {
     struct Observer {
         /// Unique in the tree.
@@ -12,14 +12,14 @@ final class QueryView {
     let path: Path
     let object: QueryObject
     private(set) var observers: [Observer] = []
-    /// The listen of its own that the view has, if no other one covers it.
+    /// The view's own listen, if no other one covers it.
     var listen: ServerListen?
-    /// What the server said for that listen; nil before it did. Holds nothing that the query does not select.
+    /// The server's value for that listen; nil before it is known. It holds only children that the query selects.
     var selection: Node?
-    /// What the observers see, before the query selects from it.
+    /// The value that observers see, before the query selects from it.
     private(set) var known = KnownNode.nothing
-    /// The places of what is selected, in order. Nil while nobody needs them: everything is selected, and all observers
-    /// want the value alone.
+    /// The places of the selected children, in order. Nil while they are not needed: everything is selected, and all
+    /// observers want only the value.
     private var window: QueryWindow?
 
     init(path: Path, query: QueryObject) {
@@ -37,7 +37,7 @@ final class QueryView {
 
     var query: Query { object.query }
 
-    /// What the query selects now.
+    /// The children that the query selects now.
     var value: Node {
         let node = known.node
         guard let window, !query.selectsEverything else { return node }
@@ -45,7 +45,7 @@ final class QueryView {
         return isAll ? node : node.keeping(window.members)
     }
 
-    /// Adds an observer, and answers what it is told first.
+    /// Adds an observer, and answers its first events.
     func add(_ observer: Observer) -> [SyncEvent] {
         observers.append(observer)
         if !observer.kinds.isDisjoint(with: .child) { keepOrder() }
@@ -54,8 +54,8 @@ final class QueryView {
         return events
     }
 
-    /// Takes over what is known now and answers what the observers are told: children that left, those that came or
-    /// moved, those that changed, each in the query's order, then the value.
+    /// Applies the new value and answers the events: children that left, then those that were added or moved, then
+    /// those that changed, each in the query's order, and last the value.
     ///
     /// - parameter keys: the children that may have changed, each once; nil if anything may.
     func update(_ new: KnownNode, keys: [Key]?) -> [SyncEvent] {
@@ -78,13 +78,13 @@ final class QueryView {
         window?.apply(changes) { refill(beyond: $0, $1) } ?? WindowDifference()
     }
 
-    /// Compares two values, of the children only some if they are named.
+    /// Compares two values; only the named children, if any are named.
     private func isEqual(_ a: Node, _ b: Node, _ keys: [Key]?) -> Bool {
         guard let keys else { return a == b }
         return a.leaf == b.leaf && a.priority == b.priority && keys.allSatisfy { a.child($0) == b.child($0) }
     }
 
-    /// Takes an observer out.
+    /// Removes an observer.
     func remove(_ id: Int) { observers.removeAll { $0.id == id } }
 
     private func changes(from old: Node, to new: Node, keys: [Key]?) -> [ChildChange] {

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// Something that an observer is to be told.
+/// An event for an observer.
 struct SyncEvent: Equatable {
     enum What: Equatable {
         /// One child; `previous` is the key before it, in the query's order.
@@ -15,7 +15,7 @@ struct SyncEvent: Equatable {
     let what: What
 }
 
-/// What the server is asked to report: a whole place, or what a query selects of its children.
+/// A listen request to the server: for a whole place, or for the children that a query selects.
 struct ServerListen: Hashable {
     /// Unique in the tree.
     let number: Int
@@ -26,8 +26,7 @@ struct ServerListen: Hashable {
     let tag: Int64?
 }
 
-/// What comes of a change of the sync tree: events in the order in which they are to be told, listens to begin, and
-/// listens to end after that.
+/// The effects of a change of the sync tree: events in order of delivery, listens to begin, and then listens to end.
 struct SyncOutput: Equatable {
     var events: [SyncEvent] = []
     var starts: [ServerListen] = []

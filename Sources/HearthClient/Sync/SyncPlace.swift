@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthClientSession
 
-/// A place of the sync tree that somebody observes, or that lies above such a place.
+/// A place of the sync tree that is observed, or that lies above an observed place.
 final class SyncPlace {
     let path: Path
     /// By encoded segment.
@@ -9,13 +9,13 @@ final class SyncPlace {
     var views: [QueryView] = []
     /// The listen to the whole place, if no listen above covers it.
     var listen: ServerListen?
-    /// The whole value as the server said it. Invariant: a listen to this place or above covers it, or queries at the
-    /// place have listens, and no place above or below has one.
+    /// The whole value, as received from the server. Invariant: a listen to this place or above covers it, or queries
+    /// at the place have listens, and no place above or below has one.
     var server: Node? { didSet { position = [] } }
-    /// The last commit that `server` includes, when the server says such a thing: what is set without it has none.
+    /// The last commit that `server` includes, if the server reports one; a value that is set without it has none.
     var position: CommitPosition = []
 
-    /// Takes over what the server said, up to a commit.
+    /// Stores the server's value, up to a commit.
     func set(_ value: Node, _ position: CommitPosition) {
         server = value
         self.position = position
@@ -23,7 +23,7 @@ final class SyncPlace {
 
     init(path: Path) { self.path = path }
 
-    /// Whether somebody observes the whole place.
+    /// Whether the whole place is observed.
     var wantsAll: Bool { views.contains { $0.query.selectsEverything } }
 
     private var isUnused: Bool { views.isEmpty && children.isEmpty && listen == nil && server == nil }
@@ -35,7 +35,7 @@ final class SyncPlace {
 
     func child(_ segment: [UInt8]) -> SyncPlace? { children[segment] }
 
-    /// The place at a path below this one, made if need be.
+    /// The place at a path below this one, created if necessary.
     func makePlace(_ path: Path) -> SyncPlace {
         var place = self
         for range in path.segments {
@@ -47,7 +47,7 @@ final class SyncPlace {
         return place
     }
 
-    /// The places from this one on the way to a path below it, as far as there are any.
+    /// The existing places from this one to a path below it.
     func way(to path: Path) -> [SyncPlace] {
         var way = [self]
         for range in path.segments {
@@ -63,7 +63,7 @@ final class SyncPlace {
         body(self)
     }
 
-    /// Takes out the places on the way to a path that nothing needs.
+    /// Removes the places on the way to a path that are no longer needed.
     func dropUnused(on path: Path) {
         let way = way(to: path)
         for (parent, place) in zip(way.dropLast(), way.dropFirst()).reversed() where place.isUnused {

@@ -2,9 +2,9 @@ import HearthJSONTree
 import HearthWireProtocol
 import HearthClientSession
 
-/// Which listens the server should have, and what each of them stands for.
+/// The listens that the server should have, and the views that each of them covers.
 extension SyncTree {
-    /// Sees that a new view gets its data.
+    /// Provides a new view with its data.
     func coverage(of place: SyncPlace, _ view: QueryView, _ output: inout SyncOutput) {
         if root.way(to: place.path).contains(where: { $0.listen != nil }) { return }
         guard view.query.selectsEverything else { return startSelection(view, &output) }
@@ -21,8 +21,7 @@ extension SyncTree {
         }
     }
 
-    /// Ends a listen to a whole place. What lies below and is still observed gets listens of its own, and keeps its
-    /// data.
+    /// Ends a listen to a whole place. Places below that are still observed get their own listens, and keep their data.
     func uncover(_ place: SyncPlace, _ listen: ServerListen, _ output: inout SyncOutput) {
         place.listen = nil
         let (value, position) = (place.server, place.position)
@@ -33,7 +32,7 @@ extension SyncTree {
         for path in held { root.dropUnused(on: path) }
     }
 
-    /// - parameter held: places that have become useless if nothing lies below them.
+    /// - parameter held: places to remove if nothing lies below them.
     private func hold(
         _ value: Node?, _ position: CommitPosition, at place: SyncPlace, _ held: inout [Path],
         _ output: inout SyncOutput
@@ -92,14 +91,14 @@ extension SyncTree {
         return listens.reversed()
     }
 
-    /// What the server has said for a listen; nil if it has not.
+    /// The server's value for a listen; nil before there is one.
     func cached(_ listen: ServerListen) -> Node? {
         let value = serverValue(at: listen.path)
         guard let tag = listen.tag else { return value }
         return tagged[tag].flatMap { view in value.map { view.query.select(from: $0) } ?? view.selection }
     }
 
-    /// The last commit that is part of what the server has said for a listen; empty if that is not known.
+    /// The last commit in the server's value for a listen; empty if it is not known.
     func position(of listen: ServerListen) -> CommitPosition {
         listen.tag == nil ? place(at: listen.path)?.position ?? [] : []
     }

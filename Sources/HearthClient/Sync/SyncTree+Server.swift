@@ -2,12 +2,12 @@ import HearthJSONTree
 import HearthWireProtocol
 import HearthClientSession
 
-/// What the server says, to listens and about places.
+/// Answers and pushes of the server.
 extension SyncTree {
     // MARK: Answers
 
-    /// Takes what a listen had in an earlier process for what the server says, until it says something. What is known
-    /// of places below is newer.
+    /// Uses the saved value of a listen as the server's value until the server answers. Known values of places below
+    /// are newer.
     func restore(_ listen: ServerListen, _ value: Node, _ position: CommitPosition = []) -> SyncOutput {
         var output = SyncOutput()
         if let tag = listen.tag, let view = tagged[tag], view.selection == nil {
@@ -18,7 +18,7 @@ extension SyncTree {
             place.forEachFromBelow { below in
                 guard let known = below.server, let relative = below.path.suffix(after: place.path) else { return }
                 value = value.setting(known, at: relative)
-                // Parts of different times are no value of any.
+                // Parts from different times may never have existed together.
                 if below.position != position { position = [] }
             }
             absorb(value, position, at: place)
@@ -27,11 +27,11 @@ extension SyncTree {
         return output
     }
 
-    /// The server has answered a listen. If it had nothing to say, there is nothing (Protocol.md 4.2).
+    /// The server has answered a listen. If it sent no value before, there is none (Protocol.md 4.2).
     ///
     /// - parameters:
-    ///   - position: everything up to it was said; empty if the server does not say.
-    ///   - isRecovered: whether the listen resumes. One that begins anew may have gone back to an earlier position.
+    ///   - position: the last commit that the answer includes; empty if the server does not report it.
+    ///   - isRecovered: whether the listen resumes. One that starts over may have gone back to an earlier position.
     func listenCompleted(
         _ listen: ServerListen, _ position: CommitPosition = [], isRecovered: Bool = false
     ) -> SyncOutput {
@@ -53,7 +53,7 @@ extension SyncTree {
         return output
     }
 
-    /// The server refuses a listen, or has revoked it. The observers that depended on it are gone; answers their
+    /// The server refuses a listen, or has revoked it. Removes the observers that depended on it, and answers their
     /// numbers.
     func listenFailed(_ listen: ServerListen) -> (observers: [Int], SyncOutput) {
         awaited.remove(listen)
@@ -72,16 +72,16 @@ extension SyncTree {
         return (observers, output)
     }
 
-    /// The server was asked to end a listen. Until it says that it has, it may still report changes for it, which are
-    /// out of date for listens that begin from now on.
+    /// The server was asked to end a listen. Until it confirms, it may still report changes for it, which are out of
+    /// date for listens that begin later.
     func stopSent(_ listen: ServerListen) {
         if listen.tag == nil { stopping[listen] = lastListen }
     }
 
     func stopAnswered(_ listen: ServerListen) { stopping[listen] = nil }
 
-    /// Whether all that the server says of a listen's data now is from before the listen: for one that it was asked to
-    /// end earlier, and perhaps long before the listen takes effect.
+    /// Whether the server's present reports of a listen's data are older than the listen: they belong to one that it
+    /// was asked to end, and may come long before the new listen takes effect.
     private func isStillToBegin(_ listen: ServerListen) -> Bool {
         stopping.contains { stopped, last in
             last < listen.number && (stopped.path.contains(listen.path) || listen.path.contains(stopped.path))
@@ -90,12 +90,12 @@ extension SyncTree {
 
     // MARK: Changes
 
-    /// Takes in one commit, as the server reports it to the listens to whole places.
+    /// Applies one commit that the server reports to the listens to whole places.
     ///
-    /// - parameter isMerge: whether it is several changes. Where nothing is known yet, such children come from an
-    ///   earlier listen.
-    /// - parameter position: after the commit; empty if the server does not say, and for a value that is the beginning
-    ///   of a listen.
+    /// - parameter isMerge: whether it consists of several changes. Where no value is known yet, such children come
+    ///   from an earlier listen.
+    /// - parameter position: the position after the commit; empty if the server does not report it, and for the initial
+    ///   value of a listen.
     func serverChanged(
         _ assignments: [NodeAssignment], _ position: CommitPosition = [], isMerge: Bool = false
     ) -> SyncOutput {
@@ -106,21 +106,21 @@ extension SyncTree {
         return output
     }
 
-    /// Whether a change comes later than what is known of a place: that for another listen which resumes may not
+    /// Whether a change is newer than the known value of a place. A change for another listen that resumes may be older
     /// (Protocol.md 18.2).
     private func isNews(_ path: Path, _ position: CommitPosition) -> Bool {
         guard !position.isEmpty, let holder = root.way(to: path).first(where: { $0.server != nil }) else { return true }
         return position.isBehind(holder.position)
     }
 
-    /// Takes in one commit, as the server reports it to the listen with a tag.
+    /// Applies one commit that the server reports to the listen with a tag.
     func serverChanged(tag: Int64, _ assignments: [NodeAssignment]) -> SyncOutput {
         var output = SyncOutput()
         guard let view = tagged[tag] else { return output }
         if let place = place(at: view.path) { handDown(at: place) }
         var known = view.selection.map { KnownNode(node: $0, extent: .selection) } ?? .nothing
         for assignment in assignments { known.apply(assignment, at: view.path) }
-        // Before the first whole value, changes are parts of something unknown.
+        // Before the first whole value, changes are parts of an unknown value.
         guard known.isComplete else { return output }
         let wasAwaited = view.listen.map { awaited.remove($0) != nil } ?? false
         let trimmed = trimmed(known.node, to: view, after: assignments)
@@ -131,8 +131,8 @@ extension SyncTree {
         return output
     }
 
-    /// Without what the view's query does not select. Looks at changed children only, if it can: then it answers their
-    /// keys as well.
+    /// Only the children that the view's query selects. Checks only changed children if possible, and then answers
+    /// their keys as well.
     private func trimmed(
         _ node: Node, to view: QueryView, after assignments: [NodeAssignment]
     ) -> (node: Node, keys: [Key]?) {
@@ -152,9 +152,8 @@ extension SyncTree {
         return (node, keys.sorted())
     }
 
-    /// What the server says is also for listens that it was asked to end. A listen that takes over from them may leave
-    /// out the first reports, but has to take in all from then on: its answer says nothing if the data is what the
-    /// client had when it asked.
+    /// The server also reports to listens that it was asked to end. A listen that replaces them may skip the first
+    /// reports, but must apply all later ones: its answer carries no value if the data is unchanged since the request.
     private func apply(_ assignment: NodeAssignment, _ position: CommitPosition, isMerge: Bool) {
         let target = assignment.target
         let way = root.way(to: target.path)
@@ -177,19 +176,19 @@ extension SyncTree {
             } else if deepest.listen != nil, target.path.parent == deepest.path,
                 !isMerge || deepest.children.values.contains(where: { $0.server != nil })
             {
-                // A child of a value that is still to come.
+                // A child of a value that has not been received yet.
                 deepest.makePlace(Path(encoded: Array(target.path.encoded[deepest.path.encoded.count...])))
                     .set(assignment.value, position)
             }
         }
     }
 
-    /// Keeps what is listened to of a value that is known whole.
+    /// Keeps the observed parts of a wholly known value.
     ///
     /// - parameters:
-    ///   - isReport: whether the server says it now, and not to listens that are still to begin.
-    ///   - isBelowListen: whether a listen above covers the place, and has not said the whole. The listen that the place
-    ///     had before goes on until that one begins, so what it says is not out of date.
+    ///   - isReport: whether the server reports it now, and not for listens that are about to begin.
+    ///   - isBelowListen: whether a listen above covers the place, but has no whole value yet. The place's earlier
+    ///     listen continues until that one begins, so its reports are not out of date.
     private func absorb(
         _ value: Node, _ position: CommitPosition, at place: SyncPlace, isReport: Bool = false,
         isBelowListen: Bool = false
@@ -209,21 +208,22 @@ extension SyncTree {
         }
     }
 
-    /// Whether what the server says without a tag is for a listen to a place, or for queries there that a server has no
-    /// index for. Others have tags: what listens that are ending still hear would not be kept up to date for them.
+    /// Whether an untagged report of the server is for a listen to a place, or for queries there that the server has no
+    /// index for. Other listens have tags: data that an ending listen still receives would not be kept up to date for
+    /// them.
     private func takesReports(_ place: SyncPlace) -> Bool {
         if let listen = place.listen { return !isStillToBegin(listen) }
         return place.server != nil
             || !stopping.keys.contains { $0.path.contains(place.path) || place.path.contains($0.path) }
     }
 
-    /// The server has said the whole value of a place. That is its answer to the listens, as far as the data goes.
+    /// The server has sent the whole value of a place, which is the data of its answer to the listens.
     private func said(_ place: SyncPlace) {
         for listen in place.views.map(\.listen) + [place.listen] { listen.map { _ = awaited.remove($0) } }
     }
 
-    /// Without a listen to the whole place, its value came from a server that has no index for a query there. Gives it
-    /// to the queries at the place, and to the listens below: it is not kept up to date any more.
+    /// Without a listen to the whole place, its value came from a server that has no index for a query there. Passes it
+    /// to the queries at the place and to the listens below, since it is no longer kept up to date.
     func handDown(at place: SyncPlace) {
         guard let value = place.server, !root.way(to: place.path).contains(where: { $0.listen != nil }) else { return }
         let position = place.position

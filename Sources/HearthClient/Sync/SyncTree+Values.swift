@@ -1,10 +1,10 @@
 import HearthJSONTree
 
-/// What observers see of what the server said and of the writes under way, and what they are told of it.
+/// The values that observers see, made of the server's values and the pending writes, and the resulting events.
 extension SyncTree {
     // MARK: Values
 
-    /// The value at a place as observers would see it, without one of the writes under way.
+    /// The value at a place as observers would see it without one of the pending writes.
     func localValue(at path: Path, without hidden: Int? = nil) -> KnownNode {
         writes.overlay(path, serverKnown(at: path)) { $0 != hidden }
     }
@@ -14,7 +14,7 @@ extension SyncTree {
         writes.overlay(path, serverKnown(at: path)) { $0 < write }
     }
 
-    /// What observers see of a query at a place, if the server has said all of that.
+    /// The observers' view of a query at a place, if the server has sent all of it.
     func observedValue(at path: Path, _ query: Query) -> Node? {
         let isWhole = serverValue(at: path) != nil
         if let view = place(at: path)?.views.first(where: { $0.query == query }), isWhole || view.selection != nil {
@@ -25,14 +25,14 @@ extension SyncTree {
 
     func place(at path: Path) -> SyncPlace? { root.way(to: path).last.flatMap { $0.path == path ? $0 : nil } }
 
-    /// What the server said of a place, nil unless it said all.
+    /// The server's whole value of a place; nil if only parts are known.
     func serverValue(at path: Path) -> Node? {
         root.way(to: path).lazy.compactMap { place in
             place.server.flatMap { server in path.suffix(after: place.path).map { server.value(at: $0) } }
         }.first
     }
 
-    /// What the server has said of a place. Acknowledged writes stand for what it has not said yet.
+    /// The server's value of a place. Acknowledged writes replace the parts that it has not reported yet.
     func serverKnown(at path: Path) -> KnownNode {
         let way = root.way(to: path)
         if let holder = way.first(where: { $0.server != nil }), let relative = path.suffix(after: holder.path) {
@@ -52,7 +52,7 @@ extension SyncTree {
 
     private func isOfEarlierProcess(_ holder: SyncPlace) -> Bool { holder.listen.map(awaited.contains) ?? false }
 
-    /// What the server has said of what a view observes.
+    /// The server's value of the part that a view observes.
     private func serverKnown(of view: QueryView) -> KnownNode {
         let server = serverKnown(at: view.path)
         guard let selection = view.selection, serverValue(at: view.path) == nil else { return server }
@@ -60,13 +60,13 @@ extension SyncTree {
         return isKeptUpToDate(view) ? known : writes.overlayAcknowledged(view.path, known)
     }
 
-    /// Whether the view's own listen, and it alone, keeps what the view selects up to date.
+    /// Whether only the view's own listen keeps its selection up to date.
     private func isKeptUpToDate(_ view: QueryView) -> Bool { view.listen.map { !awaited.contains($0) } ?? false }
 
-    /// What a view should know.
+    /// The value that a view should have.
     private func known(of view: QueryView) -> KnownNode { writes.overlay(view.path, serverKnown(of: view)) }
 
-    /// Tells the observers of a view what a change means to them.
+    /// Adds the events of a change for the observers of a view.
     ///
     /// - parameter keys: the children that changed; nil if anything may have.
     func refresh(_ view: QueryView, keys: [Key]? = nil, _ output: inout SyncOutput) {
@@ -80,16 +80,16 @@ extension SyncTree {
         }
     }
 
-    /// What a view should know after some children changed, if the others and the node itself cannot look otherwise
-    /// than before; nil if they can. Costs what concerns these children, however many writes are under way.
+    /// The value that a view should have after some children changed, if the others and the node itself cannot look
+    /// different; nil if they can. The cost depends on these children only, not on the number of pending writes.
     ///
-    /// - parameter whole: what the server said of the view's place, if it said all.
+    /// - parameter whole: the server's value of the view's place, if it is known whole.
     private func known(of view: QueryView, _ whole: Node?, changed keys: [Key]) -> KnownNode? {
         let extent = whole != nil ? .all : view.selection != nil ? .selection : KnownNode.Extent.children
         guard view.known.extent == extent, !writes.replace(view.path) else { return nil }
         var known = view.known
         if let whole {
-            // It has children, or had neither a value nor children to begin with.
+            // It has children, or had neither a value nor children before.
             guard whole.isNull || !(whole.children.isEmpty || known.node.children.isEmpty),
                 known.node.leaf == nil, known.node.priority == whole.priority
             else { return nil }
@@ -102,7 +102,7 @@ extension SyncTree {
         return known
     }
 
-    /// The node that a view should know, as far as one child goes.
+    /// One child of the value that a view should have.
     private func known(of view: QueryView, _ whole: Node?, _ extent: KnownNode.Extent, child key: Key) -> KnownNode {
         let child = view.path.appending(Path.root.appending(key))
         let said = (whole ?? view.selection)?.child(key) ?? .null
@@ -122,7 +122,7 @@ extension SyncTree {
 
     // MARK: Telling
 
-    /// Tells all observers of these places, of those above and those below.
+    /// Adds the events for all observers of these places, above and below.
     func refresh(_ paths: [Path], _ output: inout SyncOutput) {
         if !paths.isEmpty { refresh(root, paths[...], &output) }
     }

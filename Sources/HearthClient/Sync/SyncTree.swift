@@ -1,35 +1,34 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// What a client knows of a database, and who observes what of it.
+/// A client's knowledge of a database, and its observers.
 ///
-/// - It keeps what the server said, for every place that is listened to, and lays the writes under way over it.
-/// - Every change of either becomes events for the observers it concerns, deeper places first.
-/// - It says which listens the server should have: one for all observers that one whole place covers.
+/// - It keeps the server's values for every place with a listen, and applies the pending writes to them.
+/// - Every change of either becomes events for the affected observers, deeper places first.
+/// - It decides which listens the server should have: one for all observers that one whole place covers.
 ///
-/// It raises no events and sends nothing itself, knows no clock, and belongs to one thread. A change costs about the
-/// number of observed queries on the way to its place and below it, and the writes under way for each of them.
+/// It only returns events and requests, uses no clock, and belongs to one thread. The cost of a change is about the
+/// number of observed queries on the way to its place and below it, times the pending writes of each.
 final class SyncTree {
     let root = SyncPlace(path: .root)
     var writes = PendingWrites()
-    /// Listens of which the server has not said the data yet.
+    /// Listens without data from the server yet.
     var awaited: Set<ServerListen> = []
     var tagged: [Int64: QueryView] = [:]
     var observed: [Int: QueryView] = [:]
     var lastTag: Int64 = 0
     var lastListen = 0
-    /// Listens to whole places that the server was asked to end and has not ended yet, and the last listen that had
-    /// begun when it was asked.
+    /// Listens to whole places that the server was asked to end but has not ended yet, and the last listen that had
+    /// begun at the time of the request.
     var stopping: [ServerListen: Int] = [:]
 
     // MARK: Observers
 
-    /// Adds an observer with a number of its own.
+    /// Adds an observer with a unique number.
     ///
     /// - parameters:
     ///   - kinds: none if the data only has to be kept up to date.
-    ///   - restore: takes up what an earlier process knew of a listen that begins, before the observer is told
-    //anything.
+    ///   - restore: loads the saved values of a listen that begins, before the observer's first event.
     func observe(
         _ id: Int, _ path: Path, _ query: QueryObject, _ kinds: EventKinds,
         restore: (ServerListen) -> [SyncEvent] = { _ in [] }
@@ -52,7 +51,7 @@ final class SyncTree {
         return output
     }
 
-    /// Takes an observer out. Without effect when it is gone.
+    /// Removes an observer. Without effect if it was removed already.
     func removeObserver(_ id: Int) -> SyncOutput {
         guard let view = observed.removeValue(forKey: id) else { return SyncOutput() }
         view.remove(id)
@@ -94,7 +93,7 @@ final class SyncTree {
 
     /// Adds a write of this client.
     ///
-    /// - parameter replaced: a write that it takes the place of, so that observers do not see what was between.
+    /// - parameter replaced: a write that it replaces, so that observers do not see the state in between.
     func write(_ write: PendingWrite, replacing replaced: Int? = nil) -> SyncOutput {
         let old = replaced.flatMap { writes.remove($0) }
         writes.add(write)
@@ -103,8 +102,8 @@ final class SyncTree {
         return output
     }
 
-    /// The server has agreed to a write, and has said before what it changed where somebody listens. Where a listen is
-    /// not answered yet, observers go on to see the write until it is.
+    /// The server has acknowledged a write, after reporting its changes to the listens. Where a listen is not answered
+    /// yet, observers continue to see the write until it is.
     func acknowledge(_ id: Int) -> SyncOutput {
         guard let write = writes.write(id) else { return SyncOutput() }
         if write.isVisible, write.paths.contains(where: isAwaited) {
@@ -116,7 +115,7 @@ final class SyncTree {
         return removeWrite(id)
     }
 
-    /// Takes a write back.
+    /// Rolls a write back.
     func removeWrite(_ id: Int) -> SyncOutput {
         var output = SyncOutput()
         if let write = writes.remove(id) { refresh(shownPaths(write), &output) }

@@ -1,8 +1,8 @@
 import HearthJSONTree
 
-/// Which writes concern a place: a trie of the paths that they set.
+/// Finds the writes that concern a place: a trie of the paths that they set.
 ///
-/// Adding and removing cost the depth of the path, and looking up what there is at, above and below the place.
+/// Adding and removing cost the depth of the path; a lookup costs the entries at, above and below the place.
 struct WriteIndex {
     /// One assignment of a write, in the order in which they happen.
     struct Entry: Comparable {
@@ -16,7 +16,7 @@ struct WriteIndex {
     }
 
     private struct Place {
-        /// In order. Writes end about in the order in which they began, and the first of a slice goes in O(1).
+        /// In order. Writes end in about the order in which they began, and removing the first of a slice is O(1).
         var entries: ArraySlice<Entry> = []
         /// By encoded segment. Invariant: none is empty.
         var children: [[UInt8]: Place] = [:]
@@ -45,7 +45,7 @@ struct WriteIndex {
             if children[segment]?.isEmpty == true { children[segment] = nil }
         }
 
-        /// The entries that count from the last value on, which replaces what was before.
+        /// The entries from the last whole value on, which replaces all earlier ones.
         func recent(where isIncluded: (Int) -> Bool) -> ArraySlice<Entry> {
             var start = entries.endIndex
             for index in entries.indices.reversed() where isIncluded(entries[index].write) {
@@ -67,7 +67,8 @@ struct WriteIndex {
 
     mutating func remove(_ entry: Entry, at path: Path) { root.remove(entry, path.encodedSegments[...]) }
 
-    /// What is set at the place, above and below it, in order, without what a later value at the same path replaces.
+    /// The assignments at the place, above and below it, in order, without those that a later value at the same path
+    /// replaces.
     ///
     /// - parameter isIncluded: whether the write of a number counts.
     func entries(concerning path: Path, where isIncluded: (Int) -> Bool) -> [Entry] {
@@ -92,8 +93,7 @@ struct WriteIndex {
         return isFound || place?.isEmpty == false
     }
 
-    /// Calls `body` with the places from the top to this one, as far as there are any; answers the last if it is this
-    /// one.
+    /// Calls `body` with the existing places from the top to this one; answers the last if it is this one.
     private func walk(_ path: Path, _ body: (Place) -> Void) -> Place? {
         var place = root
         body(place)

@@ -4,7 +4,7 @@ import HearthClientTransport
     import HearthEventLoopTransport
 #endif
 
-/// The transport of a database or of accounts: the one of the options, or the default of the system.
+/// The transport of a database or of accounts: the one in the options, or the system's default.
 struct ChosenTransport {
     /// Why it cannot be used.
     enum Failure: Error {
@@ -15,7 +15,7 @@ struct ChosenTransport {
     }
 
     private let transport: any ClientTransport
-    /// Whom to trust; nil for the system's.
+    /// The trusted authorities; nil for the system's.
     let authorities: (any ClientAuthorities)?
 
     init(_ transport: (any ClientTransport)?, authorityFile: String?) throws(Failure) {

@@ -79,7 +79,7 @@ extension ShellSession {
         try show(.text(lines.joined(separator: "\n"))) { lines }
     }
 
-    /// What rules would see of the user that a word means; nil if there is no such user, or the server has no accounts.
+    /// The `auth` in rules of the user that a word means; nil if there is no such user, or the server has no accounts.
     private func ruleAuth(_ word: Word) async throws(ShellError) -> JSONObject? {
         let question = JSONObject([word.text.contains("@") ? "email" : "localId": .text(word.text)])
         let project = DatabaseURL.encoded(Array(try await project().utf8))

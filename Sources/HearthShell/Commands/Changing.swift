@@ -54,7 +54,7 @@ extension ShellCommand {
     ) { (session, arguments) throws(ShellError) in
         let path = try session.path(arguments.words.first)
         guard path.depth < Path.maximumDepth else { throw .usage("invalid path '\(path)': \(PathError.tooDeep)") }
-        // Only the depth of the place matters for what may stand there.
+        // Only the depth of the place limits its value.
         let value = try session.json(arguments, from: 1).value(for: WriteTarget(path: path.appending(Key(0))))
         if session.isDry {
             let change = session.json(of: WriteTarget(path: path), value)
@@ -69,7 +69,7 @@ extension ShellCommand {
     }
 
     static let remove = ShellCommand(
-        name: "remove", alias: "rm", synopsis: "PATH... [-y]", summary: "Remove what is at and below a place.",
+        name: "remove", alias: "rm", synopsis: "PATH... [-y]", summary: "Remove a value with everything below it.",
         json: #"{"path", "value": null}."#,
         words: .paths, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
@@ -125,7 +125,7 @@ extension ShellSession {
     /// How often a value is copied that changes while it is moved.
     private static let movesMax = 10
 
-    /// What is at a place, in short, and whether it is much.
+    /// A short form of the value at a place, and whether the value is large.
     private func summary(_ path: Path) async throws(ShellError) -> (text: String, isMuch: Bool) {
         let page = try await page(path, limit: Self.muchChildren)
         guard page.isObject else { return (page.node.text(painter), false) }
@@ -185,7 +185,7 @@ extension ShellSession {
         ])
     }
 
-    /// What a change means: what is there now, and then. Asks the server only if that is shown.
+    /// The effect of a change: the value before and after. Asks the server only if it is shown.
     func change(
         of target: WriteTarget, to value: CanonicalJSON
     ) async throws(ShellError) -> (text: String, json: JSONObject) {

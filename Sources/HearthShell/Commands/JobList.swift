@@ -112,7 +112,7 @@ extension ShellSession {
         return counts
     }
 
-    /// What the settings say of a queue, for administrators.
+    /// The settings of a queue, for administrators.
     private func definition(of queue: Path) async throws(ShellError) -> QueueDefinition? {
         guard isAdministrator, acting == nil else { return nil }
         let body = try await call("GET", "/.settings/settings.json")

@@ -121,7 +121,7 @@ extension ShellArguments {
 
 extension ShellSession {
     fileprivate func key(_ word: Word) throws(ShellError) -> Key {
-        guard let key = try? Key(validating: word.text) else { throw .usage("'\(word.text)' is no key") }
+        guard let key = try? Key(validating: word.text) else { throw .usage("'\(word.text)' is not a key") }
         return key
     }
 

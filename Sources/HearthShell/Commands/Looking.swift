@@ -190,7 +190,7 @@ extension ShellSession {
         return false
     }
 
-    /// What was committed at and around a place.
+    /// The commits at, above and below a place.
     fileprivate func commits(
         _ path: Path, _ before: UInt64?, limit: Int, isKept: Bool
     ) async throws(ShellError) -> JSONObject {
@@ -242,7 +242,7 @@ extension ShellSession {
         if isJSON || format == .raw { return try out.line("\(value)") }
         // Values that go to a file or another program may be large: they are not parsed.
         if out.columns == nil, !out.isColoured { return try out.line(JSONPainter.spaced(value.bytes)) }
-        // What is deeper than is read here is printed as it is.
+        // A value that is deeper than is read here is printed unchanged.
         guard let parsed = try? JSONValue(parsing: value.bytes) else { return try out.line("\(value)") }
         for line in out.columns == nil ? [painter.line(parsed)] : painter.lines(parsed) { try out.line(line) }
     }
@@ -339,7 +339,7 @@ private struct TreeDrawing {
 
     private func below(_ path: Path, _ child: NodePage.Child) throws(ShellError) -> Path {
         do throws(KeyError) { return path.appending(try Key(validating: child.key)) } catch {
-            throw .failed("the server names a key that is none: \(error)")
+            throw .failed("the server sent an invalid key: \(error)")
         }
     }
 

@@ -93,7 +93,7 @@ extension ShellSession {
     /// `@4711`, a time, or how long ago.
     func moment(_ word: Word, _ arguments: ShellArguments) throws(ShellError) -> HistoryRequest.Moment {
         guard let moment = HistoryRequest.Moment(parsing: word.text) else {
-            throw arguments.misused("'\(word.text)' is no moment")
+            throw arguments.misused("'\(word.text)' is not a moment")
         }
         return moment
     }

@@ -35,7 +35,7 @@ extension ShellCommand {
     }
 }
 
-/// What was measured.
+/// The measurements.
 private struct Pings {
     var connecting = Duration.zero
     var times: [Duration] = []

@@ -6,7 +6,7 @@ import HearthClientSession
 
 extension ShellCommand {
     static let profile = ShellCommand(
-        name: "profile", synopsis: "[-n N]", summary: "Print what is asked of the database, as it is asked, until ^C.",
+        name: "profile", synopsis: "[-n N]", summary: "Print the requests to the database as they arrive, until ^C.",
         json: #"""
             {"op", "path", "uid", "count", "us", "wait", "bytes", "denied", "failed", "unindexed"} for each line;
             times are in microseconds.

@@ -120,7 +120,7 @@ struct ServerRates {
     }
 }
 
-/// What was asked of a database since somebody looked, summed up by user, kind and place.
+/// The requests to a database since the last look, summed up by user, kind and place.
 struct RequestSums {
     struct Request: Hashable {
         let user: String

@@ -84,7 +84,7 @@ extension ShellCommand {
 }
 
 extension ShellSession {
-    /// Says as JSON what was written to a file; there is nothing to say to people.
+    /// Prints as JSON what was written to a file; as text it prints nothing.
     ///
     /// - parameter bytes: how many there are.
     func report(_ output: OutputFile, _ bytes: Int) throws(ShellError) {

@@ -90,7 +90,7 @@ extension ShellSession {
         }
     }
 
-    /// What the subcommand says, with the events that the words name.
+    /// The request of the subcommand, with the named events.
     fileprivate func changeEvents(_ arguments: ShellArguments) async throws(ShellError) {
         let wish = arguments.command.name
         let name = arguments.words[0].text

@@ -77,7 +77,7 @@ private struct Watch {
                 guard resumes, case .connection(.disconnected(let reason)) = error else { throw error }
                 switch reason {
                 case .closed, .handshakeRefused, .killed, .redirected: throw error
-                // Where nobody was reached yet, the address may be wrong.
+                // If no server was reached yet, the address may be wrong.
                 case .unreachable where position.isEmpty: throw error
                 case .unreachable, .closedByServer, .lost, .silent: session.tell("\(reason); coming back")
                 }
@@ -89,7 +89,7 @@ private struct Watch {
         }
     }
 
-    /// - parameter isNew: over a connection of its own, which is closed afterwards.
+    /// - parameter isNew: over a separate connection, which is closed afterwards.
     private mutating func follow(isNew: Bool) async throws(Failure) {
         let connection: Connection
         let changes: Changes

@@ -6,7 +6,7 @@ package final class InputFile: Sendable {
     /// For messages.
     package let name: String
     private let descriptor: Int32
-    /// Bytes of a file; nil for what cannot be read twice.
+    /// The size of a file in bytes; nil if it cannot be read twice.
     let size: Int?
 
     private static let pieceBytes = 256 << 10

@@ -1,12 +1,12 @@
-/// A command in a table: of the shell, of the program, or of both. It may have subcommands, each with options of its
-/// own: `users create`.
+/// A command in a table: of the shell, of the program, or of both. It may have subcommands with their own options:
+/// `users create`.
 package protocol CommandEntry: Sendable {
     var name: String { get }
     /// Another name for it.
     var alias: String? { get }
     /// The command whose subcommand it is.
     var parent: String? { get set }
-    /// What stands after the name on the line.
+    /// The synopsis after the name.
     var synopsis: String { get }
     var summary: String { get }
     /// The members of its result as JSON, for its help; empty if nothing has to be said.
@@ -24,7 +24,7 @@ extension CommandEntry {
     /// The name, and the alias if there is one.
     package var names: [String] { [name] + (alias.map { [$0] } ?? []) }
 
-    /// As it stands on a line: `users create`.
+    /// As typed: `users create`.
     package var fullName: String { (parent.map { "\($0) " } ?? "") + name }
 
     package var usage: String { synopsis.isEmpty ? fullName : "\(fullName) \(synopsis)" }
@@ -44,7 +44,7 @@ extension CommandEntry {
 
     /// The command that the words after the name are for, and these without the name of the subcommand.
     ///
-    /// - parameter common: options that it has besides its own.
+    /// - parameter common: options in addition to its own.
     package func entry(
         for words: [Word], common: [CommandOption] = []
     ) throws(ShellError) -> (entry: Self, words: [Word]) {
@@ -60,7 +60,7 @@ extension CommandEntry {
         } else {
             throw .usage("'\(fullName)' needs \(choices)")
         }
-        // Otherwise it would have no effect, and nobody would notice.
+        // Otherwise it would have no effect, unnoticed.
         let known = entry.options + common
         for name in scanned.options.keys.sorted() where !known.contains(where: { $0.name == name }) {
             throw .usage("'\(entry.fullName)' has no option --\(name)")
@@ -88,14 +88,14 @@ extension CommandEntry {
         words.prefix { $0.text != "--" }.contains { !$0.isLiteral && ($0.text == "--help" || $0.text == "-h") }
     }
 
-    /// What words ask about: the command, or one of its subcommands.
+    /// The command that words name, or one of its subcommands.
     package func explained(by words: [Word]) -> Self {
         words.lazy.compactMap { subcommand($0.text) }.first ?? self
     }
 
     /// The lines of its help.
     ///
-    /// - parameter program: stands before the name on a line.
+    /// - parameter program: the program's name before the command's.
     package func help(program: String = "") -> [String] {
         let forms = subcommands.isEmpty ? [usage] : subcommands.map(\.usage)
         let usage = forms.enumerated().map { index, form in "\(index == 0 ? "usage:" : "      ") \(program)\(form)" }

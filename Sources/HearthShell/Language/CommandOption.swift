@@ -2,7 +2,7 @@
 package struct CommandOption: Sendable {
     /// The long name, without dashes.
     package var name: String
-    /// One letter that stands for it.
+    /// Its short form, one letter.
     package var letter: Character?
     /// The word for its value in help texts; nil for a flag.
     package var value: String?
@@ -16,7 +16,7 @@ package struct CommandOption: Sendable {
         self.isSecret = isSecret
     }
 
-    /// Whether a value is a secret: `-` stands for standard input, and `owner` is known to everybody.
+    /// Whether a value is secret: `-` means standard input, and `owner` is not secret.
     package func exposes(_ value: String) -> Bool { isSecret && !["", "-", "owner"].contains(value) }
 
     /// As help texts show it: `-n, --limit N`.

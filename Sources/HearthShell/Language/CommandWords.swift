@@ -3,13 +3,13 @@
 /// are quoted words, negative numbers and `-`.
 package struct CommandWords: Sendable {
     package private(set) var arguments: [Word] = []
-    /// Where each of these stands among all words.
+    /// The index of each of these among all words.
     private(set) var argumentIndices: [Int] = []
     /// By their long names. The word of a flag is empty.
     package private(set) var options: [String: Word] = [:]
 
-    /// - parameter handsOn: whether the arguments may be another command with options of its own. Then an unknown
-    ///   option after the first argument that is not a URL belongs to that command.
+    /// - parameter handsOn: whether the arguments may be another command with its own options. Then an unknown option
+    ///   after the first argument that is not a URL belongs to that command.
     package init(_ words: [Word], options known: [CommandOption], handsOn: Bool = false) throws(ShellError) {
         var rest = words[...]
         while let word = rest.popFirst() {

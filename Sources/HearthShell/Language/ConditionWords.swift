@@ -4,13 +4,12 @@ import HearthJSONTree
 ///
 ///     state == "open" and (priority > 2 or tags has "urgent")
 ///
-/// Paths are relative to each child; one with spaces or brackets stands in quotes. Values are JSON. `and` binds before
-/// `or`.
+/// Paths are relative to each child; one with spaces or brackets is quoted. Values are JSON. `and` binds before `or`.
 struct ConditionWords {
     private enum Token: Equatable {
         case open
         case close
-        /// What stands between white space and signs, such as a path, a number or an operator.
+        /// A token between white space and signs, such as a path, a number or an operator.
         case word(String)
         /// JSON text.
         case string(String)
@@ -83,7 +82,7 @@ struct ConditionWords {
         case .word(let value)?:
             let isNumber = value.first.map { $0.isNumber || $0 == "-" } ?? false
             guard isNumber || ["null", "true", "false"].contains(value) else {
-                throw .usage("'\(value)' is no value; a string is written '\"\(value)\"'")
+                throw .usage("'\(value)' is not a value; a string is written '\"\(value)\"'")
             }
             return value
         case .open?, .close?, nil: throw .usage("a value is missing after '\(word)'")

@@ -2,7 +2,7 @@ package import HearthJSONTree
 import HearthJSONValues
 package import HearthWireProtocol
 
-/// JSON that somebody has written, and what is said of its mistakes.
+/// JSON typed by a user, and messages about its mistakes.
 package struct JSONInput: Sendable {
     package let bytes: [UInt8]
     /// It comes from standard input or a file, not from the command line.

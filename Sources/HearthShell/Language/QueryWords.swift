@@ -11,7 +11,7 @@ package enum QueryWords {
             CommandOption(name: "limit-to-first", value: "N", help: "the first N children in that order"),
             CommandOption(name: "limit-to-last", value: "N", help: "the last N"),
             CommandOption(name: "start-at", value: "JSON", help: "children from this value on"),
-            CommandOption(name: "start-after", value: "JSON", help: "children behind this value"),
+            CommandOption(name: "start-after", value: "JSON", help: "children after this value"),
             CommandOption(name: "end-at", value: "JSON", help: "children up to this value"),
             CommandOption(name: "end-before", value: "JSON", help: "children before this value"),
             CommandOption(name: "equal-to", value: "JSON", help: "children of this value"),
@@ -59,7 +59,7 @@ package enum QueryWords {
         return ConditionQuery(query?.conditions ?? [], orders: ordered, fields: chosen, isExplained: isExplained)
     }
 
-    /// What is told of children instead of them; nil if that is not asked.
+    /// The figures of children instead of the children; nil if not requested.
     ///
     /// - parameter option: the value of an option, by its name without dashes.
     static func aggregates(_ option: (String) -> String?) throws(ShellError) -> Aggregates? {
@@ -116,7 +116,7 @@ package enum QueryWords {
 
     private static func path(_ text: Substring, _ option: String) throws(ShellError) -> Path {
         guard let path = try? Path(parsing: String(text)), !path.isRoot else {
-            throw .usage("'\(text)' in \(option) is no path below a child")
+            throw .usage("'\(text)' in \(option) is not a path below a child")
         }
         return path
     }
@@ -158,7 +158,7 @@ package enum QueryWords {
             guard !isStart || start == nil, !isEnd || end == nil else {
                 throw .usage("--\(name) does not go with another bound at the same side")
             }
-            // All children of the value are left out, whatever their keys.
+            // All children of the value are left out.
             if isStart {
                 start = name == "start-after" ? QueryBound(value, key: .highest, isInclusive: false) : .init(value)
             }

@@ -29,7 +29,7 @@ package struct ShellArguments {
     /// The text of an option, by its long name without dashes.
     subscript(name: String) -> String? { options[name]?.text }
 
-    /// As it was written, for what may be JSON.
+    /// As typed, for words that may be JSON.
     func word(_ name: String) -> Word? { options[name] }
 
     func has(_ name: String) -> Bool { options[name] != nil }
@@ -55,7 +55,7 @@ package struct ShellArguments {
         .usage("\(why); usage: \(command.usage)")
     }
 
-    /// What stands after a word, which is JSON: it need not be one word.
+    /// The JSON after a word: it need not be a single word.
     func json(from index: Int) throws(ShellError) -> [UInt8] {
         guard words.count > index else { throw misused("the value is missing") }
         return Array(words[index...].map(\.raw).joined(separator: " ").utf8)

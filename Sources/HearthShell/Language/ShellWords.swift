@@ -2,9 +2,9 @@ import HearthJSONTree
 
 /// A word of a line.
 package struct Word: Hashable, Sendable {
-    /// As it was written, for what is read as JSON.
+    /// As typed, for words that are read as JSON.
     package var raw: String
-    /// Without the quotes around it, for what is a name or a path.
+    /// Without the quotes, for names and paths.
     package var text: String
     /// Some of it stood in quotes.
     package var isQuoted = false
@@ -25,9 +25,9 @@ package struct Word: Hashable, Sendable {
     }
 }
 
-/// Takes a line apart into words: at white space, but not within JSON. A word that begins with `{` or `[` goes up to
-/// the bracket that closes it, `"…"` is a JSON string, what stands in `'…'` is taken as it is, and so is the character
-/// after a backslash. A `#` at the beginning of a word makes the rest a remark.
+/// Splits a line into words: at white space, but not within JSON. A word that begins with `{` or `[` ends with the
+/// closing bracket, `"…"` is a JSON string, text in `'…'` is literal, and so is the character after a backslash. A `#`
+/// at the beginning of a word makes the rest a comment.
 package enum ShellWords {
     package static func split(_ line: String) throws(ShellError) -> [Word] {
         var splitter = Splitter(line)
@@ -36,7 +36,7 @@ package enum ShellWords {
         return words
     }
 
-    /// What is to stand in a line for a path to mean itself.
+    /// A path, quoted for a line if necessary.
     static func escaped(_ text: String) -> String {
         var out = ""
         for (index, scalar) in text.unicodeScalars.enumerated() {
@@ -111,7 +111,7 @@ package enum ShellWords {
             return Word(raw: raw, text: text, isQuoted: isQuoted, isLiteral: isQuoted || isEscaped)
         }
 
-        /// What was passed over since an index.
+        /// The text passed over since an index.
         private func string(from start: Int) -> String { string(scalars[start..<rest.startIndex]) }
 
         private func string(_ scalars: ArraySlice<Unicode.Scalar>) -> String {

@@ -1,4 +1,4 @@
-/// The names that a mistyped one may stand for.
+/// The names that a mistyped one may mean.
 package enum Suggestion {
     /// To be put after a message about an unknown name: ` (did you mean 'serve'?)`; empty if no known name is like it.
     package static func text(for name: String, among known: [String]) -> String {
@@ -8,7 +8,7 @@ package enum Suggestion {
     /// The known name with the fewest edits, at most two and fewer than half of its letters; the first of equals.
     package static func closest(to name: String, among known: [String]) -> String? {
         let word = Array(name.lowercased().utf8)
-        // What is much longer than any name is not a mistyped one.
+        // A word much longer than any name is not a mistyped one.
         guard word.count <= 40 else { return nil }
         let candidates = known.map { (name: $0, edits: edits(word, Array($0.lowercased().utf8))) }
         let best = candidates.filter { $0.edits <= 2 && 2 * $0.edits < $0.name.utf8.count }

@@ -1,6 +1,6 @@
 import HearthJSONValues
 
-/// A JSON array that is written while its elements come, each on a line of its own.
+/// A JSON array that is written while its elements arrive, each on its own line.
 struct ArrayLines {
     let out: any ShellOutput
     /// Otherwise there are only the elements.

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Where a command writes what may be long: a file that is only under its name once it is whole and on disk, or
-/// standard output. One thread writes at a time; whoever gives up need not wait for it.
+/// The target of a command's long output: a file that gets its name only once it is whole and on disk, or standard
+/// output. One thread writes at a time; a cancelled command need not wait for it.
 package final class OutputFile: Sendable {
     private struct State {
         var count = 0
@@ -23,7 +23,7 @@ package final class OutputFile: Sendable {
         let path = path == "-" ? nil : path
         var status = stat()
         if let path, stat(path, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFREG else { throw .usage("\(path) is there already, and is no file") }
+            guard status.st_mode & S_IFMT == S_IFREG else { throw .usage("\(path) already exists, and is not a file") }
             guard replaces else { throw .usage("\(path) is there already: --overwrite replaces it") }
         }
         self.path = path
@@ -85,7 +85,7 @@ package final class OutputFile: Sendable {
         guard fsync(folder) == 0 else { throw .failed(Self.reason(path)) }
     }
 
-    /// Removes what was written to a file. Somebody may still be writing.
+    /// Removes the written file. A thread may still be writing.
     package func discard() { if let path { unlink(Self.partial(path)) } }
 
     private static func partial(_ path: String) -> String { path + ".part" }

@@ -1,4 +1,4 @@
-/// How commands print what they found out.
+/// How commands print their results.
 package enum OutputFormat: String, CaseIterable, Sendable {
     /// Lines and tables for people.
     case text
@@ -6,7 +6,7 @@ package enum OutputFormat: String, CaseIterable, Sendable {
     case raw
     /// JSON: one value for each command, or for each thing that happened.
     case json
-    /// JSON: as `json`, but each element of a list has a line of its own.
+    /// JSON: as `json`, but each element of a list is on its own line.
     case jsonl
 
     package var isJSON: Bool { self == .json || self == .jsonl }
@@ -16,7 +16,7 @@ extension OutputFormat {
     /// Nil for an unknown name.
     init?(named name: String) { self.init(rawValue: name == "table" ? "text" : name) }
 
-    /// What the options of a command say; nil if nothing.
+    /// The values of a command's options; nil if none is given.
     ///
     /// - parameter name: the value of `--output`.
     package init?(_ name: String?, isJSON: Bool) throws(ShellError) {

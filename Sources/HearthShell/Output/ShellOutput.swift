@@ -7,13 +7,13 @@ package protocol ShellOutput: AnyObject, Sendable {
     /// Whether colours are shown.
     var isColoured: Bool { get }
 
-    /// Columns of a terminal; nil if it is none.
+    /// The columns of a terminal; nil if it is not a terminal.
     var columns: Int? { get }
 
     /// A command begins.
     func begin()
 
-    /// What the command writes from now on comes as it happens: it is not held up at the end of a page.
+    /// Later output of the command is printed as it happens: it is not held up at the end of a page.
     func follow()
 
     /// Makes an empty screen of a terminal, for a page that replaces the one before.
@@ -26,7 +26,7 @@ package protocol ShellOutput: AnyObject, Sendable {
     /// The command has ended.
     func end()
 
-    /// For what went wrong.
+    /// For errors.
     func writeError(_ text: String)
 }
 
@@ -58,7 +58,7 @@ package final class StandardStreams: ShellOutput {
         watchReader()
     }
 
-    /// - parameter action: for when the reader of the pipe has gone for which a command writes what comes.
+    /// - parameter action: called when the reader of the pipe has closed it while a command prints events.
     package func onAbandoned(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = action } }
 
     /// Waits for the end of the pipe's reader. Without that, a command which has nothing to write would not see it.

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Where results go. Each piece is written at once, also into a pipe. What cannot be written is remembered, and nothing
-/// is written after it.
+/// The output for results. Each piece is written at once, also into a pipe. A failure is remembered, and nothing is
+/// written after it.
 package enum StandardOutput {
     private struct State {
         var failure: String?
@@ -21,7 +21,7 @@ package enum StandardOutput {
     /// Why not everything could be written.
     package static var failure: String? { state.withLock { $0.failure } }
 
-    /// It is a pipe whose reader has gone.
+    /// It is a pipe without a reader.
     package static var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
     /// It is a pipe or a socket.
@@ -30,7 +30,7 @@ package enum StandardOutput {
         return fstat(STDOUT_FILENO, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
     }
 
-    /// Waits until the reader of the pipe has gone. False if that cannot be seen.
+    /// Waits until the reader closes the pipe. False if that cannot be detected.
     static func waitForAbandonment() -> Bool {
         var pipe = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         while poll(&pipe, 1, -1) < 0 { if errno != EINTR { return false } }
@@ -59,7 +59,7 @@ package enum StandardOutput {
         return filtered.withUnsafeBytes { send($0) }
     }
 
-    /// Writes what may be commands of this program's own for the terminal.
+    /// Writes text that may include this program's control sequences for the terminal.
     @discardableResult
     static func control(_ text: String) -> Bool {
         var text = text
@@ -81,12 +81,12 @@ package enum StandardOutput {
 package enum StandardError {
     package static func write(_ text: String) {
         var text = text
-        // There is nobody left to be told when it fails.
+        // A failure cannot be reported any more.
         _ = text.withUTF8 { writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
     }
 }
 
-/// Writes all of it; answers the `errno` value of what failed, if something did.
+/// Writes all of it; answers the `errno` value of a failure, if any.
 func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -94,7 +94,7 @@ func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
         if count >= 0 {
             rest = rest.dropFirst(count)
         } else if errno == EAGAIN {
-            // Another program has made what both write to one that does not wait.
+            // Another program has made the shared output non-blocking.
             var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&ready, 1, -1)
         } else if errno != EINTR {

@@ -1,9 +1,9 @@
 import HearthJSONValues
 
-/// Takes the control characters (C0, DEL and C1) out of text: a terminal takes them for commands, and what others have
-/// written may hold them, such as the names that users give themselves. The text may come in pieces, cut anywhere.
+/// Takes the control characters (C0, DEL and C1) out of text: a terminal interprets them as commands, and text of
+/// others may have them, such as names of users. The text may come in pieces, cut anywhere.
 package struct ControlFilter: Sendable {
-    /// What is left of a character that was cut, which may be a control character.
+    /// The rest of a truncated character, which may be a control character.
     private var isHalf = false
     private let keepsLines: Bool
 

@@ -5,13 +5,14 @@ import Glibc
 ///
 /// Used by one thread. ^C gives up the line, ^D at the beginning of one is the end.
 final class LineEditor {
-    /// What may stand in a line that was typed up to the cursor.
+    /// The completions of a line that was typed up to the cursor.
     struct Completion {
         /// Characters before the cursor that are replaced.
         var replaced: Int
         /// Whole replacements, each with what is shown of it in a list.
         var candidates: [(text: String, label: String)]
-        /// How all that is possible begins, also what is not among the candidates; nil if these are all.
+        /// The common prefix of all possibilities, including those that are not among the candidates; nil if the
+        /// candidates are complete.
         var common: String?
         /// More is possible than the candidates.
         var isCut = false
@@ -27,7 +28,7 @@ final class LineEditor {
     fileprivate var wasInterrupted = false
 
     private static let historySize: Int32 = 1000
-    /// Begins and ends what takes no columns in a prompt.
+    /// Begins and ends the parts of a prompt that take no columns.
     private static let escape = CChar(1)
 
     /// Nil if there is no terminal that can be used.
@@ -54,7 +55,7 @@ final class LineEditor {
         hearth_el_bind(editor, "^Z", "hearth-suspend")
         hearth_el_bind(editor, "^R", "em-inc-search-prev")
         hearth_el_bind(editor, "\u{1B}[3~", "ed-delete-next-char")
-        // What people have bound themselves wins.
+        // The user's own key bindings win.
         el_source(editor, nil)
     }
 
@@ -79,7 +80,7 @@ final class LineEditor {
     /// - parameter prompt: its styled parts, which a terminal shows in front of the line.
     func read(prompt parts: [(text: String, style: Style?)], isColoured: Bool) -> Line {
         let mark = String(Unicode.Scalar(UInt8(Self.escape)))
-        // What takes no columns must stand right before what takes some.
+        // Text without columns must directly precede text with columns.
         let text = parts.map { part in
             isColoured ? "\(mark)\u{1B}[0;\(part.style?.rawValue ?? "")m\(mark)\(part.text)" : part.text
         }
@@ -100,7 +101,7 @@ final class LineEditor {
     func remember(_ line: String) {
         hearth_history_enter(list, line)
         guard let historyFile else { return }
-        // Lines may hold what is nobody else's business.
+        // Lines may hold private data.
         let before = umask(0o077)
         _ = hearth_history_save(list, historyFile)
         umask(before)
@@ -114,7 +115,7 @@ final class LineEditor {
         return UInt8(CC_NEWLINE)
     }
 
-    /// The shell that this program was started by goes on, until it wants it back.
+    /// The parent shell continues, until it resumes this program.
     private func suspend() -> UInt8 {
         hearth_el_release(editor)
         raise(SIGTSTP)

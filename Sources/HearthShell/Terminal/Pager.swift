@@ -1,14 +1,14 @@
 import Glibc
 
-/// Shows output page by page: a screen, then a key for more. What comes after a page is only made when somebody wants
-/// it. With `PAGER` set, that program gets what does not fit on one screen.
+/// Shows output page by page: a screen, then a key for more. The next page is made only on request. With `PAGER` set,
+/// that program gets output that does not fit on one screen.
 final class Pager: @unchecked Sendable {
     // Safe because: one command at a time writes.
 
     private let program: String?
     /// Rows of the terminal that are used since the last page.
     private var rows = 0
-    /// What was held back to see whether it fits, for a program.
+    /// The buffered output, to see whether it fits, for a program.
     private var held = ""
     private var pipe: UnsafeMutablePointer<FILE>?
     private var showsAll = false

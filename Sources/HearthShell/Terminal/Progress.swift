@@ -19,7 +19,7 @@ package final class Progress: Sendable {
 
     private static let interval = Duration.milliseconds(200)
 
-    /// - parameter isWanted: the line would not stand in the middle of something else.
+    /// - parameter isWanted: false if the line would mix with other output.
     package init(_ label: String, total: Int? = nil, isWanted: Bool = true) {
         isOn = isWanted && isatty(STDERR_FILENO) == 1
         self.label = label

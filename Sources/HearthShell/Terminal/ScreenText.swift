@@ -7,7 +7,7 @@ struct ScreenText {
     /// Columns that it takes, about.
     var width: Int { cut(behind: .max).width }
 
-    /// No wider than that; what is missing is an ellipsis.
+    /// No wider than that; an ellipsis replaces the rest.
     func fitted(to columns: Int) -> String {
         let cut = cut(behind: columns)
         guard cut.width > columns else { return text }

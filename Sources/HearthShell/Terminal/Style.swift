@@ -11,7 +11,7 @@ enum Style: String, CaseIterable {
     case strong = "1"
     case error = "31"
 
-    /// What stands after the escape characters of styled text.
+    /// The parameters after the escape characters of styled text.
     static let sequences = allCases.map { "[\($0.rawValue)m" } + ["[0m"]
 
     func callAsFunction(_ text: String, _ isOn: Bool) -> String {
@@ -23,7 +23,7 @@ enum Style: String, CaseIterable {
 struct JSONPainter {
     let isColoured: Bool
 
-    /// On one line. White space stands after commas and colons.
+    /// On one line, with white space after commas and colons.
     func line(_ value: JSONValue) -> String {
         if !isColoured { return Self.spaced(value.bytes) }
         return switch value {

@@ -15,8 +15,7 @@ enum Terminal {
         return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Text that is ready to be shown, without what a terminal takes for commands, but for the colours of ``Style`` and
-    /// line breaks.
+    /// Text that is ready to be shown, without control characters except the colours of ``Style`` and line breaks.
     static func harmless(_ text: String) -> String {
         let parts = text.split(separator: "\u{1B}", omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(parts[0].printableLines) { out, part in
@@ -44,14 +43,14 @@ enum Terminal {
 
     /// A line; nil at the end. Throws ``ShellError/givenUp`` after ^C.
     ///
-    /// - parameter isShown: what is typed can be read along.
+    /// - parameter isShown: whether the terminal shows the input.
     static func line(_ prompt: String, isShown: Bool = true) throws(ShellError) -> String? {
         func show(_ text: String) { if isShown { StandardOutput.control(text) } }
         var line: [UInt8] = []
         let answer: Result<String?, ShellError> = withMode {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         } do: {
-            // Not before: what is typed earlier is shown by the terminal, too.
+            // Not earlier: the terminal also shows earlier input.
             StandardOutput.control(prompt)
             defer { StandardOutput.control("\n") }
             while true {

@@ -1,4 +1,4 @@
-/// Asks whoever sits at the terminal.
+/// Asks the user at the terminal.
 package final class TerminalPrompter: ShellPrompter {
     package init() {}
 

@@ -87,7 +87,7 @@ package struct AccountError: Error, Hashable, Sendable {
         self.detail = detail
     }
 
-    /// The code, and after ` : ` what there is to add (accounts.md 5).
+    /// The code, optionally with details after ` : ` (accounts.md 5).
     package var message: String { detail.map { "\(code.rawValue) : \($0)" } ?? code.rawValue }
 }
 

@@ -1,6 +1,6 @@
 import HearthSQLite
 
-/// What a refresh token stands for (accounts.md 6). The token itself is known to its client only.
+/// The stored data of a refresh token (accounts.md 6). Only the client knows the token itself.
 package struct RefreshGrant: Hashable, Sendable {
     package var user: String
     /// How the user signed in.
@@ -13,7 +13,7 @@ package struct RefreshGrant: Hashable, Sendable {
     package var authenticatedAt: Int64
 }
 
-/// What a code that is sent by mail allows, once (accounts.md 7).
+/// The operation that a code in a mail allows, once (accounts.md 7).
 package struct OneTimeCode: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case resetPassword = "PASSWORD_RESET"
@@ -86,7 +86,7 @@ extension AccountFile {
         let kept = token.flatMap { $0.signInProvider?.elementsEqual(provider.utf8) == true ? $0.authTime : nil }
         try run(
             Self.revocation + " WHERE realm = ? AND user = ? AND provider = ? AND authenticatedAt <> ?",
-            // Nobody has signed in before 1970.
+            // There are no sign-ins before 1970.
             [.text(realm.key), .text(user), .text(provider), .integer(kept ?? -1)])
     }
 
@@ -135,7 +135,7 @@ extension AccountFile {
             [.text(realm.key), .text(user), .text(kind.rawValue)])
     }
 
-    /// Removes codes that have been of no use for so long that nobody need be told that they are expired.
+    /// Removes codes that expired so long ago that the error for expired codes is no longer needed.
     func removeCodes(expiredBefore time: Int64) throws(AccountFailure) {
         try run("DELETE FROM codes WHERE expiresAt < ?", [.integer(time)])
     }

@@ -1,6 +1,6 @@
 import HearthSQLite
 
-/// The rows of users and of what they are linked to.
+/// The rows of users and of their links.
 extension AccountFile {
     private struct Flags: OptionSet {
         let rawValue: Int64
@@ -29,7 +29,7 @@ extension AccountFile {
     /// Without the realm.
     private static let columns = AccountTable.users.columns.dropFirst().joined(separator: ", ")
 
-    /// Takes nobody else's row away, whatever it says: that is an error.
+    /// Never replaces another user's row: that is an error.
     private static let upsert = """
         \(AccountTable.users.insertion) ON CONFLICT (realm, id) DO UPDATE SET
         \((AccountTable.users.columns.dropFirst(2) + ["checksum"]).map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
@@ -114,7 +114,7 @@ extension AccountFile {
 
     // MARK: Writing
 
-    /// Writes a user whose address, number and links are nobody else's, as the caller has made sure.
+    /// Writes a user. The caller must ensure that no other user has the address, number or links.
     func put(_ user: User, in realm: Realm) throws(AccountFailure) {
         let flags = try integer(
             "SELECT flags FROM users WHERE realm = ? AND id = ?", [.text(realm.key), .text(user.id)])

@@ -21,7 +21,7 @@ final class AccountFile: @unchecked Sendable {
     private let identities: [FileIdentity]
     /// The last error since it was asked for.
     private var failure: StorageError?
-    /// What the transaction that is under way takes away from users.
+    /// The revocations of the present transaction.
     private(set) var revocations: [Revocation] = []
 
     /// - parameter survivesPowerLoss: a commit waits for the disk.
@@ -55,8 +55,8 @@ final class AccountFile: @unchecked Sendable {
     /// The version of the file's format. Files without one are 0; the oldest of them have no checksums.
     static let version: Int64 = 1
 
-    /// Makes the tables if the file is a new one, and brings a file of an earlier version to this one. After a crash it
-    /// goes on where it was.
+    /// Creates the tables of a new file, and migrates a file of an earlier version. After a crash it continues where it
+    /// was.
     private static func prepare(_ connection: Connection) throws(StorageError) {
         if try connection.formatVersion(upTo: version) == version { return }
         try connection.execute(schema)
@@ -90,7 +90,7 @@ final class AccountFile: @unchecked Sendable {
 
     // MARK: Transactions
 
-    /// Runs `body` in one transaction. Answers what it took away from users.
+    /// Runs `body` in one transaction. Answers the revocations that it made.
     func transaction(_ body: () -> Void) throws(StorageError) -> [Revocation] {
         revocations = []
         do throws(StorageError) {

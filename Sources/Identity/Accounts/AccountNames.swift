@@ -1,6 +1,6 @@
 import HearthJSONValues
 
-/// What addresses, numbers, passwords and claims have to look like.
+/// The valid forms of addresses, numbers, passwords and claims.
 package enum AccountNames {
     /// The form in which an address is kept and compared: lower case (accounts.md 4).
     package static func email(_ text: String) throws(AccountFailure) -> String {
@@ -14,8 +14,8 @@ package enum AccountNames {
 
     private static let emailByteCountMax = 320
 
-    /// Whether an address may stand in the fields of a mail, in SMTP and on a command line: nothing in it ends a line,
-    /// a field or a word, is invisible, or makes an option of it.
+    /// Whether an address is safe in the fields of a mail, in SMTP and on a command line: no character ends a line, a
+    /// field or a word, is invisible, or makes it an option.
     package static func isMailable(_ email: String) -> Bool {
         !email.isEmpty && email.utf8.count <= emailByteCountMax && email.utf8.first != UInt8(ascii: "-")
             && email.unicodeScalars.allSatisfy { scalar in

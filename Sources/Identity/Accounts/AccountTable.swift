@@ -1,8 +1,8 @@
 import HearthSQLite
 import HearthStorageErrors
 
-/// A table of accounts. Each row has a checksum of its other columns in `checksum`, so that what has changed on the
-/// disk is not taken for somebody's account.
+/// A table of accounts. Each row has a checksum of its other columns in `checksum`, so that damaged data is not
+/// mistaken for an account.
 enum AccountTable: String, CaseIterable {
     case users, links, refreshTokens, codes
 

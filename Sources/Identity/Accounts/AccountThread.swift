@@ -2,8 +2,8 @@ import HearthStorageErrors
 import Synchronization
 import HearthSystem
 
-/// The thread that owns the file of the accounts. What waits when it has time becomes one commit; answers are given
-/// when it is durable.
+/// The thread that owns the file of the accounts. All waiting jobs become one commit; answers are given when it is
+/// durable.
 final class AccountThread: Sendable {
     private enum Message: Sendable {
         case job(AccountJob)
@@ -14,8 +14,7 @@ final class AccountThread: Sendable {
 
     /// - parameter capacity: how many pieces of work may wait.
     /// - parameter isShared: several nodes have the same accounts: ``begin(_:)`` follows.
-    /// - parameter observe: is told, on the thread, what was taken away from users, after the answers to what was
-    ///   asked before.
+    /// - parameter observe: called on the thread with the revocations, after the answers to earlier requests.
     /// - parameter observeStorage: is told, on the thread, of each error of storage, and nil when a probe found none.
     init(
         _ file: AccountFile, capacity: Int = 4096, isShared: Bool = false,
@@ -43,7 +42,7 @@ final class AccountThread: Sendable {
                     failure = error
                 }
                 for job in jobs { job.finish(failure) }
-                // Whoever was told of a user that nothing is lost hears that something is behind it.
+                // Observers that were told of a user without revocations hear of later ones.
                 if !revocations.isEmpty { observe(revocations) }
             }
         }

@@ -23,7 +23,7 @@ package struct ImportedUser: Sendable {
     }
 }
 
-/// What administrators do with accounts (accounts.md 4).
+/// Administrators' operations on accounts (accounts.md 4).
 extension Accounts {
     /// The user of a client's ID token.
     package func lookUp(_ idToken: [UInt8]?, in realm: Realm) throws(AccountFailure) -> User {
@@ -131,7 +131,7 @@ extension Accounts {
 
     /// Takes users over, those that can be, in one commit (accounts.md 4).
     ///
-    /// - returns: what is wrong with the others, by index.
+    /// - returns: the errors of the others, by index.
     package func importUsers(
         _ imported: [ImportedUser], overwrites: Bool, in realm: Realm
     ) throws(AccountFailure) -> [(index: Int, message: String)] {
@@ -163,7 +163,7 @@ extension Accounts {
         }
     }
 
-    /// What is wrong with a user as such. What can be written in several ways is put into the one that is kept.
+    /// The error of a user by itself. Values with several spellings are put into the stored one.
     private static func problem(of user: inout User) -> String? {
         if user.id.isEmpty { return "localId is missing" }
         if user.id.utf8.count > TokenAuthority.uidByteCountMax { return "localId is too long" }
@@ -197,7 +197,7 @@ extension Accounts {
 }
 
 extension AccountFile {
-    /// Why a user cannot be taken over beside those that are there.
+    /// Why a user conflicts with existing ones.
     fileprivate func problem(of user: User, overwrites: Bool, in realm: Realm) throws(AccountFailure) -> String? {
         if !overwrites, try self.user(realm, id: user.id) != nil {
             return "localId belongs to an existing account - can not overwrite."

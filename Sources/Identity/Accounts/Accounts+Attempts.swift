@@ -1,6 +1,6 @@
 /// How often something may be tried.
 extension Accounts {
-    /// What is counted by the network address of a client.
+    /// Attempts that are counted by a client's network address.
     package enum Attempt: String, Sendable {
         case newAccount
         /// Any proof of who somebody is: a password, a token, a code.

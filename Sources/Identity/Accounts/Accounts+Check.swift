@@ -3,7 +3,7 @@ import HearthSQLite
 package import HearthStorageErrors
 
 extension Accounts {
-    /// What ``check(folder:)`` has found.
+    /// The result of ``check(folder:)``.
     package struct Findings: Equatable, Sendable {
         /// A line for each thing that is damaged, 100 of a kind at most.
         package var problems: [String] = []

@@ -61,7 +61,7 @@ extension Accounts {
     /// Makes a code, to be sent to its address.
     ///
     /// - parameter isAdmin: an administrator has no limits, and is told who has no account.
-    /// - returns: nil if nothing is to be sent, and nobody is to learn it.
+    /// - returns: nil if nothing is to be sent, which the client must not learn.
     package func issueCode(
         _ kind: OneTimeCode.Kind, for subject: CodeSubject?, newEmail: String?, in realm: Realm, isAdmin: Bool = false
     ) throws(AccountFailure) -> IssuedCode? {
@@ -109,7 +109,7 @@ extension Accounts {
         }
     }
 
-    /// What a code is for, without using it.
+    /// The operation of a code, without using it.
     package func inspectCode(_ text: String?, in realm: Realm) throws(AccountFailure) -> OneTimeCode {
         guard let text else { throw .refused(.missingCode) }
         let now = now
@@ -121,7 +121,7 @@ extension Accounts {
     }
 
     /// Sets the password of the user who has the code, whose address is thereby verified. All sessions end, and other
-    /// ways to sign in are taken away (accounts.md 7), since it is not known who added them.
+    /// ways to sign in are removed (accounts.md 7), since it is not known who added them.
     package func resetPassword(
         _ text: String?, to password: String, in realm: Realm
     ) throws(AccountFailure) -> OneTimeCode {

@@ -13,8 +13,8 @@ extension Accounts {
     package enum FederatedOutcome: Sendable {
         /// `emailRecycled`: the provider's user of this address was another one before.
         case signedIn(SignIn, emailRecycled: Bool)
-        /// Somebody else may own the address: they have to sign in first, by one of these ways, unless those are
-        /// nobody's business.
+        /// Another user may own the address: they have to sign in first, in one of these ways, unless those must not be
+        /// revealed.
         case needsConfirmation(providers: [String])
     }
 
@@ -80,7 +80,7 @@ extension Accounts {
 }
 
 extension AccountFile {
-    /// A signed-in user adds a provider, and gets its address if there was none.
+    /// A signed-in user adds a provider, and gets its address if the user had none.
     fileprivate func link(_ who: ProviderIdentity, to user: User, in realm: Realm) throws(AccountFailure) -> User {
         var user = user
         if let email = who.email {

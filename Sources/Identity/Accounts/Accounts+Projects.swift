@@ -22,8 +22,8 @@ extension Accounts {
         if let failure { throw .failed("\(failure)") }
     }
 
-    /// The project of a client that shows an ID token, of whoever signed it: only to find the realm in which it is
-    /// verified. Nil if that is no project of this server.
+    /// The project in a client's ID token, which is not verified yet: only to find the realm in which it is verified.
+    /// Nil if it is not a project of this server.
     package func project(of idToken: [UInt8]) -> String? {
         guard let token = try? JSONWebToken(parsing: idToken), let project = token.claims["aud"]?.text,
             projects.knows(project)
@@ -76,7 +76,7 @@ extension AccountFile {
                 "(realm = ?2 OR substr(realm, 1, length(?2) + 1) = ?2 || '/')",
                 "?1 || substr(realm, length(?2) + 1)"
             )
-            // What is damaged stays so.
+            // Damaged rows stay.
             let sql = """
                 UPDATE \(table.rawValue) SET realm = \(renamed),
                 checksum = CASE WHEN \(table.isIntact) THEN \(table.checksum(with: ["realm": renamed])) END

@@ -1,7 +1,7 @@
 import HearthJSONValues
 import HearthJSONWebTokens
 
-/// What a new account is to be. What is nil is not set.
+/// The members of a new account. Nil members are not set.
 package struct NewUser: Sendable {
     package var id: String?
     package var email: String?
@@ -111,7 +111,7 @@ extension Accounts {
         return try signIn(admission)
     }
 
-    /// Signs in, and makes the account if there is none, as a backend says.
+    /// Signs in, and creates the account if necessary, on behalf of a back end.
     package func signIn(_ token: CustomToken, in realm: Realm) throws(AccountFailure) -> SignIn {
         let id = String(decoding: token.uid, as: UTF8.self)
         let claims = token.claims.isEmpty ? nil : String(decoding: token.claims.bytes, as: UTF8.self)
@@ -125,8 +125,8 @@ extension Accounts {
         return try signIn(admission)
     }
 
-    /// Signs in with the code of a link that was sent to an address, which is thereby verified; makes the account if
-    /// there is none.
+    /// Signs in with the code of a link that was sent to an address, which is thereby verified; creates the account if
+    /// necessary.
     ///
     /// - parameter idToken: of a user who is to have this address from now on.
     package func signIn(

@@ -13,7 +13,7 @@ extension Accounts {
         case administrator
     }
 
-    /// What a change of an account has led to.
+    /// The result of a change of an account.
     struct Settled: Sendable {
         /// See ``User/signInChanges(since:)``.
         let changes: [String]
@@ -64,8 +64,8 @@ extension Accounts {
             changes: changes, voidsTokens: voidsTokens, emailChanged: emailChanged, recovery: recovery)
     }
 
-    /// Who takes over a device shall not take over the account: what decides about it needs a recent sign-in (auth
-    /// 3.1). An anonymous user has nothing to sign in with again.
+    /// Access to a device must not suffice to take over the account: critical changes need a recent sign-in
+    /// (accounts.md 9). An anonymous user has nothing to sign in with again.
     func checkRecent(_ token: IDToken, of user: User) throws(AccountFailure) {
         if user.isAnonymous, token.isAnonymous { return }
         try checkRecent(token)

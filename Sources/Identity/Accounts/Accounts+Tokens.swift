@@ -10,7 +10,7 @@ package struct SignIn: Sendable {
     package let isNew: Bool
     /// How the user has signed in: `password`, `anonymous`, `custom` or a provider's id.
     package let provider: String
-    /// What is different about the ways to sign in: `+password`, `-google.com`, `~email`.
+    /// The changes of the ways to sign in: `+password`, `-google.com`, `~email`.
     package let changes: [String]
 }
 
@@ -20,8 +20,7 @@ struct Admission: Sendable {
     let realm: Realm
     let grant: RefreshGrant
     let refreshToken: RefreshToken
-    /// Milliseconds since 1970: when the file was asked. What is revoked while the token is signed is revoked for it
-    /// too.
+    /// Milliseconds since 1970: when the file was read. Revocations while the token is being signed apply to it too.
     let issuedAt: Int64
     var isNew = false
     /// Of the first ID token only.
@@ -128,7 +127,7 @@ extension Accounts {
         return (realm, signIn)
     }
 
-    /// A cookie that stands for an ID token (accounts.md 6).
+    /// A cookie that replaces an ID token (accounts.md 6).
     package func sessionCookie(
         _ idToken: [UInt8], seconds: Int64, in realm: Realm
     ) throws(AccountFailure) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// What is to change in an account. What is nil stays.
+/// The changes of an account. Nil members stay unchanged.
 package struct UserChange: Sendable {
     package var displayName: String?
     package var photoURL: String?
@@ -14,14 +14,14 @@ package struct UserChange: Sendable {
     package var lastLoginAt: Int64?
     /// Seconds since 1970: tokens issued before are void.
     package var validSince: Int64?
-    /// `DISPLAY_NAME`, `PHOTO_URL`, `EMAIL`, `PASSWORD`, …: what is taken away.
+    /// `DISPLAY_NAME`, `PHOTO_URL`, `EMAIL`, `PASSWORD`, …: the members to remove.
     package var deletedAttributes: Set<String> = []
     package var deletedProviders: Set<String> = []
     package var link: ProviderLink?
 
     package init() {}
 
-    /// Drops what is an administrator's to set: it changes nothing, and tells nothing either.
+    /// Drops members that only an administrator may set: they have no effect, and reveal nothing.
     fileprivate mutating func keepWhatOwnersMaySet() {
         emailVerified = nil
         phone = nil
@@ -32,7 +32,7 @@ package struct UserChange: Sendable {
     }
 }
 
-/// What has become of an account.
+/// The outcome for an account.
 package struct UserUpdate: Sendable {
     package let user: User
     /// For the client whose tokens are void by the change, if it is known how it had signed in.
@@ -40,7 +40,7 @@ package struct UserUpdate: Sendable {
     package let emailChanged: Bool
     /// By which the owner of the former address can have it back.
     package let recovery: IssuedCode?
-    /// What is different about the ways to sign in: `+password`, `-google.com`, `~email`.
+    /// The changes of the ways to sign in: `+password`, `-google.com`, `~email`.
     package let changes: [String]
 }
 
@@ -95,7 +95,7 @@ extension Accounts {
         return try outcome.finished(self)
     }
 
-    /// Nobody learns whether an address is taken before it is known that they may change theirs.
+    /// A client learns whether an address is taken only if it may change its own.
     private func check(_ change: UserChange, of user: User, by token: IDToken) throws(AccountFailure) {
         guard let email = change.email, email != user.email else { return }
         try checkRecent(token, of: user)
@@ -189,7 +189,7 @@ extension Accounts {
 }
 
 extension AccountFile {
-    /// Refuses a change that would take what somebody else has.
+    /// Refuses a change that would take another user's address, number or link.
     fileprivate func check(_ change: UserChange, of user: String, in realm: Realm) throws(AccountFailure) {
         if let email = change.email, let owner = try self.user(realm, email: email), owner.id != user {
             throw .refused(.emailExists)

@@ -13,7 +13,7 @@ package struct AccountOptions: Sendable {
     /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word,
     /// limits are off.
     package var isDevelopment = false
-    /// Nobody learns who has an account (accounts.md 8: e-mail enumeration protection).
+    /// Clients cannot learn who has an account (accounts.md 8: e-mail enumeration protection).
     package var protectsEmails = true
     package var allowsPasswords = true
     package var allowsAnonymous = true
@@ -64,7 +64,7 @@ package final class Accounts: Sendable {
 
     /// Opens the accounts.
     ///
-    /// - parameter survivesPowerLoss: what is acknowledged is on the disk.
+    /// - parameter survivesPowerLoss: acknowledged changes are on the disk.
     /// - parameter clock: milliseconds since 1970.
     package init(
         file path: String, survivesPowerLoss: Bool, options: AccountOptions, mode: TokenAuthority.Mode,
@@ -99,7 +99,7 @@ package final class Accounts: Sendable {
         } catch { throw .storage(.inputOutput("\(error)")) }
     }
 
-    /// Does what is under way, and ends.
+    /// Finishes running work, and ends.
     package func stop() { thread.stop() }
 
     /// Milliseconds since 1970.
@@ -185,7 +185,7 @@ package final class Accounts: Sendable {
 
     // MARK: ID tokens of clients
 
-    /// What the ID token of a request says, if it is one of this realm.
+    /// The claims of a request's ID token, if it is one of this realm.
     func verify(_ token: [UInt8], in realm: Realm) throws(AccountFailure) -> IDToken {
         do throws(TokenError) {
             let token = try authority(realm).verifyIDToken(token, now: nowSeconds)
@@ -198,7 +198,7 @@ package final class Accounts: Sendable {
         }
     }
 
-    /// The tenant that an ID token names, whoever signed it: only to find the realm in which it is verified.
+    /// The tenant in an ID token that is not verified yet: only to find the realm in which it is verified.
     package func tenant(of idToken: [UInt8]) -> String? {
         (try? JSONWebToken(parsing: idToken))?.claims["firebase"]?.object?["tenant"]?.text
     }

@@ -6,8 +6,8 @@ import HearthSystem
 ///
 /// In production, and with a project of the operator's choice, there is one answer. Otherwise development mode learns
 /// the projects of its apps: administrators' programs and tools name theirs, and a database `P-default-rtdb` is that of
-/// `P`. A client belongs to the project of its app, if the app's database told that, or else to the one that was named
-/// last. What is learnt is kept in a file.
+/// `P`. A client belongs to the project of its app, if it is known from the app's database, or else to the project that
+/// was named last. Learnt projects are kept in a file.
 package final class ClientProjects: Sendable {
     private struct State: Equatable {
         var current: String
@@ -37,8 +37,8 @@ package final class ClientProjects: Sendable {
         case database(String, app: String?)
     }
 
-    /// What was learnt. `adopts` are the accounts that become those of the current project: of clients that came before
-    /// it had a name.
+    /// The learnt projects. `adopts` are the accounts of clients that came before the current project had a name; they
+    /// become that project's.
     struct Lesson: Equatable {
         var adopts: String?
     }
@@ -85,7 +85,7 @@ package final class ClientProjects: Sendable {
         }
     }
 
-    /// Takes up what somebody names; nil if that is nothing new.
+    /// Adds a named project; nil if it is known.
     func learn(_ naming: Naming) -> Lesson? {
         state.withLock { state in
             let old = state
@@ -124,7 +124,7 @@ package final class ClientProjects: Sendable {
         }
     }
 
-    /// A name that nobody uses any more.
+    /// A name that is no longer in use.
     func forget(_ project: String) { state.withLock { _ = $0.known.remove(project) } }
 
     /// Whether ``learn(_:)`` would say something new.
@@ -137,7 +137,7 @@ package final class ClientProjects: Sendable {
         }
     }
 
-    /// Keeps what was learnt. One caller at a time.
+    /// Saves the learnt projects. One caller at a time.
     func save() throws(PrivateFile.Failure) {
         guard let file else { return }
         let state = state.withLock { $0 }

@@ -1,4 +1,4 @@
-/// What a user lost, for those who serve the user's live sessions.
+/// The revocation of a user, for the servers of the user's live sessions.
 package struct Revocation: Hashable, Sendable {
     package enum Loss: Hashable, Sendable {
         /// The account is gone.
@@ -24,7 +24,7 @@ package struct Revocation: Hashable, Sendable {
     }
 }
 
-/// What a token is worth now, beyond what it says itself.
+/// The present validity of a token, beyond its own claims.
 package enum SessionState: Hashable, Sendable {
     case valid
     case noUser

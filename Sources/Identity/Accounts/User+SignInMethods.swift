@@ -1,4 +1,4 @@
-/// What decides who gets into an account.
+/// The members that decide who gets into an account.
 extension User {
     /// The ways to sign in by name: the address, its password and links, the telephone number, custom tokens, and the
     /// accounts of other providers. Two users with equal methods let the same people in.
@@ -16,8 +16,7 @@ extension User {
         return methods
     }
 
-    /// What is different about the ways to sign in, sorted: `+password`, `-google.com`, `~email` for one that has
-    /// another value.
+    /// The changes of the ways to sign in, sorted: `+password`, `-google.com`, `~email` for one that has another value.
     func signInChanges(since before: User) -> [String] {
         let (old, new) = (before.signInMethods, signInMethods)
         if old == new { return [] }

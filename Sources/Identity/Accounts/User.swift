@@ -34,7 +34,7 @@ package struct Realm: Hashable, Sendable {
 package struct User: Hashable, Sendable {
     /// 1 to 128 bytes.
     package var id: String
-    /// In lower case, and nobody else's in the realm.
+    /// In lower case, and unique in the realm.
     package var email: String?
     package var emailVerified = false
     /// In the form of ``PasswordHash``, which names its algorithm and parameters.
@@ -42,7 +42,7 @@ package struct User: Hashable, Sendable {
     package var passwordUpdatedAt: Int64?
     package var displayName: String?
     package var photoURL: String?
-    /// In E.164 form, and nobody else's in the realm.
+    /// In E.164 form, and unique in the realm.
     package var phone: String?
     package var isDisabled = false
     /// May sign in by a link sent to the address.
@@ -79,7 +79,7 @@ package struct User: Hashable, Sendable {
     /// ``validSince`` for a time that a request names, in seconds since 1970: any number, but none of the future.
     package static func validSince(seconds: Int64, now: Int64) -> Int64 { max(0, min(seconds, now / 1000)) * 1000 }
 
-    /// Nobody could sign in again as this user.
+    /// There would be no way to sign in again as this user.
     package var isAnonymous: Bool {
         email == nil && password == nil && phone == nil && links.isEmpty && !hasCustomAuth
     }
@@ -110,7 +110,7 @@ package struct ProviderLink: Hashable, Sendable {
     package static let phone = "phone"
 
     package var provider: String
-    /// What the provider calls the user; with `provider` nobody else's in the realm.
+    /// The user's ID at the provider; with `provider` unique in the realm.
     package var rawID: String
     package var email: String?
     package var displayName: String?

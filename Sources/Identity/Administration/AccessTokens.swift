@@ -2,16 +2,16 @@ import HearthBytes
 package import HearthJSONValues
 package import HearthJSONWebTokens
 
-/// Access tokens: what an administrator's program shows after it has proved that it holds a service account's key (auth
-/// 12.1).
+/// Access tokens: the credential of an administrator's program that has proved to hold a service account's key
+/// (accounts.md 11).
 ///
-/// An access token is a signed token of its own type (RFC 9068), good for an hour, and only for as long as the key that
-/// it was given for is registered. In development it is the word `owner`, for whatever assertion.
+/// An access token is a signed token of its own type (RFC 9068), valid for an hour, and only for as long as the key
+/// that it was given for is registered. In development it is the word `owner`, for any assertion.
 package struct AccessTokens: Sendable {
     package static let seconds: Int64 = 3600
     /// How long after an assertion was shown tokens can be renewed.
     package static let renewableSeconds: Int64 = 12 * 3600
-    /// What an emulator's clients show as an administrator's token.
+    /// The administrator's token of an emulator's clients.
     package static let owner = Array("owner".utf8)
     package static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
@@ -33,7 +33,7 @@ package struct AccessTokens: Sendable {
     /// About 0.4 ms.
     ///
     /// - parameter endpoints: the URLs of this server's token endpoint. An assertion names one of them or Google's,
-    /// which most libraries write whatever they post to.
+    ///   which most libraries always write.
     /// - parameter now: seconds since 1970, everywhere here.
     package func exchange(
         assertion: [UInt8], endpoints: [String], now: Int64
@@ -118,8 +118,8 @@ package struct AccessTokens: Sendable {
         package let receiver: String?
     }
 
-    /// Answers a request to the token endpoint: the parameters of its form, and what goes back (RFC 6749, sections 5.1
-    /// and 5.2), which nobody may store.
+    /// Answers a request to the token endpoint: the parameters of its form, and the answer (RFC 6749, sections 5.1 and
+    /// 5.2), which must not be cached.
     package func answer(grantType: [UInt8]?, assertion: [UInt8]?, endpoints: [String], now: Int64) -> Answer {
         func failure(_ status: Int, _ code: String, _ text: String) -> Answer {
             Answer(

@@ -27,7 +27,7 @@ package final class ServiceAccounts: Sendable {
         var version = FileVersion()
     }
 
-    /// What changes when the file is replaced.
+    /// The state that changes when the file is replaced.
     private struct FileVersion: Equatable {
         var inode: UInt = 0
         var seconds = 0
@@ -75,7 +75,7 @@ package final class ServiceAccounts: Sendable {
                 nanoseconds: information.st_mtim.tv_nsec)
         }
         if state.withLock({ $0.version == version }) { return }
-        // A file that is broken leaves what was known, and is read again when it changes.
+        // After a damaged file the earlier keys stay, and it is read again when it changes.
         state.withLock { $0.version = version }
         let keys = try read()
         let before = state.withLock { state in
@@ -125,7 +125,7 @@ package final class ServiceAccounts: Sendable {
         ]).bytes
     }
 
-    /// Forgets a key: its tokens are refused from then on. False if there is none of that name.
+    /// Removes a key: its tokens are then refused. False if there is no key of that name.
     package func removeKey(_ id: String) throws(KeyStoreError) -> Bool {
         var all = try currentKeys()
         let count = all.count
@@ -137,7 +137,7 @@ package final class ServiceAccounts: Sendable {
 
     // MARK: Other nodes
 
-    /// The file as it is now; nil if there is none.
+    /// The present file; nil if it does not exist.
     package var fileText: [UInt8]? { (try? PrivateFile.read(path)) ?? nil }
 
     /// Takes over the keys that another node has, instead of its own.
@@ -146,7 +146,7 @@ package final class ServiceAccounts: Sendable {
         try reloadIfChanged()
     }
 
-    /// The keys of a file that another node has changed, with what was added to and removed from this node's own.
+    /// The keys of a file that another node has changed, with the keys added to and removed from this node's own.
     package static func merge(base: [UInt8], own: [UInt8], shared: [UInt8]) -> [UInt8] {
         func entries(_ text: [UInt8]) -> [(id: [UInt8], entry: JSONValue)] {
             let keys = (try? JSONValue(parsing: text))?.object?["keys"]?.array ?? []

@@ -1,7 +1,7 @@
 import HearthBytes
 import HearthJSONValues
 
-/// What a test of an app says that a provider vouches for (accounts.md 15): taken at its word, in development only.
+/// A provider's assertion made up by a test of an app (accounts.md 15): accepted unverified, in development only.
 package struct FakeAssertion: Sendable {
     package enum Failure: Error, Hashable, Sendable {
         /// There is nothing that could be read: an access token of the real provider at most.
@@ -12,7 +12,7 @@ package struct FakeAssertion: Sendable {
 
     package let identity: ProviderIdentity
 
-    /// - parameter samlResponse: the JSON that stands for a SAML response:
+    /// - parameter samlResponse: the JSON in place of a SAML response:
     /// `{"assertion":{"subject":{"nameId":…},"attributeStatements":{…}}}`.
     package init(
         of provider: String, _ credential: IdentityProviders.Credential, samlResponse: [UInt8]?
@@ -84,7 +84,7 @@ package struct FakeAssertion: Sendable {
         return (name, assertion["attributeStatements"]?.object)
     }
 
-    /// What Google says of its users, by which apps know it.
+    /// Google's user data, in the form that apps know.
     private static func googleProfile(_ rawID: String, _ claims: JSONObject) -> JSONObject {
         let email = claims["email"]
         let scopes =

@@ -7,7 +7,7 @@ package struct IdentityProviders: Sendable {
         case facebook(FacebookProvider)
     }
 
-    /// What a client brings from a provider.
+    /// A client's credential from a provider.
     package struct Credential: Secret, Sendable {
         package var idToken: [UInt8]?
         package var accessToken: [UInt8]?

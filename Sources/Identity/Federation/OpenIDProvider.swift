@@ -58,14 +58,14 @@ package struct OpenIDProvider: Sendable {
     /// Checks an ID token: signature, issuer, audience, times and nonce. Never waits: `answer` is called at once or
     /// when keys have been fetched.
     ///
-    /// - parameter nonce: what the client has made up for this sign-in. The token holds it or the SHA-256 of it in
+    /// - parameter nonce: the client's random text for this sign-in. The token holds it or the SHA-256 of it in
     /// hexadecimal.
     /// - parameter now: seconds since 1970.
     package func verify(_ idToken: [UInt8], nonce: [UInt8]?, now: Int64, answer: @escaping Answer) {
         let token: JSONWebToken
         do throws(TokenError) {
             token = try JSONWebToken(parsing: idToken)
-            // What is not for us makes nobody fetch keys.
+            // Tokens for others cause no fetching of keys.
             try check(token, nonce: nonce, now: now)
         } catch { return answer(.failure(.token(error))) }
         keys.find(token.keyID, now: now) { keys in

@@ -38,7 +38,7 @@ package final class ProviderDirectory: Sendable {
     private let path: String
     private let realms: Mutex<[String: [String: Entry]]>
 
-    /// Reads what is kept in `folder`; there may be nothing.
+    /// Reads the documents in `folder`, which may be empty.
     package init(
         folder: String, fixed: IdentityProviders = IdentityProviders([]), fetcher: any DocumentFetcher
     ) throws(KeyStoreError) {
@@ -72,7 +72,7 @@ package final class ProviderDirectory: Sendable {
 
     // MARK: Other nodes
 
-    /// The file as it is now; nil if there is none.
+    /// The present file; nil if it does not exist.
     package var fileText: [UInt8]? { (try? PrivateFile.read(path)) ?? nil }
 
     /// Takes over the providers that another node has, instead of its own.

@@ -16,7 +16,7 @@ package struct ProviderIdentity: Sendable {
     package var photoURL: String?
     /// The name by which the provider shows the user, as in `@name`.
     package var screenName: String?
-    /// What a SAML provider says of the user, for the ID token.
+    /// A SAML provider's data about the user, for the ID token.
     package var signInAttributes: JSONObject?
     /// All that the provider says, a JSON text.
     package let profile: [UInt8]
@@ -27,7 +27,7 @@ package struct ProviderIdentity: Sendable {
         self.profile = profile.bytes
     }
 
-    /// What the standard claims of an ID token say (OpenID Connect Core 1.0, section 5.1).
+    /// The standard claims of an ID token (OpenID Connect Core 1.0, section 5.1).
     ///
     /// - parameter profile: all that the provider says, if that is not the claims.
     package init(provider: String, rawID: String, claims: JSONObject, profile: JSONObject? = nil) {

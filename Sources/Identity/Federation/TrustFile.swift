@@ -1,7 +1,7 @@
 import HearthJSONValues
 package import HearthJSONWebTokens
 
-/// Whom a server believes besides itself, as its operator writes it down in JSON:
+/// The trusted issuers and providers of a server, as its operator writes them in JSON:
 ///
 ///     {
 ///       "issuers": [
@@ -18,10 +18,10 @@ package import HearthJSONWebTokens
 ///       ]
 ///     }
 ///
-/// Tokens of the issuers are shown to the database as they are; what they say of a `uid` is believed. With a credential
-/// of the providers users sign in, and get tokens of this server.
+/// Clients send tokens of the issuers directly to the database, and their `uid` is trusted. With a credential of the
+/// providers, users sign in and get tokens of this server.
 package struct TrustFile: Sendable {
-    /// What is wrong, for people.
+    /// The mistake, for people.
     package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
 
@@ -31,7 +31,7 @@ package struct TrustFile: Sendable {
     package let issuers: [ForeignIssuer]
     package let providers: IdentityProviders
 
-    /// - parameter fetcher: gets what is published.
+    /// - parameter fetcher: gets the published documents.
     /// - parameter readFile: gets the files that are named, nil for one that cannot be read.
     package init(
         _ text: [UInt8], fetcher: any DocumentFetcher, readFile: (String) -> [UInt8]?
@@ -97,7 +97,7 @@ package struct TrustFile: Sendable {
     }
 }
 
-/// An object of the file, whose members are taken out one by one: what is left is a mistake.
+/// An object of the file, whose members are taken out one by one: remaining ones are mistakes.
 private struct Entry {
     let place: String
     private var object: JSONObject

@@ -22,8 +22,8 @@ package enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {
 /// The keys that sign this server's tokens: kept in a file, changed from time to time, published for those who verify
 /// them. Any thread.
 ///
-/// A new key is published for ``leadSeconds`` before it signs, so that nobody who keeps the documents for as long as
-/// they say is surprised by it, and stays published until every token that it signed is over.
+/// A new key is published for ``leadSeconds`` before it signs, so that clients that cache the documents for as long as
+/// allowed know it in time, and stays published until every token that it signed has expired.
 package final class KeyStore: Sendable {
     /// How long a key signs: 30 days.
     package static let rotationSeconds: Int64 = 30 * 86_400
@@ -56,7 +56,7 @@ package final class KeyStore: Sendable {
     private let path: String
     private let state: Mutex<State>
 
-    /// Reads the keys in `folder`, or makes the first, which takes 0.1 to 0.6 s. What is due happens too, see
+    /// Reads the keys in `folder`, or makes the first, which takes 0.1 to 0.6 s. Also does due rotations, see
     /// ``rotate(now:)``.
     ///
     /// - parameter now: seconds since 1970.

@@ -1,7 +1,7 @@
 package import HearthBytes
 
 extension Base64 {
-    /// Reads either alphabet, padded or not, for what others have written: SDKs mix them.
+    /// Reads either alphabet, padded or not, for text of others: SDKs mix them.
     package static func decodeAny(_ text: [UInt8]) -> [UInt8]? {
         let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
         return Base64.url.decode(

@@ -4,10 +4,9 @@ package import HearthJSONWebTokens
 /// loop.
 ///
 /// A kept hash is one text that says how it was made: `$scrypt$ln=14,r=8,p=5$SALT$HASH`, both in Base64url (accounts.md
-/// 14). So costs can be raised, and hashes of other systems stand beside these.
+/// 14). So costs can be raised, and hashes of other systems can be stored as well.
 package struct PasswordHasher: Sendable {
-    /// What scrypt (RFC 7914) is to cost: 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds`
-    /// times.
+    /// The cost of scrypt (RFC 7914): 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds` times.
     package struct Cost: Hashable, Sendable {
         package var logarithm: Int
         package var blockSize: Int
@@ -49,7 +48,7 @@ package struct PasswordHasher: Sendable {
         return kept.text
     }
 
-    /// Compares a password with what was kept of one.
+    /// Compares a password with a stored hash.
     ///
     /// - parameter kept: the text, or nil for a user who does not exist or has no password: that takes as long as a
     /// wrong password.

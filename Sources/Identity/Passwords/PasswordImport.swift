@@ -1,8 +1,8 @@
 import HearthBytes
 package import HearthJSONValues
 
-/// How the passwords of another system were hashed, as an import says it (accounts.md 14), and what is kept of each of
-/// them.
+/// The hash function of another system's passwords, as described by an import (accounts.md 14), and the stored form of
+/// each hash.
 package struct PasswordImport: Sendable {
     package enum Failure: Error, Hashable, Sendable {
         case missingAlgorithm
@@ -15,7 +15,7 @@ package struct PasswordImport: Sendable {
     /// The product of scrypt's parameters: about 3 s.
     private static let scryptWorkMax = 1 << 23
 
-    /// - parameter request: the members of the import beside its users: `hashAlgorithm` and what belongs to it.
+    /// - parameter request: the members of the import other than its users: `hashAlgorithm` and its parameters.
     package init(_ request: JSONObject) throws(Failure) {
         let fields = Fields(request: request)
         guard let algorithm = request["hashAlgorithm"]?.text else { throw .missingAlgorithm }

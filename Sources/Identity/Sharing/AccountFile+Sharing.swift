@@ -139,7 +139,7 @@ extension AccountFile {
     ///
     /// - parameter body: calls its argument with each of them and its sequence number; answers the sequence number up
     ///   to which there are no others, nil if that is not known.
-    /// - returns: the place after them, and what they take away from users.
+    /// - returns: the place after them, and the revocations that they make.
     func take(
         after place: SharedCommit.Place,
         _ body: ((SharedCommit, UInt64) throws(StorageError) -> Void) throws(StorageError) -> UInt64?
@@ -217,7 +217,7 @@ extension AccountFile {
 
     private static let unknownRow = StorageError.damaged("a row of the shared accounts is of an unknown form")
 
-    /// What a user loses when a row takes the place of another.
+    /// The revocation when a row replaces another.
     private static func revocation(
         of user: String, in realm: Realm, _ before: [SharedValue]?, _ after: [SharedValue]?
     ) -> [Revocation] {

@@ -1,6 +1,6 @@
 package import HearthStorageErrors
 
-/// What one transaction has changed of the accounts that several nodes share.
+/// The changes of one transaction in the accounts that several nodes share.
 package struct SharedCommit: Hashable, Sendable {
     /// Counts the commits.
     package var version: Int64
@@ -23,7 +23,7 @@ package struct SharedCommit: Hashable, Sendable {
     }
 }
 
-/// What came of a proposed commit.
+/// The outcome of a proposed commit.
 package enum ProposalOutcome: Hashable, Sendable {
     /// It is a commit, which this node has or will have soon.
     case taken

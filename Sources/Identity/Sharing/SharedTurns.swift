@@ -11,7 +11,7 @@ import HearthSystem
 ///
 /// The thread never waits for an answer. Jobs that need only what this node has are done meanwhile.
 final class SharedTurns {
-    /// What the thread is told besides jobs.
+    /// The thread's inputs other than jobs.
     enum News: Sendable {
         case begin(any AccountSharing)
         /// The log may have more.
@@ -144,7 +144,7 @@ final class SharedTurns {
         }
     }
 
-    /// Does what can be done by now. After each batch.
+    /// Does the work that is possible now. After each batch.
     func goOn() {
         let now = MonotonicTime.current
         queue.removeAll { job, deadline in
@@ -324,7 +324,7 @@ final class SharedTurns {
             again(proposal)
             forgetPlace(isFounded: newest > 0)
         case .refused where isCurrent && proposal.commit == nil && (place?.version ?? 0) == proposal.version:
-            // What was read is the newest state.
+            // The newest state has been read.
             end(proposal, nil)
             hasLooked = true
             if case .look = proposal.purpose { found() }

@@ -5,7 +5,7 @@ package import HearthJSONWebTokens
 package struct CustomToken: Sendable {
     /// 1 to 128 bytes.
     package let uid: [UInt8]
-    /// What goes into the user's ID tokens. No reserved names.
+    /// Claims for the user's ID tokens. No reserved names.
     package let claims: JSONObject
     package let tenant: [UInt8]?
     /// The project of the service account, if its name is like Google's.

@@ -1,6 +1,6 @@
 package import HearthJSONValues
 
-/// What an ID token is to say of a user and a sign-in (accounts.md 6).
+/// The contents of an ID token about a user and a sign-in (accounts.md 6).
 package struct IDTokenContents: Sendable {
     package var uid: [UInt8]
     /// `password`, `anonymous`, `custom`, `phone`, or a provider's id.
@@ -19,7 +19,7 @@ package struct IDTokenContents: Sendable {
     /// The claims of the custom token that the user signed in with; they win over the attributes.
     package var customTokenClaims = JSONObject()
     package var tenant: String?
-    /// What a SAML provider said of the user at this sign-in.
+    /// A SAML provider's data about the user at this sign-in.
     package var signInAttributes: JSONObject?
 
     package init(uid: [UInt8], signInProvider: String, authTime: Int64) {

@@ -11,8 +11,8 @@ package struct RefreshToken: Sendable {
 
     package var digest: [UInt8] { Self.digest(of: text) }
 
-    /// What is kept of a token, and found by it: 32 bytes. A plain digest is enough for a secret that cannot be
-    /// guessed.
+    /// The stored digest of a token, by which it is found: 32 bytes. A plain digest is enough for an unguessable
+    /// secret.
     package static func digest(of text: [UInt8]) -> [UInt8] { Cryptography.sha256(text) }
 }
 

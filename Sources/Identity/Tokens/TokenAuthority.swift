@@ -65,8 +65,8 @@ package struct TokenAuthority: Sendable {
 
     // MARK: Believing
 
-    /// What an ID token says, if it is one of this project. Whether the user still exists and the token was revoked is
-    /// not known here.
+    /// The claims of an ID token, if it is one of this project. Whether the user still exists and the token was revoked
+    /// is not known here.
     package func verifyIDToken(_ text: [UInt8], now: Int64) throws(TokenError) -> IDToken {
         try verify(text, issuer: Self.idTokenIssuer(project), now: now)
     }
@@ -92,7 +92,7 @@ package struct TokenAuthority: Sendable {
 }
 
 extension IDToken {
-    /// Reads a token whose signature was checked, and checks what it says (Protocol.md 19).
+    /// Reads a token whose signature was checked, and checks its claims (Protocol.md 19).
     init(_ token: JSONWebToken, issuer: String, audiences: [String], now: Int64) throws(TokenError) {
         try token.check(issuer: issuer)
         try token.check(audiences: audiences)

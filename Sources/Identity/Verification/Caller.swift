@@ -28,7 +28,7 @@ package enum Caller: Sendable {
     /// The caller that results from the wish to act as somebody: `authvar` of the realtime protocol,
     /// `auth_variable_override` of REST.
     ///
-    /// - parameter auth: a JSON text. null is nobody.
+    /// - parameter auth: a JSON text; null without a user.
     /// - returns: nil if the caller is not an administrator, or the text is not a JSON object.
     package func acting(as auth: [UInt8]) -> Caller? {
         guard case .administrator(let end, let key) = self, auth.count <= JSONWebToken.byteCountMax else { return nil }

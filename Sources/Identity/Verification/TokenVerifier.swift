@@ -1,8 +1,8 @@
 package import HearthJSONValues
 package import HearthJSONWebTokens
 
-/// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a
-/// bearer. Any thread.
+/// Identifies the user of a credential: `cred` of the realtime protocol, and `auth`, `access_token` or a bearer token
+/// of REST. Any thread.
 ///
 /// In development everything is believed (Protocol.md 19.2): `owner` in any case and Google's access tokens are
 /// administrators, other tokens are taken at their word. In production an administrator has an access token of this
@@ -97,8 +97,8 @@ package final class TokenVerifier: Sendable {
         }
     }
 
-    /// The name of the administrator whose bearer this is, for calls that only administrators may make; nil if it is
-    /// nobody's.
+    /// The name of the administrator with this bearer token, for calls that only administrators may make; nil if it is
+    /// not valid.
     package func administrator(_ credential: [UInt8], now: Int64) -> String? {
         if case .development = authority.mode, case .administrator? = try? trust(credential) { return "owner" }
         guard let token = try? JSONWebToken(parsing: credential) else { return nil }

@@ -1,4 +1,4 @@
-/// What is told of the children that a query selects, instead of the children (Protocol.md 18.3).
+/// The figures of the children that a query selects, sent instead of the children (Protocol.md 18.3).
 package struct Aggregates: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case average, count, max, min, sum
@@ -6,7 +6,7 @@ package struct Aggregates: Hashable, Sendable {
 
     /// In the order of their names, each once.
     package let kinds: [Kind]
-    /// Where in each child the number stands; the root for the child itself, nil if children are only counted.
+    /// The path of the number in each child; the root for the child itself, nil if children are only counted.
     package let path: Path?
 
     package init(_ kinds: Set<Kind>, of path: Path?) {

@@ -1,4 +1,4 @@
-/// What an application is told about one child of a query (Protocol.md 18.1).
+/// An application's event about one child of a query (Protocol.md 18.1).
 package struct ChildEvent: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case removed

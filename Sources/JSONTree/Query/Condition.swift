@@ -1,4 +1,5 @@
-/// What a query asks of each child (Protocol.md 18.3). Paths are relative to the child; the root is the child itself.
+/// A condition of a query on each child (Protocol.md 18.3). Paths are relative to the child; the root is the child
+/// itself.
 package indirect enum Condition: Hashable, Sendable {
     package enum Comparison: String, Sendable {
         case equal = "=="
@@ -73,7 +74,8 @@ package indirect enum Condition: Hashable, Sendable {
 
     // MARK: Canonical form
 
-    /// The same condition, with lists in order and without what they have twice, and no list of one or in its like.
+    /// The same condition in normal form: lists are sorted and without duplicates, and lists of one or within a list of
+    /// the same kind are dissolved.
     var canonical: Condition {
         switch self {
         case .compare, .starts: self

@@ -1,4 +1,4 @@
-/// What a query with conditions may ask (Protocol.md 18.3).
+/// The limits of a query with conditions (Protocol.md 18.3).
 extension ConditionQuery {
     package static let conditionsMax = 30
     package static let depthMax = 5
@@ -7,7 +7,7 @@ extension ConditionQuery {
     package static let values = 1...100
     package static let fieldsMax = 20
 
-    /// Throws if it asks too much, or for what does not fit together.
+    /// Throws if it exceeds the limits, or if its parts contradict each other.
     package func check() throws(QueryError) { try Self.check(conditions, orders, fields) }
 
     /// The same for the parts of a query, in any form.

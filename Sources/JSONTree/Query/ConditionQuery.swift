@@ -4,7 +4,7 @@
 /// form: those who ask for the same in other words ask for equal queries.
 package struct ConditionQuery: Hashable, Sendable {
     package struct Order: Hashable, Sendable {
-        /// Below the child; the root stands for the child itself.
+        /// Relative to the child; the root means the child itself.
         package let path: Path
         package let isDescending: Bool
 
@@ -22,11 +22,11 @@ package struct ConditionQuery: Hashable, Sendable {
     package let conditions: [Condition]
     /// The later ones decide where the values of the earlier ones are equal; the key decides last.
     package let orders: [Order]
-    /// What is sent of each child: all of it if there are none.
+    /// The parts of each child that are sent; empty for all of it.
     package let fields: [Path]
     /// Whether a page tells how it was found.
     package let isExplained: Bool
-    /// What is told instead of the children; nil for these.
+    /// The figures that are sent instead of the children; nil for the children.
     package let aggregates: Aggregates?
 
     /// - parameter aggregates: they decide about the order.
@@ -39,7 +39,7 @@ package struct ConditionQuery: Hashable, Sendable {
         } else {
             self.conditions = [Condition.all(conditions).canonical]
         }
-        // What has one value orders nothing.
+        // A part with a single value does not affect the order.
         let equal = self.conditions.compactMap { condition in
             if case .compare(let path, .equal, _) = condition { path } else { nil }
         }

@@ -1,4 +1,4 @@
-/// Where a child stands in an index: its encoded index value (see ``IndexValue``), then the encoded segment of its key
+/// The place of a child in an index: its encoded index value (see ``IndexValue``), then the encoded segment of its key
 /// (see `Segment`).
 ///
 /// The order of the bytes is the order of the index, ties by key included. No place is a prefix of another one.
@@ -10,8 +10,8 @@ package struct IndexPlace: Hashable, Comparable, ByteOrdered, Sendable {
     /// `bytes` must have been made for a child by ``QueryIndex``.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Where the key's segment stands in `bytes`; before it stands the index value, of which there is none in the index
-    /// of the keys. O(segment), however long the value is.
+    /// The position of the key's segment in `bytes`, after the index value, which is missing in the index of the keys.
+    /// O(segment), however long the value is.
     package var segmentRange: Range<Int> { bytes.withUnsafeBytes { Self.segmentStart($0)..<$0.count } }
 
     /// A copy of the key's segment, as in `Path.encoded`.
@@ -44,7 +44,7 @@ package struct IndexPlace: Hashable, Comparable, ByteOrdered, Sendable {
         guard place.count >= 2, place[place.count - 2] >= 0x20 else {
             return max(place.count - Segment.integerByteCount, 0)
         }
-        // Keys have no control characters; what stands before the segment ends with 0x00.
+        // Keys have no control characters; the part before the segment ends with 0x00.
         var start = place.count - 2
         while start > 0, place[start - 1] >= 0x20 { start -= 1 }
         return start

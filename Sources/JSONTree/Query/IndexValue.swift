@@ -74,7 +74,7 @@ package enum IndexValue {
         }
     }
 
-    /// `text` is what stands between the quotes.
+    /// `text` is the text between the quotes.
     private static func append(string text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         out.append(stringTag)
         if text.contains(UInt8(ascii: "\\")) {
@@ -89,7 +89,7 @@ package enum IndexValue {
                 }
             }
         } else {
-            // Control characters only stand in escapes.
+            // Control characters occur only as escapes.
             let start = out.count
             out.append(contentsOf: text)
             for offset in start..<out.count where out[offset] >= 0xEE { out[offset] = Segment.permuted(out[offset]) }

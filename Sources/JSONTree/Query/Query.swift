@@ -1,8 +1,7 @@
 /// Which children of a node are asked for: those of an interval of an index, all of them or so many at one of its ends
 /// (Protocol.md 16.1).
 ///
-/// Equal if the intervals and limits are, whatever words the bounds were given in: those who ask for the same share
-/// what there is of it.
+/// Equal if the intervals and limits are, even if the bounds were given differently: equal queries share their data.
 package struct Query: Hashable, Sendable {
     /// One word, so that operations that may hold a query are not as large as one.
     private let parts: Parts
@@ -30,7 +29,7 @@ package struct Query: Hashable, Sendable {
 
     package var index: QueryIndex { parts.index }
     /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`; both empty if
-    /// no place can lie between. In the order of the keys places are segments, so after the node's encoded path these
+    /// no place can be in between. In the order of the keys places are segments, so after the node's encoded path these
     /// are bounds of the encoded paths of its children and of what is below them.
     package var lower: [UInt8] { parts.lower }
     package var upper: [UInt8] { parts.upper }
@@ -137,7 +136,7 @@ extension QueryError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .boundNotPrimitive: "a bound is neither null, a boolean, a number nor a string"
-        case .keyBoundNotString: "a bound in the order of the keys is no string"
+        case .keyBoundNotString: "a bound in the order of the keys is not a string"
         case .limitNotPositive: "the limit is less than 1"
         case .conditions(let text): text
         }

@@ -41,7 +41,7 @@ package struct QueryBound: Hashable, Sendable {
 }
 
 extension QueryBound {
-    /// The bytes at or before all places from this bound on, and behind all others.
+    /// The bytes at or before all places from this bound on, and after all others.
     func lower(in index: QueryIndex) throws(QueryError) -> [UInt8] {
         try position(in: index, isAfterEqual: !isInclusive, missingKey: .lowest)
     }

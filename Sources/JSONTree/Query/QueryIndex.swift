@@ -1,4 +1,4 @@
-/// What the children of a node are ordered by (Protocol.md 16.2). Ties are broken by the key.
+/// The order of the children of a node (Protocol.md 16.2). Ties are broken by the key.
 package enum QueryIndex: Hashable, Sendable {
     case key
     /// The child's own value.
@@ -53,7 +53,7 @@ extension QueryIndex {
 }
 
 extension CanonicalJSON {
-    /// Where the priority of the value whose text is `range` stands, if it has one.
+    /// The position of the priority of the value whose text is `range`, if it has one.
     package func priorityRange(in range: Range<Int>) -> Range<Int>? {
         bytes.withUnsafeBytes { CanonicalShape($0, range).priority }
     }

@@ -1,4 +1,4 @@
-/// What a commit did to one child of a node, as an index sees it.
+/// A commit's change of one child of a node, as an index sees it.
 package struct ChildChange: Hashable, Sendable {
     /// Nil if there was no such child.
     package var before: IndexPlace?
@@ -11,7 +11,7 @@ package struct ChildChange: Hashable, Sendable {
     }
 }
 
-/// What a commit did to the children that a query selects. Each child is in one list only, and each list is in index
+/// A commit's changes of the children that a query selects. Each child is in one list only, and each list is in index
 /// order.
 package struct WindowDifference: Hashable, Sendable {
     package struct Changed: Hashable, Sendable {
@@ -29,7 +29,7 @@ package struct WindowDifference: Hashable, Sendable {
 
     /// Children that were selected and are not any more, with their places before the commit.
     package var left: [IndexPlace] = []
-    /// Children that are selected now and were not: whoever follows the query does not know them yet.
+    /// Children that are selected now and were not: the query's listeners do not know them yet.
     package var entered: [IndexPlace] = []
     /// Children that stayed and were changed by the commit, in the order of their places after it.
     package var changed: [Changed] = []

@@ -1,4 +1,4 @@
-/// What is asked of another server: GET, over HTTPS.
+/// A request to another server: GET, over HTTPS.
 package struct DocumentRequest: Hashable, Sendable {
     package let url: String
 

@@ -17,7 +17,7 @@ package final class RemoteKeys: Sendable {
     /// An unknown key name makes the document be fetched again at most this often, so that forged tokens make no
     /// traffic.
     package static let refetchSeconds: Int64 = 60
-    /// Bounds of how long the document is kept, whatever its issuer says.
+    /// Bounds of the time that the document is cached, regardless of its issuer.
     package static let keptSeconds: ClosedRange<Int64> = 60...86_400
     package static let keptSecondsDefault: Int64 = 3600
     /// While the document cannot be fetched, known keys hold for this long after they should have been fetched again.
@@ -37,7 +37,7 @@ package final class RemoteKeys: Sendable {
         var isFetching = false
         var waiting: [Waiting] = []
 
-        /// What is known without asking, at a time when that still counts.
+        /// The cached keys, at a time when they are still valid.
         func known(_ keyID: [UInt8]?, until: Int64, now: Int64) -> [VerificationKey] {
             now < until ? keys?.verificationKeys(keyID) ?? [] : []
         }
@@ -61,7 +61,7 @@ package final class RemoteKeys: Sendable {
     }
 
     /// Finds the keys that may have signed a token. Never waits: calls `answer` at once if they are known, else when
-    /// they are fetched, on whatever thread the fetcher has. Fails with `unknownKey` or `keysUnavailable`.
+    /// they are fetched, on a thread of the fetcher. Fails with `unknownKey` or `keysUnavailable`.
     ///
     /// - parameter now: seconds since 1970.
     package func find(_ keyID: [UInt8]?, now: Int64, answer: @escaping Answer) {

@@ -1,8 +1,8 @@
 import CHearthOpenSSL
 
-/// The small tools of OpenSSL. Whatever fails leaves nothing in the thread's error queue, which TLS reads.
+/// The small tools of OpenSSL. Failures leave nothing in the thread's error queue, which TLS reads.
 package enum Cryptography {
-    /// Bytes that nobody can guess.
+    /// Unguessable bytes.
     package static func randomBytes(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         // Fails only without any source of randomness, and then nothing may go on.

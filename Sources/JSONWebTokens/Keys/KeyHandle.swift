@@ -90,8 +90,7 @@ extension KeyHandle {
         return KeyHandle(key)
     }
 
-    /// The public key of a PEM text that holds one, or of the first certificate in it. Nobody has to vouch for the
-    /// certificate.
+    /// The public key of a PEM text that holds one, or of the first certificate in it. The certificate is not verified.
     static func publicKey(pem: [UInt8]) throws(CryptographyError) -> KeyHandle {
         let key = try Memory.reading(pem) { PEM_read_bio_PUBKEY($0, nil, nil, nil) }
         if let key { return KeyHandle(key) }

@@ -2,7 +2,7 @@ import CHearthOpenSSL
 
 /// An RSA key pair and its name, which the tokens that it signs carry (`kid`). Any thread.
 package final class SigningKey: Sendable {
-    /// Random letters and digits, or whatever the file said that it came from.
+    /// Random letters and digits, or the ID in the file that it came from.
     package let id: String
     package let verificationKey: VerificationKey
     private let handle: KeyHandle

@@ -2,7 +2,7 @@ import CHearthOpenSSL
 import HearthBytes
 package import HearthJSONValues
 
-/// How a token is signed (RFC 7518, section 3.1). There are more; nobody who is believed here uses them.
+/// How a token is signed (RFC 7518, section 3.1). There are more; no trusted issuer uses them.
 package enum SignatureAlgorithm: String, Hashable, Sendable {
     /// RSASSA-PKCS1-v1_5 with SHA-256.
     case rs256 = "RS256"

@@ -23,8 +23,8 @@ package struct JSONWebToken: Sendable {
     package let keyID: [UInt8]?
     /// The header's `typ`.
     package let type: [UInt8]?
-    /// The milliseconds behind the second of `iat`, 0 to 999: a header parameter of Hearth's own, `iat_ms`, which
-    /// others ignore (RFC 7515, section 4). 0 if it is not there.
+    /// The milliseconds after the second of `iat`, 0 to 999: a header parameter of Hearth's own, `iat_ms`, which others
+    /// ignore (RFC 7515, section 4). 0 if it is not there.
     package let milliseconds: Int64
     package var claims: JSONObject { text.claims }
     private static let millisecondsName = "iat_ms"

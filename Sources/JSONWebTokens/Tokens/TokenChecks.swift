@@ -1,9 +1,9 @@
 import HearthJSONValues
 
-/// What the registered claims of RFC 7519, section 4.1, have to say.
+/// Checks of the registered claims of RFC 7519, section 4.1.
 extension JSONWebToken {
-    /// How far the clock of whoever made a token may be ahead, in seconds. Nothing is added to the end of a token: who
-    /// needs more time asks for a new one.
+    /// How far the clock of a token's issuer may be ahead, in seconds. Expiry has no tolerance: clients can request a
+    /// new token.
     package static let clockSkewSeconds: Int64 = 60
 
     /// Checks `exp`, which must be there, `nbf` and `iat`. All times are seconds since 1970.

@@ -7,7 +7,7 @@ package enum TokenError: Error, Hashable, Sendable {
     case unsigned
     /// An algorithm that is not used here, or not with this key.
     case unsupportedAlgorithm
-    /// Nobody who is believed has a key of this name, or the token names none.
+    /// No trusted issuer has a key of this name, or the token names none.
     case unknownKey
     case wrongSignature
     case expired
@@ -17,9 +17,9 @@ package enum TokenError: Error, Hashable, Sendable {
     case wrongNonce
     /// It has a name, and one of that name was shown before.
     case alreadyUsed
-    /// The keys of whoever signed it cannot be had at the moment: the token may be good.
+    /// The keys of its issuer are unavailable at the moment: the token may be valid.
     case keysUnavailable
-    /// A claim is missing, or is not what it has to be.
+    /// A claim is missing or invalid.
     case invalidClaim(StaticName)
 
     /// The name of a claim, from the program's text.

@@ -3,7 +3,7 @@
 ///
 /// The numbers of connections are those of ``ConnectionID/raw``.
 struct OnDisconnectWrites {
-    /// What is registered in memory, by connection. Never empty writes.
+    /// The registered writes in memory, by connection. Never empty.
     private(set) var registered: [UInt64: OwedWrites] = [:]
     /// Connections whose writes changed since the store was last told.
     private var changed: Set<UInt64> = []
@@ -20,13 +20,13 @@ struct OnDisconnectWrites {
     /// The store lacks some change.
     var hasChanges: Bool { !changed.isEmpty }
 
-    /// Takes what the store says, in place of what is known. What is due and on its way stays.
+    /// Replaces the known writes by those of the store. Writes that are due or being made stay.
     mutating func load(_ stored: [UInt64: OwedWrites]) {
         registered = stored
         changed = []
     }
 
-    /// What the store has to be told: the writes of connections, empty where there are none any more.
+    /// The changes for the store: the writes of connections, empty for connections without writes.
     mutating func takeChanges() -> [UInt64: OwedWrites] {
         defer { changed = [] }
         return changed.reduce(into: [:]) { $0[$1] = registered[$1] ?? OwedWrites() }
@@ -34,7 +34,7 @@ struct OnDisconnectWrites {
 
     // MARK: Registering
 
-    /// Sets what is registered for a connection; nothing if `writes` are empty.
+    /// Sets the registered writes of a connection; removes them if `writes` is empty.
     mutating func set(_ writes: OwedWrites, of connection: UInt64) {
         registered[connection] = writes.isEmpty ? nil : writes
         changed.insert(connection)
@@ -56,7 +56,7 @@ struct OnDisconnectWrites {
         }
     }
 
-    /// What is registered for a connection is not to be made.
+    /// Drops the registered writes of a connection.
     mutating func forfeit(_ connection: UInt64) { forfeited.insert(connection) }
 
     /// Nothing is registered any more that was to be dropped.
@@ -104,7 +104,8 @@ struct OnDisconnectWrites {
         made.removeAll { $0.sequence <= sequence }
     }
 
-    /// Operations after `sequence` are lost, and ``load(_:)`` has said what is registered: what they made is due again.
+    /// Operations after `sequence` are lost, and ``load(_:)`` has the registered writes: those made by lost operations
+    /// are due again.
     mutating func lose(after sequence: UInt64) {
         due = made.filter { $0.sequence > sequence }.map(\.connection) + due
         made = []

@@ -1,9 +1,9 @@
 package import HearthJSONTree
 
-/// What a connection wants to be written when it ends (Protocol.md 17): a sparse tree of values, with server values
-/// still to be resolved.
+/// The on-disconnect writes of a connection (Protocol.md 17): a sparse tree of values, with server values still to be
+/// resolved.
 ///
-/// A value at a place replaces what was wanted at and below it; one below a place that has a value becomes part of that
+/// A value at a place replaces the earlier writes at and below it; one below a place with a value becomes part of that
 /// value.
 package struct OwedWrites: Hashable, Sendable {
     /// In path order, the priority of a place after its value. None lies inside the value of another.
@@ -40,8 +40,8 @@ package struct OwedWrites: Hashable, Sendable {
         assignments.insert(assignment, at: index)
     }
 
-    /// Nothing is wanted at and below a place any more. Of a value above it only this part is lost, and what that value
-    /// would have removed: its other children remain, each by itself. A leaf above has no such part, and stays.
+    /// Cancels the writes at and below a place. A value above it loses only this part, and no longer removes other
+    /// data: its other children remain as separate writes. A leaf above has no such part, and stays.
     package mutating func cancel(_ path: Path) {
         if let index = indexOfValue(around: WriteTarget(path: path)) {
             if assignments[index].value.isLeaf { return }
@@ -52,7 +52,7 @@ package struct OwedWrites: Hashable, Sendable {
         assignments.removeAll { path.contains($0.target.path) }
     }
 
-    /// Puts back what an assignment has beside the way to a place below it.
+    /// Restores the parts of an assignment that are not on the way to a place below it.
     private mutating func keepAllBut(_ path: Path, of owner: Assignment, at index: Int) {
         let way = owner.target.path.encoded.count
         let end = path.segmentEnd(from: way)

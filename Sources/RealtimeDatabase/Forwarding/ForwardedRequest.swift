@@ -18,7 +18,7 @@ package enum ForwardingNews: Sendable {
     case answered(ConnectionID, number: Int64, Reply, sequence: UInt64)
     /// The other node owes a connection nothing any more, although the connection has not ended.
     case ended(ConnectionID)
-    /// The link to a node is lost for good: nobody knows what it has done of the requests that it has not answered.
+    /// The link to a node is permanently lost. The outcome of unanswered requests is unknown.
     case lost(node: String)
 }
 

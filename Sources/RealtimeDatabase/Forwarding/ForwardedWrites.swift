@@ -3,16 +3,16 @@ import HearthStorageErrors
 /// The writes of this node's clients that another node makes, from their turn here until their answers.
 ///
 /// A connection has a line while it waits for such an answer, and its other requests wait until the line is empty. So
-/// its requests take effect in the order in which they came, and it reads what it has written: an answer leaves the
-/// line once this node has applied the operation as of which it is true.
+/// its requests take effect in order, and it reads its own writes: an answer leaves the line once this node has applied
+/// the operation as of which it is true.
 ///
 /// A request is sent to one node at a time. A node that does not take the writes of the database turns it away, and it
-/// is sent to the next owner, after all that came before it on its connection. When the link to a node is lost, nobody
-/// knows what became of the requests that it has: their connections end without an answer, and clients ask again.
+/// is sent to the next owner, after all that came before it on its connection. When the link to a node is lost, the
+/// outcome of its requests is unknown: their connections end without an answer, and clients send them again.
 ///
 /// A pure value: time is handed in, in milliseconds of a clock that is not set.
 package struct ForwardedWrites {
-    /// What is to be done. ``takeWork(applied:now:)`` gives it in order.
+    /// The work to do. ``takeWork(applied:now:)`` returns it in order.
     package struct Work {
         package var toSend: [(node: String, requests: [ForwardedRequest])] = []
         /// Answers to clients.
@@ -49,7 +49,7 @@ package struct ForwardedWrites {
         var pause = ForwardedWrites.pauseMin
         /// Answers that are not given yet.
         var answers = 0
-        /// The end of the connection has come: nobody waits for a job.
+        /// The connection has ended: its requests for jobs end.
         var hasEnded = false
         var isQueued = false
 
@@ -70,7 +70,7 @@ package struct ForwardedWrites {
 
     /// Bytes of requests that other nodes have and have not answered; a larger one goes alone.
     package static let sentBytesMax = 16 << 20
-    /// A request that nobody takes for so long is refused, in milliseconds.
+    /// A request that no node accepts for this time is refused, in milliseconds.
     package static let patience: Int64 = 10_000
     /// So long this node may take to apply what an answer depends on.
     package static let answerPatience: Int64 = 30_000
@@ -89,9 +89,9 @@ package struct ForwardedWrites {
     private var known: [ConnectionID: String] = [:]
     /// Connections that may be owed writes by the node that knows of them.
     private var creditors: Set<ConnectionID> = []
-    /// Realtime connections that were told to end: what they still ask is not done.
+    /// Realtime connections that were told to end: their later requests are ignored.
     private var ending: Set<ConnectionID> = []
-    /// When a line goes on that was turned away.
+    /// When a line that was turned away is tried again.
     package private(set) var nextAttempt: Int64?
     private var sentBytes = 0
     private var lastNumber: Int64 = 0
@@ -206,8 +206,8 @@ package struct ForwardedWrites {
         enqueue(connection)
     }
 
-    /// The connection ends without an answer: what became of its requests is not known, or it relies on writes that are
-    /// not owed to it any more.
+    /// The connection ends without an answer: the outcome of its requests is unknown, or it relies on writes that are
+    /// no longer owed to it.
     private mutating func end(_ connection: ConnectionID) {
         drop(connection)
         creditors.remove(connection)
@@ -242,7 +242,7 @@ package struct ForwardedWrites {
         for answer in answers where now - answer.since >= Self.answerPatience { end(answer.request.connection) }
     }
 
-    /// The process ends: nothing more is sent. What was sent is still answered.
+    /// The process ends: nothing more is sent. Sent requests are still answered.
     package mutating func stop() {
         if isStopping { return }
         isStopping = true
@@ -255,7 +255,7 @@ package struct ForwardedWrites {
         }
     }
 
-    /// Nobody waits for answers any more.
+    /// Answers are no longer needed.
     package mutating func giveUp() { for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) { end(connection) } }
 
     // MARK: Work
@@ -327,7 +327,7 @@ package struct ForwardedWrites {
         work.toSend += batches
     }
 
-    /// This node takes the writes. What another one has not answered comes first.
+    /// This node takes the writes. Requests that another one has not answered come first.
     private mutating func returnAll(of line: inout Line) {
         guard line.sent.isEmpty else { return }
         for entry in line.waiting {

@@ -2,8 +2,8 @@ import HearthJSONTree
 
 /// The nodes that changed at and below a place, each with the number of its last change.
 ///
-/// That is enough to bring up to date anybody who has the value as it was at some number: what changed since is sent as
-/// it is now (``MissedUpdate``). Values are not kept.
+/// That is enough to bring up to date anybody who has the value as it was at some number: the places that changed since
+/// are sent with their present values (``MissedUpdate``). Values are not kept.
 struct ChangedPaths {
     final class Node: SegmentKeyed {
         let segment: [UInt8]
@@ -27,8 +27,8 @@ struct ChangedPaths {
     /// Nodes besides the root.
     private(set) var count = 0
 
-    /// Notes a change. `path` leads from the place to what was set. O(depth), and what a set of the whole makes
-    /// unnecessary.
+    /// Notes a change. `path` leads from the place to the changed one. O(depth), plus the entries that a set of the
+    /// whole replaces.
     mutating func add(_ path: Path, isPriority: Bool, isRemoval: Bool, at number: UInt64) {
         var node = root
         Self.note(number, isRemoval, at: node)
@@ -67,7 +67,7 @@ struct ChangedPaths {
         return count
     }
 
-    /// What the nodes have now is not known any more.
+    /// The nodes' present state is no longer known.
     func forgetValues() { Self.forgetValues(at: root) }
 
     private static func forgetValues(at node: Node) {

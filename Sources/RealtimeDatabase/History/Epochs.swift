@@ -2,8 +2,8 @@
 ///
 /// Every run of a server that writes to a log begins an epoch there, together with its first operation. A position of
 /// this log has a number that was given out in its epoch, no later than the next epoch began. A log that lost its end,
-/// or that was replaced by an older copy, does not know the positions of what is lost. Where an epoch outlives the run,
-/// as in a cluster, only the check of a position shows that its number was given out again.
+/// or that was replaced by an older copy, does not know the positions of lost operations. Where an epoch outlives the
+/// run, as in a cluster, only the check of a position shows that its number was given out again.
 package struct Epochs: Hashable, Sendable {
     package struct Epoch: Hashable, Sendable {
         /// A random number.

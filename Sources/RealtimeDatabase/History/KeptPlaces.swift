@@ -13,7 +13,7 @@ package struct KeptPlaces: Hashable, Sendable {
     /// Whether a path is that of a place, or lies below one.
     package func contains(_ path: Path) -> Bool { pattern.concerns(path) && path.depth >= pattern.segments.count }
 
-    /// What an assignment means for the places: all of it, what its value has of them, or nothing.
+    /// The effect of an assignment on the places: all of it, the parts of its value for them, or nothing.
     package func part(of assignment: Assignment) -> Assignment? {
         let path = assignment.target.path
         guard concerns(path) else { return nil }
@@ -24,8 +24,8 @@ package struct KeptPlaces: Hashable, Sendable {
         return Assignment(target: assignment.target, value: part(of: assignment.value, depth: depth))
     }
 
-    /// What a value at so many levels below the root has of the places, which lie at that level or below; null for
-    /// nothing. O(bytes).
+    /// The parts of a value, at a number of levels below the root, for the places at that level or below; null if there
+    /// are none. O(bytes).
     private func part(of value: CanonicalJSON, depth: Int) -> CanonicalJSON {
         var text: [UInt8] = []
         return append(value, value.range, depth: depth, to: &text) ? CanonicalJSON(trusted: text) : .null

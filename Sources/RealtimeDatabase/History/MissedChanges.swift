@@ -15,7 +15,7 @@ package final class MissedChanges: @unchecked Sendable {
         package let path: Path
         private let nodesMax: Int
         private var changes = ChangedPaths()
-        /// What came up to this number is not here.
+        /// Changes up to this number are not included.
         fileprivate(set) var start: UInt64
         /// The updates that were made since the last change, by the numbers that they are for, in order. Nil is too
         /// large.
@@ -49,8 +49,8 @@ package final class MissedChanges: @unchecked Sendable {
         /// The last change.
         var latest: UInt64 { changes.root.latest }
 
-        /// What those need who have the value as it was at a number before ``latest``; nil if that is too large, or
-        /// cannot be read. `isNew` says that it was made for the first.
+        /// The update for listeners with the value of a number before ``latest``; nil if it is too large, or cannot be
+        /// read. `isNew` says that it was made for the first.
         func update(
             after sequence: UInt64, of rows: TreeRows, valueBytesMax: Int
         ) -> (update: MissedUpdate, isNew: Bool)? {
@@ -95,13 +95,13 @@ package final class MissedChanges: @unchecked Sendable {
     /// Everything up to this number is in it.
     package private(set) var through: UInt64
 
-    /// Nothing yet of what comes after `sequence`.
+    /// Without the changes after `sequence`.
     package init(after sequence: UInt64, nodesMax: Int = MissedChanges.nodesMax) {
         through = sequence
         self.nodesMax = nodesMax
     }
 
-    /// The place of a path, which notes what is taken from now on.
+    /// The place of a path, which notes later changes.
     package func place(at path: Path) -> Place {
         let group = trie.join(path, loop: 0)
         if let place = places[group] { return place }
@@ -110,7 +110,7 @@ package final class MissedChanges: @unchecked Sendable {
         return place
     }
 
-    /// Takes what a record has that comes after what was taken.
+    /// Applies the operations of a record that come after those applied before.
     package func take(_ record: LogRecord) throws(StorageError) {
         if record.lastSequence <= through { return }
         for operation in try record.operations() where operation.sequence > through {
@@ -123,7 +123,7 @@ package final class MissedChanges: @unchecked Sendable {
         }
     }
 
-    /// What came after `sequence` did not happen. Its paths stay: being told of more than the changes does no harm.
+    /// The changes after `sequence` did not happen. Their paths stay: being told of unchanged places does no harm.
     func forget(after sequence: UInt64) {
         guard through > sequence else { return }
         through = sequence

@@ -1,8 +1,8 @@
 package import HearthJSONTree
 import HearthStorageErrors
 
-/// What brings a listener up to date that has its value as it was at some number: the present values of what changed
-/// since, and nothing else (Protocol.md 18.2). One object for all who need the same.
+/// The update for a listener with the value of an earlier number: the present values of the places that changed since,
+/// and nothing else (Protocol.md 18.2). One object for all who need the same.
 package final class MissedUpdate: Sendable {
     /// Where the listener is.
     package let path: Path
@@ -21,7 +21,7 @@ package final class MissedUpdate: Sendable {
     }
 }
 
-/// Collects the present values of what changed after a number.
+/// Collects the present values of the places that changed after a number.
 struct MissedUpdateBuilder {
     private let rows: TreeRows
     private let after: UInt64
@@ -99,8 +99,8 @@ struct MissedUpdateBuilder {
 
     // MARK: Nodes that vanished
 
-    /// Whether a node below which something was removed may have been gone for a while. Then it has lost its priority,
-    /// and what was a leaf may be none. It has not if anything is left of it that did not change.
+    /// Whether a node below which something was removed may have been absent for a time. Then it has lost its priority,
+    /// and a leaf may no longer be one. It was not absent if an unchanged part of it is left.
     private mutating func mayHaveVanished(
         _ node: ChangedPaths.Node, at path: Path
     ) throws(TreeRows.ReadError) -> Bool {

@@ -31,7 +31,7 @@ package struct Position: Hashable, Sendable {
     private static let digits = Array("0123456789abcdef".utf8)
 
     /// `epoch:sequence:check`: sixteen hexadecimal digits, a decimal number, eight hexadecimal digits; the check is
-    /// left out if there is none.
+    /// optional.
     package var text: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(37)
@@ -48,7 +48,7 @@ package struct Position: Hashable, Sendable {
         for index in (0..<UInt64(count)).reversed() { text.append(digits[Int(number >> (4 * index) & 15)]) }
     }
 
-    /// Nil for what is not the text of one.
+    /// Nil if the text is not a position.
     package init?(_ text: some Collection<UInt8>) {
         let parts = text.split(separator: UInt8(ascii: ":"), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 2 || parts.count == 3, let epoch = Self.hexadecimal(parts[0], digits: 16),
@@ -83,9 +83,9 @@ package struct Position: Hashable, Sendable {
     }
 }
 
-/// What a listener that wants to be told of positions says of what it has.
+/// The state that a listener with positions reports.
 package enum Since: Hashable, Sendable {
     case nothing
-    /// What was there at this point.
+    /// The value at this point.
     case position(Position)
 }

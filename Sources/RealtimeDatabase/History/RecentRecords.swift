@@ -25,7 +25,7 @@ struct RecentRecords {
         if byteCount > Self.bytesMax { removeFirst { $0 > Self.bytesMax / 2 } }
     }
 
-    /// The log has everything up to `sequence`, and nobody wants it here.
+    /// The log has everything up to `sequence`, so it is no longer needed here.
     mutating func removeAll(through sequence: UInt64) {
         if sequence > start { (start, startTime) = (sequence, time(of: sequence)) }
         let count = records.partitioningIndex { $0.lastSequence > sequence }

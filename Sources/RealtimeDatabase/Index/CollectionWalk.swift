@@ -15,7 +15,7 @@ struct CollectionWalk {
 
     /// Handles up to so many children, and takes them off. Answers whether all are done.
     ///
-    /// - parameter finish: told of each collection all of whose children were visited, also if there are none.
+    /// - parameter finish: called for each collection after all of its children were visited, even if it has none.
     mutating func step(
         _ rows: TreeRows, childrenLeft: inout Int, _ visit: Visit, finish: (_ collection: Path) -> Void = { _ in }
     ) throws(StorageError) -> Bool {
@@ -25,7 +25,7 @@ struct CollectionWalk {
     /// Goes back to the first child of a collection.
     mutating func restart(_ collection: Path) { done = collection.encoded }
 
-    /// Handles the collections at and below `path` that match what is left of the pattern.
+    /// Handles the collections at and below `path` that match the rest of the pattern.
     private mutating func walk(
         _ rows: TreeRows, _ path: Path, _ pattern: ArraySlice<[UInt8]?>, _ left: inout Int, _ visit: Visit,
         _ finish: (Path) -> Void
@@ -37,7 +37,7 @@ struct CollectionWalk {
             return try walk(rows, next, pattern.dropFirst(), &left, visit, finish)
         }
         while true {
-            // One at a time: what is below may be large.
+            // One at a time: the subtree may be large.
             var found: [UInt8]?
             try rows.forEachChild(of: path, from: startOfUnfinished(below: path), below: [0xFF], .ascending) { child in
                 found = child.segment

@@ -17,7 +17,7 @@ struct IndexCatalog {
         var isProven = false
     }
 
-    /// A count or a sum beside the data.
+    /// A count or a sum kept with the data.
     struct Counter {
         let definition: CounterDefinition
         /// All totals are those of the children; else they are being counted.
@@ -49,7 +49,7 @@ struct IndexCatalog {
     private(set) var queues: [Queue] = []
     private(set) var expiries: [Expiry] = []
     private(set) var counters: [Counter] = []
-    /// Numbers of indexes whose definition has gone, and of which a store may still have entries.
+    /// Numbers of indexes whose definition was removed, and of which a store may still have entries.
     private(set) var dropped: [UInt32] = []
     private var next: UInt32 = 1
 
@@ -95,7 +95,7 @@ struct IndexCatalog {
         }
     }
 
-    /// Keeps those that are defined, and adds what is missing. `uniques` are those whose values must be unique.
+    /// Keeps those that are defined, and adds missing ones. `uniques` are those whose values must be unique.
     mutating func set(
         _ definitions: [IndexDefinition], uniques: [IndexDefinition] = [], counters: [CounterDefinition] = [],
         expiries: [ExpiryDefinition] = [], queues: [QueueDefinition] = []
@@ -132,7 +132,7 @@ struct IndexCatalog {
         }
         for place in indexes.indices {
             indexes[place].isUnique = uniques.contains(indexes[place].definition)
-            // Nobody looks after it from now on.
+            // It is no longer maintained.
             if !indexes[place].isUnique { indexes[place].isProven = false }
         }
         let kept = Set(indexes.map(\.number))

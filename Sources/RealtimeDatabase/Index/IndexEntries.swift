@@ -28,7 +28,7 @@ final class IndexEntries {
     /// changes that brings them to the store. Everything else of that generation comes after them.
     private var layer: (entries: PreparedEntries, range: KeyRange, generation: UInt64)?
     private var gaps = EntryGaps()
-    /// About the memory of what changed since the last freeze, in bytes.
+    /// The approximate memory of the changes since the last freeze, in bytes.
     private(set) var changedBytes = 0
     /// Changes since then.
     private(set) var changedCount = 0
@@ -103,7 +103,7 @@ final class IndexEntries {
         }
     }
 
-    /// What is behind the changes: the keys of the store that nothing hides, and those of the large value.
+    /// The layer below the changes: the keys of the store that are not hidden, and those of the large value.
     private struct Behind {
         private let entries: IndexEntries
         private let direction: ScanDirection
@@ -175,7 +175,7 @@ final class IndexEntries {
 
     // MARK: Applying
 
-    /// What a store must change to hold the changes of a generation, but for the entries of a large value.
+    /// The writes to a store for the changes of a generation, except the entries of a large value.
     func freeze(_ generation: UInt64) -> EntryChanges {
         changedBytes = 0
         changedCount = 0
@@ -197,7 +197,7 @@ final class IndexEntries {
 }
 
 extension KeyRange {
-    /// What a walk passes before it comes to a key.
+    /// The nodes that a walk passes before it comes to a key.
     fileprivate func part(before key: [UInt8], _ direction: ScanDirection) -> KeyRange {
         switch direction {
         case .ascending: KeyRange(lower: lower, upper: key)

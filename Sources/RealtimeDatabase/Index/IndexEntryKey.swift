@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// What can be told from the key of an index entry (see `IndexEntries`) without anything else.
+/// The information in the key of an index entry (see `IndexEntries`).
 package enum IndexEntryKey {
     /// The number of the index. Nil if the key is damaged. O(depth).
     package static func number(of key: [UInt8]) -> UInt32? {

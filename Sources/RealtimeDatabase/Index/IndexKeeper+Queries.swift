@@ -9,7 +9,7 @@ extension IndexKeeper {
         let index: IndexCatalog.Index
         let ranges: IndexRanges
 
-        /// Whether the index has what is selected and nothing else.
+        /// Whether the index has exactly the selected children.
         var isExact: Bool { ranges.isExact }
 
         /// How many values the index compares: of those that serve a query, more leave less to be looked at.

@@ -2,14 +2,14 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// What is kept beside the tree of a database, so that children are found, counted, kept unique and dropped in time:
-/// the indexes that rules and settings ask for, their entries, totals, and times of expiry.
+/// The data kept with the tree of a database, so that children are found, counted, kept unique and dropped in time: the
+/// indexes of rules and settings, their entries, totals, and times of expiry.
 ///
-/// Every change of rows goes through ``keeping(_:_:in:_:)``, which brings the entries along. What was there before a
-/// setting is looked through in steps (``build(childrenMax:in:)``, ``countSome(childrenMax:in:)``). Indexes are
-/// used when that is done.
+/// Every change of rows goes through ``keeping(_:_:in:_:)``, which brings the entries along. Data from before a setting
+/// is processed in steps (``build(childrenMax:in:)``, ``countSome(childrenMax:in:)``). Indexes are used when that is
+/// done.
 final class IndexKeeper {
-    /// What the rules want indexed; nil until they have said it.
+    /// The indexes of the rules; nil until rules are set.
     private var definitions: [IndexDefinition]?
     private(set) var settings = DatabaseSettings()
     /// The indexes there are.
@@ -32,8 +32,8 @@ final class IndexKeeper {
     private var queueBuild: QueueBuild?
     /// Told of jobs that are due.
     let workers: JobWorkers
-    /// What is known of values that must be unique and are not: by the number of their index, once all children were
-    /// looked at; and of the index that is being looked through.
+    /// The known duplicates of unique values, by the number of their index, once all children were checked; and of the
+    /// index that is being checked.
     private var uniqueFindings: [UInt32: UniqueFindings] = [:]
     private var duplicates = UniqueFindings()
     /// Numbers of dropped indexes of which the store has all the entries that it will ever have.
@@ -46,7 +46,7 @@ final class IndexKeeper {
         self.workers = workers
     }
 
-    /// Takes what a store says, in place of what is known.
+    /// Replaces the known state by that of a store.
     func load(_ store: any RowStore) throws(StorageError) {
         catalog = try store.indexCatalog().map(IndexCatalog.init) ?? IndexCatalog()
         entries = IndexEntries(store: store)
@@ -60,7 +60,7 @@ final class IndexKeeper {
         if let definitions { set(definitions, settings) } else { patterns = ConcernedPatterns(catalog.patterns) }
     }
 
-    /// Sets what is to be indexed, as the rules say, and what must be unique and is counted, as the settings say.
+    /// Sets the indexes of the rules, and the unique values and counters of the settings.
     func set(_ definitions: [IndexDefinition], _ settings: DatabaseSettings) {
         let before = catalog.stored
         catalog.set(
@@ -110,8 +110,8 @@ final class IndexKeeper {
         isCatalogChanged = true
     }
 
-    /// Before an operation of the log is applied that this process has not judged. What the catalog says may be older
-    /// than a time when the settings did not ask for it.
+    /// Before an operation of the log is applied that this process has not judged. The catalog's state may be older
+    /// than a time without this setting.
     func willReplay(_ content: LogRecord.Operation.Content, in rows: TreeRows) {
         if trie.hasUniques { catalog.forgetProofs() }
         guard case .change(let change) = content,
@@ -122,7 +122,7 @@ final class IndexKeeper {
         if !changed.isEmpty { catalog.forgetTotals() }
     }
 
-    // MARK: What was there before
+    // MARK: Earlier data
 
     /// Some index does not have all its entries yet, or values that must be unique have not all been looked at.
     var isBuilding: Bool { unfinishedIndex != nil || unfinishedExpiry != nil || unfinishedQueue != nil }
@@ -136,7 +136,7 @@ final class IndexKeeper {
     private var unfinishedQueue: IndexCatalog.Queue? { catalog.queues.first { !$0.isComplete } }
 
     /// Adds some entries of indexes that are not complete: those of up to `childrenMax` children. Writes keep up the
-    /// others meanwhile, and adding an entry twice does no harm, so a build that is cut off begins anew. Of values that
+    /// others meanwhile, and adding an entry twice does no harm, so a build that is cut off starts over. Of values that
     /// must be unique it finds those that are not. Costs about one row per child.
     func build(childrenMax: Int, in rows: TreeRows) throws(StorageError) {
         var left = childrenMax

@@ -41,7 +41,7 @@ struct IndexTrie {
     /// The indexes of the children of a place.
     func indexes(at path: Path) -> [IndexCatalog.Index] { walk(path) { _, _ in }.flatMap(\.indexes) }
 
-    /// What a path is in the trie, if a value there can have entries; nil otherwise.
+    /// The node of a path in the trie, if a value there can have entries; nil otherwise.
     func concerned(byValueAt path: Path) -> [Node]? {
         if isEmpty { return nil }
         let nodes = walk(path) { _, _ in }

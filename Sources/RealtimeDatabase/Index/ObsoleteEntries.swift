@@ -1,8 +1,8 @@
 package import HearthJSONTree
 package import HearthStorageErrors
 
-/// Entries of indexes in a store that nobody looks at any more, and that stay until a server removes them: those of
-/// indexes that were dropped, and those of children that have gone with what was above them, or were replaced.
+/// Obsolete entries of indexes in a store, which stay until a server removes them: those of dropped indexes, and those
+/// of children that were removed with a node above them, or were replaced.
 package struct ObsoleteEntries {
     private let catalog: IndexCatalog
     private let rows: TreeRows

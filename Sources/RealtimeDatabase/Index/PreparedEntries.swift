@@ -4,8 +4,8 @@ import HearthSecurityRules
 /// The index entries of the collections in a large value, found in its text once. They can be made on any thread, so
 /// that the turn of the value takes no longer than that of a small one.
 ///
-/// Keys are relative to the place of the value, sorted, and packed in blocks, in which each key only says in what it
-/// differs from the one before.
+/// Keys are relative to the place of the value, sorted, and packed in blocks, in which each key holds only its
+/// difference to the one before.
 package final class PreparedEntries: Sendable {
     /// The numbers of all indexes that there were.
     private let numbers: [UInt32]
@@ -23,7 +23,7 @@ package final class PreparedEntries: Sendable {
     /// Takes time in proportion to the value, and O(n log n) comparisons where an index orders children otherwise than
     /// by key.
     ///
-    /// - parameter nodes: what the value's place is in the trie of the indexes.
+    /// - parameter nodes: the nodes of the value's place in the trie of the indexes.
     init(_ value: CanonicalJSON, _ nodes: [IndexTrie.Node], of indexes: [IndexCatalog.Index]) {
         var writer = Writer()
         Self.write(value, value.range, [], nodes, to: &writer)

@@ -2,9 +2,9 @@ import HearthJSONTree
 import HearthTreeQueries
 import HearthStorageErrors
 
-/// The places in a query's interval that no index has alone, or too many for once: found by a walk that can stop
-/// anywhere and go on later, while commits go on. It goes through all children, or through the entries of an index that
-/// has what is selected among others.
+/// The places in a query's interval, if no index has exactly these, or if they are too many for one step. They are
+/// found by a walk that can stop anywhere and continue later, between commits. It visits all children, or the entries
+/// of an index that includes the selected ones.
 ///
 /// Of a query with a limit those are kept that its limit keeps and some more beyond them, so that a window that loses
 /// members can be filled up from here for a while. Of a query that tells aggregates the totals are kept, and the places
@@ -15,7 +15,7 @@ struct QueryScan {
     private let query: Query
     private let countMax: Int?
     private let keepsPlaces: Bool
-    /// Of a query that tells aggregates: what was found so far.
+    /// For a query with aggregates: the figures so far.
     private(set) var totals = AggregateTotals()
     private var places = SortedChunks<IndexPlace>()
     /// There are places beyond the outermost that is kept, or were.
@@ -36,10 +36,10 @@ struct QueryScan {
 
     var isDone: Bool { done == nil }
 
-    /// Should be made anew, before a window asks for more than there is.
+    /// Should be made again, before a window asks for more than there is.
     var isLow: Bool { isCut && query.limit.map { places.count < $0.count + Self.spareMin / 2 } ?? false }
 
-    /// Visits some more children or entries. If the index has gone, or there is one now, it begins anew.
+    /// Visits some more children or entries. If the index was removed, or one was added, it starts over.
     mutating func step(
         _ rows: TreeRows, _ path: Path, _ indexes: IndexKeeper, childrenMax: Int
     ) throws(StorageError) {
@@ -107,7 +107,7 @@ struct QueryScan {
         if let after = change.after, query.contains(after), isVisited(after) { insert(after) }
     }
 
-    /// Whether the walk has come by a place. What it has not is visited as it will be then.
+    /// Whether the walk has passed a place. Later places are visited in their state at that time.
     private func isVisited(_ place: IndexPlace) -> Bool {
         guard let done else { return true }
         return (indexNumber == nil ? place.segment : place.bytes).precedesBytewise(done)

@@ -1,24 +1,25 @@
 import HearthJSONTree
 
-/// A place with queries that a commit concerns, and what is to be known of the children that it changes.
+/// A place with queries that a commit concerns, and the needed data of the children that it changes.
 final class ConcernedPlace {
     struct Child {
         let segment: [UInt8]
-        /// What the commit sets at it and below.
+        /// The commit's changes at it and below.
         var assignments: [Assignment]
     }
 
     let path: Path
     let queries: [LiveQuery]
-    /// The write is at the place or above it, or what it did to the children is not known any more.
+    /// The write is at the place or above it, or its effect on the children is no longer known.
     var isReplaced = false
     private(set) var children: [Child] = []
     private var indices: [[UInt8]: Int] = [:]
     /// Where the children are before and after the commit, in each order that a query has.
     private var changes: [QueryIndex: Changes] = [:]
-    /// What queries selected of these children, or at all, before the commit; for those whose listeners want events.
+    /// The queries' selections of these children, or as a whole, before the commit; for queries whose listeners want
+    /// events.
     var valuesBefore: [ObjectIdentifier: CanonicalJSON] = [:]
-    /// What is read after the commit.
+    /// The data read after the commit.
     var reads: SharedReads
 
     private struct Changes {
@@ -77,7 +78,7 @@ final class ConcernedPlace {
         }
     }
 
-    /// What the commit did to the children that are or were in a query's interval. O(log children + found).
+    /// The commit's changes of the children that are or were in a query's interval. O(log children + found).
     func changes(in query: Query) -> [ChildChange] {
         guard let known = changes[query.index] else { return [] }
         let start = known.byPlace.partitioningIndex { !$0.place.bytes.precedesBytewise(query.lower) }
@@ -95,7 +96,7 @@ final class ConcernedPlace {
 struct ConcernedQuery {
     let live: LiveQuery
     let place: ConcernedPlace
-    /// What the commit did to children in its interval; nothing if the place is replaced.
+    /// The commit's changes of children in its interval; empty if the place is replaced.
     let changes: [ChildChange]
 
     var valueBefore: CanonicalJSON { place.valuesBefore[ObjectIdentifier(live)] ?? .null }

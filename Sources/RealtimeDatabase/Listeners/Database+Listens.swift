@@ -8,7 +8,7 @@ extension Database {
         package var query: [UInt8]?
     }
 
-    /// What a connection listens to, in path order. O(listeners of the connection).
+    /// The listens of a connection, in path order. O(listeners of the connection).
     package func listens(of connection: ConnectionID) -> [Listen] {
         guard let session = listeners.sessions[connection] else { return [] }
         let queries = session.queries.sorted { $0.key < $1.key }

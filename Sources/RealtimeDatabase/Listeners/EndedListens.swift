@@ -2,9 +2,9 @@ import HearthJSONTree
 
 /// Where a connection listened and does not any more.
 ///
-/// Data that was sent to such a listener may still be on its way when the client listens there again, and reach it
-/// after it has said what it has, by a hash or by a position. So what it says of these places cannot be relied on,
-/// until it is sent the whole value once.
+/// Data that was sent to such a listener may still be in transit when the client listens there again, and reach it
+/// after it has reported its state, by a hash or by a position. So its reports of these places are unreliable until it
+/// is sent the whole value once.
 struct EndedListens {
     /// With more places, none can be relied on.
     private static let pathsMax = 64

@@ -109,10 +109,10 @@ struct ListenerRegistry {
         }
     }
 
-    /// Makes a query one that commits keep up to date, although nobody listens to it yet.
+    /// Makes commits keep a query up to date that has no listener yet.
     mutating func observe(_ live: LiveQuery) { trie.add(live) }
 
-    /// Takes a query out of the trie that nobody listens to or waits for.
+    /// Removes a query without listeners and waiting requests from the trie.
     mutating func dropIfUnused(_ live: LiveQuery) {
         guard live.isEmpty, !scans.isNeeded(live) else { return }
         live.scan = nil
@@ -147,7 +147,7 @@ struct ListenerRegistry {
         return true
     }
 
-    /// A listener may be there as long as these places hold what they hold.
+    /// A listener is allowed as long as these places do not change.
     mutating func setDependencies(_ listener: ReadDependencies.Listener, _ places: Set<Path>) {
         dependencies.set(listener, places)
     }

@@ -76,7 +76,7 @@ struct ListenerTrie {
 
     /// The listeners of a path that are told of every change at, above and below it.
     struct PlainListeners {
-        /// Nil while there are none.
+        /// Nil if empty.
         var group: GroupID?
         var members = LoopMembers()
 
@@ -94,7 +94,7 @@ struct ListenerTrie {
     /// `database` keeps the group numbers of several databases apart.
     init(database: UInt32) { firstGroup = UInt64(database) << 32 }
 
-    /// Nobody listens anywhere.
+    /// There are no listeners.
     var isEmpty: Bool { root.isEmpty }
 
     /// Adds a member to the group that a path has for an audience. O(depth).
@@ -108,7 +108,7 @@ struct ListenerTrie {
         return group
     }
 
-    /// The group of a path for an audience; nil if nobody listens there so.
+    /// The group of a path for an audience; nil if it has no such listener.
     func group(of path: Path, _ audience: Audience) -> GroupID? { place(at: path)?[audience].group }
 
     mutating func makeGroup() -> GroupID {
@@ -131,7 +131,7 @@ struct ListenerTrie {
         return place
     }
 
-    /// Takes a member out; places without listeners at or below them go. Nil when nobody listened there.
+    /// Removes a member, and places without listeners at or below them. Nil if there was no such listener.
     mutating func leave(_ path: Path, _ audience: Audience = .changes, loop: Int) -> GroupID? {
         guard let place = place(at: path), let group = place[audience].group else { return nil }
         place[audience].members.remove(loop)

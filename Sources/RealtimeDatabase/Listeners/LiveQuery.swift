@@ -16,7 +16,7 @@ final class LiveQuery {
     /// A scan under way, and what the last one found; both without an index only.
     var scan: QueryScan?
     var spare: QueryScan?
-    /// Of a query that tells aggregates, and what was told last.
+    /// For a query with aggregates: the figures that were sent last.
     var totals = AggregateTotals()
     var told = CanonicalJSON.null
     /// Queries are told of a commit in the order in which they began.
@@ -30,7 +30,7 @@ final class LiveQuery {
         window = QueryWindow(query, keepsOrder: query.conditions?.aggregates?.needsOrder == true)
     }
 
-    /// What is told instead of children, if that is so.
+    /// The figures or fields that are sent instead of children, if any.
     var aggregates: Aggregates? { query.conditions?.aggregates }
 
     var isEmpty: Bool { groups.isEmpty }

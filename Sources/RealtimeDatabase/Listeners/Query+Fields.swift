@@ -6,7 +6,7 @@ extension Query {
     /// Whether only some fields of each child are sent.
     var choosesFields: Bool { conditions?.fields.isEmpty == false }
 
-    /// What is sent of a child; null if it has none of the fields.
+    /// The part of a child that is sent; null if it has none of the fields.
     func chosen(of value: CanonicalJSON) -> CanonicalJSON {
         guard let fields = conditions?.fields, !fields.isEmpty else { return value }
         let parts = fields.compactMap { field in
@@ -17,14 +17,14 @@ extension Query {
         return parts.isEmpty ? .null : CanonicalJSON.null.setting(parts)
     }
 
-    /// What is sent of an object of children.
+    /// The part of an object of children that is sent.
     func chosen(ofChildren object: CanonicalJSON) -> CanonicalJSON {
         if !choosesFields { return object }
         var text = ObjectText()
         for child in object.children {
             var segment: [UInt8] = []
             child.appendSegment(to: &segment)
-            // It is no longer than what it is taken from.
+            // It is no longer than its source.
             try? text.append(segment, chosen(of: object.part(child.value)))
         }
         return text.finish()

@@ -1,11 +1,11 @@
 import HearthJSONTree
 import HearthTreeQueries
 
-/// The events that a commit means to those who listen to a query, from what it selected before and after.
+/// The events of a commit for a query's listeners, from its selection before and after.
 struct QueryEvents {
     /// As it is after the commit; keeps its order.
     let window: QueryWindow
-    /// What is selected, or at least the children that the difference names.
+    /// The selection, or at least the children that the difference names.
     private let before: Children
     private let after: Children
     /// Nil if all that is selected may be different.

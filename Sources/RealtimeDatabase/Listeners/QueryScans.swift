@@ -116,7 +116,7 @@ struct QueryScans {
         waiters.values.contains { $0.live === live } || uses.values.contains { $0.live === live }
     }
 
-    /// Memory was built anew: nothing that was found holds.
+    /// Memory was built again: nothing that was found holds.
     mutating func restart() { uses = [:] }
 
     /// Traps if parts of the state contradict each other. O(requests that wait · scans).

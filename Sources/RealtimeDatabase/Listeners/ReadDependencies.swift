@@ -1,7 +1,6 @@
 import HearthJSONTree
 
-/// Which listeners may be there only as long as certain places hold what they hold: those that the rules looked at when
-/// they allowed them.
+/// Finds the listeners that depend on certain places: those that the rules read when they allowed the listener.
 struct ReadDependencies {
     struct Listener: Hashable, Comparable {
         enum Name: Hashable {

@@ -20,14 +20,14 @@ struct SessionListens {
         var join: [Path] = []
     }
 
-    /// In path order, so what lies below a path stands right after it.
+    /// In path order, so descendants of a path follow it directly.
     private var entries: [Entry] = []
     /// Queries, each independent of all other listeners.
     private(set) var queries: [ListenerForm.Name: QueryListener] = [:]
     private var queryCounts: [Path: Int] = [:]
     /// Children that the windows of its queries keep, about.
     private(set) var keptPlaces = 0
-    /// What it listened to before.
+    /// Its earlier listens.
     private(set) var ended = EndedListens()
     /// Whom the rules judge.
     var principal: Principal
@@ -119,8 +119,8 @@ struct SessionListens {
         ended.add(path)
         guard removed.isMember else { return steps }
         steps.leave.append(path)
-        // What was covered by it alone comes up. Ancestors stand before descendants, so the last one joined covers the
-        // rest.
+        // Listens that only it covered become visible. Ancestors come before descendants, so the last one joined covers
+        // the rest.
         var covering: Path?
         forEachBelow(path, from: index) { entry in
             if let covering, covering.contains(entry.path) { return }

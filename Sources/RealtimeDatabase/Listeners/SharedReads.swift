@@ -3,7 +3,7 @@ import HearthJSONTree
 /// What queries at one place read of the tree in one state, kept for the other queries there: each child is read once,
 /// each order is gone through once, and queries that select the same children share one value.
 final class SharedReads {
-    /// What is kept for others has about this many bytes at most. With more, all of it is let go.
+    /// The maximum size of shared data in bytes. Above that, all of it is released.
     private static let keptBytesMax = 16 << 20
 
     let path: Path

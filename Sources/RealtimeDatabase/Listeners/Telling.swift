@@ -13,7 +13,7 @@ struct Telling {
     var rest: [Output] = []
     /// Outputs of the turn that came before `rest`.
     var outputCount = 0
-    /// Memory was built anew in between: windows are what the tree says, but nobody was told.
+    /// Memory was built again in between: windows match the tree, but the listeners were not told.
     private(set) var isInterrupted = false
 
     init(_ queries: [ConcernedQuery], isSet: Bool, sequence: UInt64) {
@@ -39,7 +39,7 @@ struct Telling {
         return queries[next...].map(\.live)
     }
 
-    /// The rest is told of what there is, not of what the commit did.
+    /// The other listeners receive the present value, not the change.
     mutating func interrupt() {
         isInterrupted = true
         for query in queries[next...] {

@@ -17,7 +17,7 @@ struct JobLeases {
         jobs[connection, default: []].insert(job)
     }
 
-    /// Nobody has it any more.
+    /// No worker holds it any more.
     mutating func remove(_ job: Path) {
         guard let holder = holders.removeValue(forKey: job) else { return }
         jobs[holder.connection]?.remove(job)

@@ -2,8 +2,8 @@ import HearthJSONTree
 import HearthTreeText
 import HearthTreeQueries
 
-/// What the server keeps of a job beside it: `{"at":…,"attempts":…,"claim":…,"error":…,"until":…,"worker":…}`.
-/// A job that was never handed out has none.
+/// The server's state of a job: `{"at":…,"attempts":…,"claim":…,"error":…,"until":…,"worker":…}`. A job that was never
+/// handed out has none.
 struct JobState: Equatable {
     /// How often it was handed out.
     var attempts = 0
@@ -17,7 +17,7 @@ struct JobState: Equatable {
     struct Lease: Equatable {
         var claim: Int64
         var until: Int64
-        /// The user's name; null for nobody and for administrators.
+        /// The user's ID; null without a user and for administrators.
         var worker: CanonicalJSON
 
         init(claim: Int64, until: Int64, worker: CanonicalJSON) {

@@ -1,7 +1,7 @@
 package import HearthSecurityRules
 
-/// What has become of the jobs of the queues of one setting since the database was opened, including what a failed
-/// commit has undone.
+/// Counts of the outcomes of jobs in the queues of one setting since the database was opened, including outcomes that a
+/// failed commit has undone.
 package struct QueueTally: Sendable {
     /// Jobs that were handed out, each time.
     package internal(set) var claimed: Int64 = 0

@@ -3,8 +3,8 @@ import HearthTreeQueries
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// The counting of what was there before a counter. Meanwhile writes keep up the totals of collections that are done,
-/// and what is known of the one that is being counted.
+/// The counting of data that existed before a counter. Meanwhile writes update the totals of finished collections, and
+/// the partial total of the one that is being counted.
 struct CounterBuild {
     let definition: CounterDefinition
     var walk: CollectionWalk
@@ -61,7 +61,7 @@ struct CounterBuild {
     /// A child that was counted has changed.
     mutating func add(_ change: DecimalSum) { partial.add(change) }
 
-    /// A write at a place, whatever lies below it now.
+    /// A write at a place, including everything below it.
     mutating func replace(_ path: Path) {
         guard let current, path.contains(current) else { return }
         walk.restart(current)

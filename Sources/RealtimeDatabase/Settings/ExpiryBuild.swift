@@ -15,7 +15,8 @@ struct ExpiryBuild {
 extension IndexCatalog.Expiry {
     private static var timeByteCount: Int { 8 }
 
-    /// What all entries begin with. They stand at the root, so that they are in the order of time over all collections.
+    /// The common prefix of all entries. They are at the root, so that they are in the order of time over all
+    /// collections.
     var prefix: [UInt8] { IndexEntries.prefix(of: number, at: .root) }
 
     /// `prefix`, the time in eight bytes, and the encoded path of the child.

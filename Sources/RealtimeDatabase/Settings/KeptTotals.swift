@@ -2,8 +2,8 @@ import HearthJSONTree
 import HearthTreeQueries
 import HearthSecurityRules
 
-/// What a write does to the totals that are kept beside the data: those that it changes, and those that stand in what
-/// it replaces.
+/// The effect of a write on the totals that are kept with the data: those that it changes, and those inside of data
+/// that it replaces.
 ///
 /// A total changes by the difference that the write makes to the children it touches, however large the collection is.
 /// A collection that is written as a whole is counted in the text that is written.
@@ -138,7 +138,7 @@ struct KeptTotals {
         return difference
     }
 
-    /// Whether a total stands there after the write, as the write alone leaves it.
+    /// Whether the place has a total after the write alone.
     func isThere(_ total: DerivedValue) throws(RuleTreeError) -> Bool {
         switch try after.value(at: total.target.encoded.span.bytes) {
         case .nothing: total.value?.isNull == true
@@ -149,8 +149,8 @@ struct KeptTotals {
 }
 
 extension DecimalSum {
-    /// What stands in the tree for a total: nothing for zero, so that a place does not stay for its total alone. Nil if
-    /// no number is as large.
+    /// The value of a total in the tree: nothing for zero, so that a place does not stay only for its total. Nil if it
+    /// exceeds the range of numbers.
     var value: CanonicalJSON? {
         guard let number else { return nil }
         return isZero ? .null : CanonicalJSON(number)

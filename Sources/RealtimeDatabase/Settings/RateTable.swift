@@ -72,8 +72,7 @@ struct RateTable {
         return Arrival(time: time + Int128(charge.cost) * Int128(limit.period), perMillisecond: limit.count)
     }
 
-    /// How far ahead an arrival can be: a burst, or two where listeners are told things that nobody can
-    /// refuse.
+    /// How far ahead an arrival can be: one burst, or two for pushes to listeners, which cannot be refused.
     private static func latest(of limit: RateLimit) -> Int128 {
         Int128(limit.burst) * Int128(limit.period) * (limit.measure == .bytesRead ? 2 : 1)
     }

@@ -4,7 +4,7 @@ import HearthStorageErrors
 /// Reads the rows below a place of which children are replaced by others: theirs, and those of a store that lie in no
 /// such child.
 final class ChildrenCursor: RowCursor {
-    /// A cursor, and what it has read and is not used yet.
+    /// A cursor, and the rows that it has read ahead.
     private struct Source {
         let cursor: any RowCursor
         var key: [UInt8]?
@@ -51,7 +51,7 @@ final class ChildrenCursor: RowCursor {
         self.direction = direction
         new = Source(change.rows.cursor(at: change.path, from: range.lower, below: range.upper, direction))
         guard let base else { return }
-        // What a bound cuts off of a new child is not there to hide what is old.
+        // The part of a new child that a bound cuts off cannot hide old rows.
         let lower = Self.newChild(around: range.lower, change)?.upper ?? range.lower
         let upper = Self.newChild(around: range.upper, change)?.lower ?? range.upper
         if lower.precedesBytewise(upper) { old = Source(try base.rows(from: lower, below: upper, direction)) }
@@ -110,6 +110,6 @@ final class ChildrenCursor: RowCursor {
 }
 
 extension Row {
-    /// It stands for a child that goes.
+    /// It marks a removed child.
     fileprivate var isNull: Bool { if case .subtree(let value) = value { value.isNull } else { false } }
 }

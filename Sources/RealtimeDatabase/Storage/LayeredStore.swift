@@ -1,8 +1,8 @@
 import HearthJSONTree
 import HearthStorageErrors
 
-/// A store, and in front of it at most one large value that the store does not have yet: its rows hide whatever the
-/// store has at its place and below. Of children of a place, each hides what is at its own.
+/// A store, and in front of it at most one large value that the store does not have yet: its rows hide the store's rows
+/// at its place and below. Each child of a place hides the rows at its own place.
 final class LayeredStore: RowStore {
     let base: any RowStore
     /// The value, and the generation of changes that brings it to the store.

@@ -63,8 +63,8 @@ package protocol RowStore: AnyObject {
     /// those rows, which can take long. Nearly always empty.
     var clearing: Set<[UInt8]> { get }
 
-    /// From here to ``endReads()`` many reads follow each other: what each has to do before it can read, such as
-    /// locking a file, may be done once for all. What they see may be as of the first of them.
+    /// Begins a series of reads, until ``endReads()``. Preparations of each read, such as locking a file, may be done
+    /// once for all. All reads may see the state of the first one.
     func beginReads()
 
     func endReads()
@@ -86,8 +86,8 @@ package protocol RowCursor: AnyObject {
     func next() throws(StorageError) -> Row?
     /// The key of the next row, whose value is not read; nil at the end.
     func nextKey() throws(StorageError) -> [UInt8]?
-    /// Goes on with the first row whose key is at or after `bound`; of a descending cursor with the last one before
-    /// `bound`. Only forwards.
+    /// Moves to the first row whose key is at or after `bound`; a descending cursor to the last one before `bound`.
+    /// Only forwards.
     func seek(to bound: [UInt8]) throws(StorageError)
 }
 
@@ -106,7 +106,7 @@ package struct KeyRange: Hashable, Sendable {
 
 /// The changed rows of one stretch of the commit log, to be written to a store in one transaction.
 package struct RowChanges: Sendable {
-    /// A large value, whose rows come before all else: whatever is stored at its place and below is obsolete.
+    /// A large value, whose rows come first: all stored rows at its place and below are obsolete.
     package var large: PreparedChange?
     /// Ranges whose stored rows are all obsolete. They are removed before `rows` are written.
     package var cleared: [KeyRange]
@@ -116,7 +116,7 @@ package struct RowChanges: Sendable {
     /// What connections want written when they end; empty for those that want nothing any more.
     package var owed: [UInt64: OwedWrites]
     package var entries = EntryChanges()
-    /// What is to be known of the indexes from now on.
+    /// The new state of the indexes.
     package var indexCatalog: [UInt8]?
     /// What goes into the outbox; nil for what leaves it.
     package var outbox: [OutboxKey: [UInt8]?] = [:]

@@ -31,7 +31,7 @@ struct DatabaseTree {
         if case .damaged = error { hasDamage = true }
     }
 
-    /// Forgets what is in memory: the rows are those of the store.
+    /// Drops the nodes in memory: the rows are then those of the store.
     mutating func rebuild() {
         rows = TreeRows(store: rows.store.base, residentBytesMax: rows.residentBytesMax, packing: rows.packing)
         frozen = []

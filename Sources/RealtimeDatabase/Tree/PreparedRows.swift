@@ -13,8 +13,8 @@ package final class PreparedRows: Sendable {
     package let rowCount: Int
     /// Those of the value, if indexes concern it.
     let entries: PreparedEntries?
-    /// Of a text of children (``CanonicalJSON/childAssignments(of:)``): where each of them is. They replace what is at
-    /// their places; the others stay. A row that says null stands for a child that goes.
+    /// Of a text of children (``CanonicalJSON/childAssignments(of:)``): where each of them is. They replace the values
+    /// at their places; the others stay. A null row marks a removed child.
     let members: MemberIndex?
     /// Some children go.
     let hasNulls: Bool

@@ -3,8 +3,8 @@ import HearthTreeText
 
 /// Joins rows, given in key order, to the canonical text of the node they belong to.
 ///
-/// Rows inside the node nest: the joiner keeps the path of objects that are open, closes what the next row does
-/// not share with it, and opens what it needs.
+/// Rows inside the node nest: the joiner keeps the path of objects that are open, closes the objects that the next row
+/// is not in, and opens those that it needs.
 package struct RowJoiner {
     /// Bytes of each row's key that name the node itself.
     private let base: Int

@@ -30,8 +30,8 @@ final class RowNode: SegmentKeyed {
     /// The node lost something below it since the last freeze.
     var isShrunk = false
     var children = SegmentTable<RowNode>()
-    /// The generation in which whatever the store held at and below this place became obsolete, 0 if it did not. Until
-    /// the store has no such rows any more, it cannot be asked about places below.
+    /// The generation in which the store's rows at and below this place became obsolete; 0 if they did not. Until the
+    /// store has no such rows any more, it cannot be asked about places below.
     var clearedIn: UInt64 = 0
     /// Links of ``NodeRing``, nil outside it. Safe because a node leaves the ring before it leaves its parent's table.
     unowned(unsafe) var nextInRing: RowNode?

@@ -75,7 +75,7 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         defer { removed.release() }
         count -= 1
         order?.remove(segment)
-        // Close the gap: every later entry of the run that may not stay behind a hole moves into it.
+        // Close the gap: every later entry of the run that may not follow a hole moves into it.
         var hole = index
         var next = (hole + 1) & mask
         while slots[next].node != nil {
@@ -133,7 +133,7 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         return order
     }
 
-    /// Up to this many nodes are sorted anew each time.
+    /// Up to this many nodes are sorted again each time.
     private static var keptInOrderAbove: Int { 64 }
 
     private mutating func grow() {

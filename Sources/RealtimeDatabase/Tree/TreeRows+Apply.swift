@@ -9,7 +9,7 @@ extension TreeRows {
         return changed.isEmpty ? nil : freezeChanged()
     }
 
-    /// The same, without packing anything anew; the changes may be none.
+    /// The same, without packing anything again; the changes may be none.
     func freezeChanged() -> (generation: UInt64, changes: RowChanges) {
         var changes = RowChanges()
         changes.rows.reserveCapacity(changed.count)
@@ -36,13 +36,13 @@ extension TreeRows {
         return (generation, changes)
     }
 
-    /// With more known children than this, a node that shrank is looked at again later: what was removed leaves memory
-    /// some time, and until then all of them would have to be put in order.
+    /// A node that shrank but has more known children than this is checked again later: removed children leave memory
+    /// over time, and until then all of them would have to be sorted.
     private static let orderedMax = 1000
 
     /// Packs spread nodes that shrank well below the limit. Looks at a few rows of each only. A node that becomes
-    /// one row makes its parent a candidate. A node whose rows cannot be read stays spread, which is as valid and takes
-    /// more room: what has changed must reach the store even so.
+    /// one row makes its parent a candidate. A node whose rows cannot be read stays spread, which is valid but takes
+    /// more room: the changes must reach the store even so.
     private func repackShrunk() {
         var later: [RowNode] = []
         defer { shrunk += later }

@@ -23,8 +23,8 @@ extension TreeRows {
     }
 
     /// Makes a large inner node the whole subtree at `path`. Everything that changed before must be frozen, and
-    /// ``canAttach`` be true. What has changed comes with the current generation, but for the rows of the value
-    /// themselves; `entries` are for the store. O(depth), whatever its size and that of what was there.
+    /// ``canAttach`` be true. The changes belong to the current generation, except for the rows of the value
+    /// themselves; `entries` are for the store. O(depth), independent of its size and that of the old value.
     func attach(_ rows: PreparedRows, _ entries: PreparedEntries? = nil, at path: Path) throws(StorageError) {
         let node = try renewed(at: path)
         change(node) { node in
@@ -101,7 +101,7 @@ extension TreeRows {
     private func spread(_ node: RowNode, along path: Path, keepingValue: Bool = false) {
         var clearedIn = node.clearedIn
         if !keepingValue || !node.value.hasValue(at: path) {
-            // Something small stands for what comes.
+            // A small placeholder for the value.
             change(node) { $0.value = $0.value.setting(CanonicalJSON(bool: true), at: path) }
         }
         var node = node

@@ -81,7 +81,7 @@ private struct ChildScan {
 
     func run(from lower: [UInt8], below upper: [UInt8], _ body: Body) throws(StorageError) {
         // Rows that are being cleared inside a known child would have to be stepped over: the scan ends before such a
-        // child and begins anew after it.
+        // child and starts over after it.
         var barriers: [RowNode] = []
         if !node.isComplete {
             barriers = rows.store.clearing.compactMap { clearing in

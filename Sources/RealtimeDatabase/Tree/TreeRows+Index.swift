@@ -2,8 +2,8 @@ import HearthJSONTree
 import HearthStorageErrors
 
 extension TreeRows {
-    /// Where a child stands in an index; nil if it is not there. `child` ends with `segment`. At most two look-ups; see
-    /// ``locate(_:upTo:remembering:)`` for `remembering`.
+    /// The place of a child in an index; nil if it is not in the index. `child` ends with `segment`. At most two
+    /// look-ups; see ``locate(_:upTo:remembering:)`` for `remembering`.
     func place(
         of child: Path, segment: [UInt8], in index: QueryIndex, remembering: Bool = true
     ) throws(StorageError) -> IndexPlace? {

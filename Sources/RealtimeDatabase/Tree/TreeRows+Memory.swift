@@ -1,10 +1,10 @@
 import HearthJSONTree
 
-/// What is in memory, and how it leaves: in steps, so that no request waits for the memory of others.
+/// The nodes in memory, and their removal in small steps, so that no request waits for the memory of others.
 ///
-/// A node that changed is in the list of its generation; once the store has that, it goes, or into the ring of those
-/// that go when they are not used. There it stays when it changes again, until it is looked at: a change need not touch
-/// its neighbours in the ring, which are anywhere in memory. What was cut off from the tree is taken apart.
+/// A changed node is in the list of its generation. Once the store has that, it is freed or enters the ring of nodes
+/// that are freed when not used. It stays there if it changes again, until it is visited: so a change need not touch
+/// its neighbours in the ring, which are anywhere in memory. Nodes cut off from the tree are taken apart.
 extension TreeRows {
     func add(_ child: RowNode, to parent: RowNode) {
         parent.children.insert(child)
@@ -26,7 +26,8 @@ extension TreeRows {
         }
     }
 
-    /// Puts an empty node in the place of one, and cuts that one off with everything below it, whatever its size. O(1).
+    /// Puts an empty node in the place of one, and cuts that one off with everything below it. O(1), independent of its
+    /// size.
     func renew(_ node: RowNode) -> RowNode {
         let new = RowNode(segment: node.segment, parent: node.parent, state: .packed, value: .null)
         forget(node)
@@ -66,14 +67,14 @@ extension TreeRows {
         unapplied.removeFirst(count)
     }
 
-    /// The store has no obsolete rows any more: what had to stay in memory because of them can go.
+    /// The store no longer has obsolete rows: nodes that had to stay in memory because of them can be freed.
     package func storeIsCleared() { looksOwed += ring.count }
 
     /// Looks at nodes that ``trim(looks:)`` has to make, at least.
     package var trimBacklog: Int { settled.reduce(looksOwed + (cutOff.isEmpty ? 0 : 1)) { $0 + $1.count } }
 
-    /// Works off what is owed, as far as so many looks at nodes go: takes apart what was cut off, lists nodes that the
-    /// store has among those that can go, and lets some go that were not used lately while memory is above the budget.
+    /// Does pending cleanup, up to a number of node visits: takes apart cut-off nodes, lists nodes that the store has
+    /// as removable, and frees some that were not used lately while memory is above the budget.
     package func trim(looks: Int) {
         var looks = looks
         takeApart(&looks)
@@ -83,7 +84,7 @@ extension TreeRows {
             return
         }
         let clearing = store.clearing
-        // What is in use may be more than the budget: no more looks than are owed.
+        // Nodes in use may exceed the budget: no more visits than are pending.
         while looks > 0, looksOwed > 0, residentBytes > residentBytesMax, let node = ring.next() {
             looks -= 1
             if node.changedIn > appliedGeneration {

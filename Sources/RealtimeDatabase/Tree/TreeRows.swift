@@ -7,11 +7,11 @@ package import HearthStorageErrors
 /// its children, recursively; a large leaf is a row of its own. No row lies inside another. So a node is found on the
 /// way down from the root, and a write costs the same under ten children or ten million.
 ///
-/// **Memory.** Known places are ``RowNode``s in a trie. A child that a spread node does not list is as the store says,
-/// unless the node is complete. A changed node stays until the store has it (``freeze()``,
-/// ``applied(_:)``), and everything below a cleared one until the store has no obsolete rows there; others go when the
-/// budget is used up. Because a whole-value write below a known spread node replaces whatever is there, it need not ask
-/// the store. A large value stays text in front of the store until the store has its rows (``attach(_:at:)``).
+/// **Memory.** Known places are ``RowNode``s in a trie. A child that a spread node does not list is as in the store,
+/// unless the node is complete. A changed node stays until the store has it (``freeze()``, ``applied(_:)``), and
+/// everything below a cleared one until the store has no obsolete rows there; others go when the budget is used up.
+/// Because a whole-value write below a known spread node replaces the old value, it need not ask the store. A large
+/// value stays text in front of the store until the store has its rows (``attach(_:at:)``).
 ///
 /// Owned by the database thread. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek
 /// for a place that is not known.
@@ -57,7 +57,7 @@ package final class TreeRows {
     /// Looks at nodes of the ring that ``trim(looks:)`` has yet to make for those that came in, or changed there.
     var looksOwed = 0
 
-    /// About the memory of all nodes, in bytes, also of what was cut off and not taken apart yet.
+    /// The approximate memory of all nodes in bytes, including those that are cut off but not taken apart yet.
     package internal(set) var residentBytes = 0
     /// About the memory of nodes that changed since the last freeze, in bytes.
     package internal(set) var changedBytes = 0
@@ -75,7 +75,7 @@ package final class TreeRows {
     struct Location {
         var node: RowNode
         /// Bytes of the path used up to `node`. When some are left, `node` is packed, and the rest lies inside its
-        /// value; or what is there is not known (``TreeRows/known(_:)``).
+        /// value; or the place is not known (``TreeRows/known(_:)``).
         var used: Int
     }
 
@@ -112,8 +112,8 @@ package final class TreeRows {
         return place
     }
 
-    /// Walks as far along an encoded path as places are known, and does not ask the store. If some of the path is left
-    /// behind a spread node, its child there is not known.
+    /// Walks along an encoded path as far as places are known, without asking the store. If part of the path is left
+    /// after a spread node, its child there is not known.
     func known(_ path: UnsafeRawBufferPointer) -> Location {
         // Nodes on the way stay in their tables, so their references need not be counted.
         var node = Unmanaged.passUnretained(root)
@@ -130,7 +130,7 @@ package final class TreeRows {
         return Location(node: node.takeUnretainedValue(), used: used)
     }
 
-    /// Asks the store what is at `key` and below. One seek.
+    /// Reads the store's rows at `key` and below. One seek.
     private func stored(at key: [UInt8]) throws(StorageError) -> (RowNode.State, CanonicalJSON) {
         let end = Path.subtreeEnd(of: key)
         let first: Row?
@@ -197,8 +197,8 @@ package final class TreeRows {
         }
     }
 
-    /// Visits what is at and below a place as rows in key order, as they are now, until `body` answers false. The part
-    /// of a row above the place counts as a row at the place.
+    /// Visits the present rows at and below a place, in key order, until `body` answers false. The part of a row above
+    /// the place counts as a row at the place.
     package func forEachRow(
         at path: Path, _ body: (Path, RowValue) -> Bool
     ) throws(StorageError) {

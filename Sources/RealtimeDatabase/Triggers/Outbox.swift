@@ -2,8 +2,8 @@ import HearthBytes
 package import HearthJSONTree
 package import HearthStorageErrors
 
-/// Where an event of a trigger stands in the outbox: first all that wait, then all that were set aside; of each
-/// trigger in the order of their making.
+/// The position of a trigger's event in the outbox: first all that wait, then all that were set aside; of each trigger
+/// in the order of their making.
 package struct OutboxKey: Hashable, Sendable, Comparable {
     /// `aside:byte length:byte name sequence:8 index:4`, the numbers in big-endian order.
     package let bytes: [UInt8]

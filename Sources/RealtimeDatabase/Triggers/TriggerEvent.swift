@@ -78,7 +78,7 @@ extension TriggerEvent {
         do throws(JSONError) {
             fields = try stored.span.bytes.withUnsafeBytes { (bytes) throws(JSONError) in try StoredFields(bytes) }
         } catch {
-            throw .damaged("an event of a trigger is no JSON object")
+            throw .damaged("an event of a trigger is not a JSON object")
         }
         guard let kind = TriggerDefinition.Kind(rawValue: fields.kind), let path = try? Path(parsing: fields.path),
             !fields.id.isEmpty, TriggerDefinition.isValidName(fields.trigger)

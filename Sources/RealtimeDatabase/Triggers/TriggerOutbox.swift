@@ -63,7 +63,7 @@ struct TriggerOutbox {
         return changes
     }
 
-    /// Memory is built anew from the store.
+    /// Memory is built again from the store.
     mutating func forgetChanges() { (changes, byteCount) = ([:], 0) }
 
     /// Operations after `sequence` are lost.

@@ -5,7 +5,7 @@ extension CanonicalJSON {
     /// has so many members that taking them apart in a turn would keep others waiting. Costs a look at each byte of a
     /// value that is neither small nor that large.
     ///
-    /// What is one row is never large.
+    /// A single row is never large.
     func isLarge(_ bytesMin: Int, _ packing: TreeRows.Packing = TreeRows.Packing()) -> Bool {
         if packing.fits(self) { return false }
         if bytes.count >= bytesMin { return true }

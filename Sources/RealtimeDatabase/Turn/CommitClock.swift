@@ -18,7 +18,7 @@ package struct CommitClock: Sendable {
 
     /// - parameter last: the time of the last commit, 0 if there was none.
     /// - parameter wall: the clock of the machine, in milliseconds since 1970.
-    /// - parameter uptime: a clock that nobody sets, in milliseconds.
+    /// - parameter uptime: a monotonic clock, in milliseconds.
     package init(last: Int64, wall: Int64, uptime: Int64) {
         self.last = last
         self.wall = wall
@@ -27,7 +27,7 @@ package struct CommitClock: Sendable {
     }
 
     /// The time of a commit that is made now. The second result is by how much the clock has jumped since the last
-    /// call, in milliseconds; nil if it has not. At the first call it is how far it is behind the last commit.
+    /// call, in milliseconds; nil if it has not. At the first call it is how far the clock is behind the last commit.
     package mutating func now(wall: Int64, uptime: Int64) -> (time: Int64, jump: Int64?) {
         var jump = wall - self.wall - (uptime - self.uptime)
         if last > wall + Self.aheadMax {
@@ -46,7 +46,7 @@ package struct CommitClock: Sendable {
     /// A commit with this time was made elsewhere: those that are made here from now on are not earlier.
     package mutating func follow(_ time: Int64) { last = max(last, time) }
 
-    /// The time by which the log is pruned: what is `window` milliseconds older than it may go.
+    /// The time by which the log is pruned: records that are `window` milliseconds older may be removed.
     package func historyTime(window: Int64) -> Int64 { historyTime(uptime: uptime, window: window) }
 
     private func historyTime(uptime: Int64, window: Int64) -> Int64 {

@@ -19,7 +19,7 @@ package enum JobOperation: Sendable {
         }
     }
 
-    /// What is to become of a job that has failed.
+    /// The action for a failed job.
     package enum Retry: Hashable, Sendable {
         /// It waits as long as the queue says, and is dead after its last attempt.
         case later

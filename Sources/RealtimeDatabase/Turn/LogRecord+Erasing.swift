@@ -2,9 +2,9 @@ package import HearthJSONTree
 package import HearthStorageErrors
 
 extension LogRecord {
-    /// The record without what it says of a place and below; nil if it says nothing of it. The operations keep their
-    /// numbers. Whoever reads them still learns that the place has changed, which listeners that resume must know, but
-    /// not what was written there, where below it, or by whom.
+    /// The record without the changes at a place and below; nil if it has none. The operations keep their numbers.
+    /// Readers still learn that the place has changed, which listeners that resume must know, but not the written
+    /// value, the exact place, or the user.
     package func erasing(_ path: Path) throws(StorageError) -> LogRecord? {
         var record = LogRecord(firstSequence: firstSequence, time: time)
         var isChanged = false

@@ -124,7 +124,7 @@ package struct LogRecord: Sendable {
         count += 1
     }
 
-    /// Adds what a connection wants written when it ends, besides what it wanted before.
+    /// Adds on-disconnect writes of a connection to its earlier ones.
     package mutating func append(owed assignments: [Assignment], of connection: UInt64, by principal: Principal) {
         body.append(2)
         appendBytes(principal.stored)
@@ -200,7 +200,7 @@ package struct LogRecord: Sendable {
             self.content = content
         }
 
-        /// What it changes of the tree.
+        /// Its changes of the tree.
         package var assignments: [Assignment] {
             if case .change(let change) = content { change.assignments } else { [] }
         }

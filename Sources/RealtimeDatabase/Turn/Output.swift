@@ -25,15 +25,15 @@ package enum Output: Sendable {
     /// The value a new listener begins with, as of a position for those that are told of it.
     case initial(ConnectionID, Path, CanonicalJSON, at: Position?)
     case initialQuery(ConnectionID, QueryPush)
-    /// What has changed for a listener that resumes, as it is at a position; nil for nothing.
+    /// The changes for a listener that resumes, up to a position; nil if there are none.
     case missed(ConnectionID, MissedUpdate?, at: Position)
     /// The parts of the value that a new listener has otherwise; `tag` is that of a query.
     case initialParts(ConnectionID, Path, tag: Int64?, [CompoundHash.Difference])
     case join(GroupID, ConnectionID)
     case leave(GroupID, ConnectionID)
     case reply(ConnectionID, number: Int64, Reply)
-    /// A listener has ended because what it listens to may not be read any more, or for another reason, which is given
-    /// as a status. It has left its group.
+    /// A listener has ended because its user may no longer read the place, or for another reason, which is given as a
+    /// status. It has left its group.
     case revoked(ConnectionID, Path, RevokedListener, because: StaticText? = nil)
     /// Data too large to be assembled in memory; it is streamed from a snapshot of the store.
     case stream(SnapshotRead)
@@ -115,7 +115,7 @@ package enum Failure: Error, Hashable, Sendable {
     }
 }
 
-/// A large read that goes on beside the database: the rows at `path` as they were at `sequence`.
+/// A large read that runs outside of the database's thread: the rows at `path` as of `sequence`.
 package struct SnapshotRead: Sendable {
     package enum Purpose: Sendable {
         case get

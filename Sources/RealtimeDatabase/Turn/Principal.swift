@@ -6,12 +6,12 @@ package import HearthStorageErrors
 package final class Principal: Hashable, Sendable {
     /// Rules do not apply.
     package let isAdministrator: Bool
-    /// JSON text of what rules see as `auth`; `null` for nobody.
+    /// The JSON text of `auth` in rules; `null` without a user.
     package let json: [UInt8]
     /// The same as rules read it.
     let auth: RuleAuth?
 
-    /// Whom the rules judge. `json` is what they see as `auth`: an object, or `null` for nobody.
+    /// The principal for the rules. `json` is their `auth`: an object, or `null` without a user.
     package init(auth json: [UInt8]) throws(JSONError) {
         isAdministrator = false
         self.json = json
@@ -24,7 +24,7 @@ package final class Principal: Hashable, Sendable {
         auth = nil
     }
 
-    /// What the log notes with each change; empty for nobody, and for administrators.
+    /// The user that the log notes with each change; empty without a user, and for administrators.
     package var uid: [UInt8] { auth?.uid ?? [] }
 
     package static let nobody = Principal(isAdministrator: false)
@@ -40,8 +40,8 @@ package final class Principal: Hashable, Sendable {
 }
 
 extension Principal {
-    /// The form in which the log and stores keep it, and nodes send it to each other: the JSON text, nothing for
-    /// nobody.
+    /// The form in which the log and stores keep it, and nodes send it to each other: the JSON text, empty without a
+    /// user.
     package var stored: [UInt8] { isAdministrator ? Array("true".utf8) : auth == nil ? [] : json }
 
     /// The principal that ``stored`` was made of.

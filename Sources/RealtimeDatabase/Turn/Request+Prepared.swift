@@ -94,7 +94,7 @@ extension Operation {
     }
 }
 
-/// What server values stand for is known in the turn alone.
+/// Server values are known only in the turn.
 private func isLarge(
     _ target: WriteTarget, _ value: IncomingValue, _ bytesMin: Int, _ packing: TreeRows.Packing
 ) -> Bool {

@@ -16,7 +16,7 @@ package struct ConnectionID: Hashable, Sendable {
         raw = UInt64(loop) << 56 | kind.rawValue << 48 | serial
     }
 
-    /// Stands for a connection of another node, which forwards its writes. No event loop owns it.
+    /// Represents a connection of another node, which forwards its writes. No event loop owns it.
     package init(forwarded kind: Kind, serial: UInt64) {
         precondition(serial < 1 << 48)
         raw = (Self.forwardedFlag | kind.rawValue) << 48 | serial
@@ -47,7 +47,7 @@ package final class Request: Sendable {
     package let number: Int64
     package let principal: Principal
     package let operation: Operation
-    /// What it is counted as; nil for what no client has asked for.
+    /// The kind that it is counted as; nil if it is not a client's request.
     package let kind: RequestTally.Kind?
     /// The client that makes it, which may have several connections; 0 if that does not matter.
     package let client: UInt64
@@ -122,9 +122,9 @@ package enum Operation: Sendable {
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
     /// Describes the children of a node after one of them, or only counts them.
     indirect case describe(Path, ChildrenPage)
-    /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection
+    /// Starts a plain listener; `known` is the client's present value, nil if it was not given. On an HTTP connection
     /// it is an event stream of the whole value. With `since` it wants to be told of positions, and first of what
-    /// changed after the one it has: `missed` is what was read of the log for it
+    /// changed after the one it has: `missed` is the part of the log that was read for it
     /// (``Database/historyNeeded(for:now:)``).
     indirect case listen(Path, known: KnownData?, since: Since? = nil, missed: MissedChanges.Found? = nil)
     case unlisten(Path)
@@ -145,7 +145,7 @@ package enum Operation: Sendable {
     case become(Reply?)
     /// What a worker asks of the queue at a path.
     indirect case job(Path, JobOperation)
-    /// Answers what is known already, in its place among the replies of the connection.
+    /// Sends an answer that is already known, in its place among the replies of the connection.
     case relay(Reply)
     /// Tells what the rules say of a read or write of somebody, which is not made.
     indirect case explain(Operation, as: Principal)

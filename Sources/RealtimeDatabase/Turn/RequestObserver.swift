@@ -9,9 +9,9 @@ package protocol RequestObserver: AnyObject {
     /// Work begins that is done for a request before its turn, bit by bit.
     func beginStep()
 
-    /// The step is over; nil if nobody asks for it any more.
+    /// The step is over; nil if its request was abandoned.
     func endStep(for request: Request?)
 
-    /// It is done: `outputs` is what it had to say. `isUnindexed` if it is a query that has no index.
+    /// It is done, with `outputs`. `isUnindexed` if it is a query that has no index.
     func end(_ request: Request, _ outputs: ArraySlice<Output>, isUnindexed: Bool)
 }

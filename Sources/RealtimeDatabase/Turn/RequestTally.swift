@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts what is asked of databases, and how it ends. Several databases, on any threads, may share one.
+/// Counts the requests to databases and their outcomes. Several databases, on any threads, may share one.
 package final class RequestTally: Sendable {
     /// What a request asks for.
     package enum Kind: Int, CaseIterable, Sendable {
@@ -66,7 +66,7 @@ package final class RequestTally: Sendable {
         counters[Self.place(kind, outcome)].add(1, ordering: .relaxed)
     }
 
-    /// A request is done; `outputs` ends with what it had to say.
+    /// A request is done; its outputs are at the end of `outputs`.
     func add(_ request: Request, _ outputs: [Output], from start: Int) {
         guard let kind = request.kind else { return }
         // Only a refusal can be answered later (``TransactionTurns``).
@@ -92,13 +92,13 @@ package final class RequestTally: Sendable {
     /// Queries that had to visit children one by one.
     package var unindexedCount: Int64 { unindexed.load(ordering: .relaxed) }
 
-    /// Listeners that came back with a position and were sent only what changed; and those that had to begin anew.
+    /// Listeners that came back with a position and were sent only what changed; and those that had to start over.
     package var resumedCount: Int64 { resumed.load(ordering: .relaxed) }
     package var begunAnewCount: Int64 { begunAnew.load(ordering: .relaxed) }
 }
 
 extension Operation {
-    /// What is counted; nil for what no client has asked for.
+    /// The kind to count; nil if it is not a client's request.
     package var kind: RequestTally.Kind? {
         switch self {
         case .set(_, _, let expected, _): expected == nil ? .set : .transaction

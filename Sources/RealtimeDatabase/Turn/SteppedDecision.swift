@@ -1,14 +1,14 @@
 import HearthJSONTree
 import HearthSecurityRules
 
-/// What the rules say of a large write, found in steps before its turn. A commit that changes what they have looked at
-/// makes it obsolete.
+/// The rules' decision on a large write, made in steps before its turn. A commit that changes data that the rules have
+/// read makes it obsolete.
 final class SteppedDecision {
     private let connection: ConnectionID
     private let number: Int64
     private let judge: RulesJudge
     private let tree: NotingTree
-    /// How often it was begun anew.
+    /// How often it was started over.
     let restarts: Int
     private(set) var isCurrent = true
     /// Nil until it is made.

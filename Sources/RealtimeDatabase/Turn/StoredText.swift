@@ -15,7 +15,7 @@ package final class StoredText: Sendable {
         self.checksums = checksums
     }
 
-    /// Bytes of a part; the last one has what is left.
+    /// Bytes of a part; the last one has the rest.
     package static let partBytes = 256 << 10
 
     /// Texts from this size on are stored in parts, so that no other commit waits for the whole of one.

@@ -60,7 +60,7 @@ struct TransactionTurns {
 
     /// A connection wants to compare and set.
     ///
-    /// - parameter isStale: what it compares with is not what is there.
+    /// - parameter isStale: the value that it compares with is not the present one.
     /// - parameter now: in milliseconds, by a clock that does not go back.
     mutating func verdict(
         on connection: ConnectionID, number: Int64, at path: Path, isStale: Bool, now: Int64
@@ -104,7 +104,7 @@ struct TransactionTurns {
     }
 
     /// Ends turns that have lasted too long. Answers whose turns are next: one connection, then two, then four, until
-    /// one commits. When a counter has reached its limit, nobody does, and all should hear of it soon.
+    /// one commits. When a counter has reached its limit, none commits, and all should be answered soon.
     mutating func passOverdue(now: Int64) -> [Waiting] {
         var answers: [Waiting] = []
         for path in lines.filter({ $0.value.since + $0.value.patience <= now }).keys.sorted() {

@@ -91,7 +91,7 @@ struct TurnLog {
 
     // MARK: Recovery
 
-    /// Memory is built anew from a store that has everything up to `sequence`.
+    /// Memory is built again from a store that has everything up to `sequence`.
     mutating func restart(at sequence: UInt64) {
         time = time(of: sequence)
         self.sequence = sequence

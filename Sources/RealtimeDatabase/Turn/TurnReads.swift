@@ -9,7 +9,7 @@ struct TurnReads {
     private struct Place: Hashable {
         let path: Path
         let query: Query?
-        /// The page that a query with conditions is answered with, not what it selects.
+        /// The page that answers a query with conditions, not its selection.
         let isPage: Bool
     }
 

@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// What a turn has to say, and what it was asked, in case its record does not reach the log.
+/// The output of a turn, and its requests, in case its record does not reach the log.
 struct WaitingTurn {
     var requests: [Request]
     var now: Int64

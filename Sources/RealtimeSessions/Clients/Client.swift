@@ -13,7 +13,7 @@ package final class Client: Sendable {
     /// The numbers of its sessions and database names are not limited: it is on this machine.
     let isExempt: Bool
 
-    /// What it has of the ``RequestMemory``.
+    /// Its share of the ``RequestMemory``.
     let requestBytes = Atomic<Int>(0)
     /// Of these, in small claims.
     let smallRequestBytes = Atomic<Int>(0)
@@ -33,7 +33,7 @@ package final class Client: Sendable {
         self.clients = clients
     }
 
-    /// One that is nobody in particular, without limits.
+    /// A client without an identity and limits.
     static func unlimited() -> Client { Client(number: 0, network: nil, isExempt: true, in: nil) }
 
     deinit {
@@ -83,8 +83,8 @@ package final class Clients: Sendable {
         }
     }
 
-    /// A hash with a key that the process has chosen, so that nobody can make two networks collide. Never 0, which
-    /// stands for an unknown address.
+    /// A hash with a random key of the process, so that clients cannot make two networks collide. Never 0, which means
+    /// an unknown address.
     private static func number(of network: SocketAddress) -> UInt64 {
         var hasher = Hasher()
         hasher.combine(network)

@@ -8,7 +8,7 @@ package struct TrustedProxies: Sendable {
 
     package var isEmpty: Bool { networks.isEmpty }
 
-    /// Nobody is believed.
+    /// No proxy is trusted.
     package init() { networks = NetworkList() }
 
     /// Reads addresses and networks between commas. Nil if one is invalid.

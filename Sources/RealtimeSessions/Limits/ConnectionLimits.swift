@@ -2,11 +2,11 @@
 package struct ConnectionLimits: Sendable {
     /// From the first byte of a request to the end of its head.
     package var headTimeout = Duration.seconds(10)
-    /// What must come of a body or message that is under way, in bytes per second.
+    /// The least rate of an arriving body or message, in bytes per second.
     package var receiveRateMin = 16 << 10
     /// The same for a message in segments of long polling, whose clients wait for an answer to each.
     package var polledRateMin = 1 << 10
-    /// How far a peer may fall behind that.
+    /// How far a peer may fall behind that rate.
     package var receivePatience = Duration.seconds(30)
     /// Between two requests of a connection that is kept open.
     package var keepAliveTimeout = Duration.seconds(75)
@@ -44,7 +44,7 @@ package struct ConnectionLimits: Sendable {
     /// eight times what came; with more, the connection is not read for a while.
     package var expandedBytesPerConnection = 4 << 20
     package var expandedBytesPerLoop = 16 << 20
-    /// The same while nobody has signed in; a read then counts as what the answers of the connection were like lately.
+    /// The same before a sign-in; a read then counts as much as the connection's recent answers.
     package var anonymousRequestBytesMax = 4 << 20
     /// Bytes that may wait for a slow reader before it is closed.
     package var outboundBytesMax = 64 << 20

@@ -1,7 +1,7 @@
 package import HearthSystem
 
-/// How long a peer may take to send what it has begun: each byte takes its time at the least rate, and beyond that the
-/// peer has some patience to use up. Bytes that come faster give it back.
+/// How long a peer may take to finish sending: each byte has its time at the least rate, and beyond that the peer has a
+/// reserve to use up. Faster bytes refill it.
 package struct Pace {
     /// Bytes per second.
     private let rateMin: Int

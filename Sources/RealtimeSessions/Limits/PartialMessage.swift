@@ -3,7 +3,7 @@ import HearthSystem
 
 /// A message of which a part has come: memory for the part is claimed, and the rest has to come at a least pace.
 ///
-/// Belongs to one loop. To be ended with ``end()``, which it cannot do by itself.
+/// Belongs to one loop. Its owner must call ``end()``.
 final class PartialMessage {
     private let memory: RequestMemory
     private let client: Client
@@ -41,7 +41,7 @@ final class PartialMessage {
         return claim != nil
     }
 
-    /// The message is complete, or nobody wants it.
+    /// The message is complete or abandoned.
     func end() {
         timer?.cancel()
         timer = nil

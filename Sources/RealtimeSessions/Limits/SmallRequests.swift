@@ -1,5 +1,5 @@
-/// The memory of a connection's small requests that are not answered, each of which is too small to be counted by
-/// itself: beyond a few kilobytes, all of them together are.
+/// The memory of a connection's unanswered small requests. Each is too small to be counted separately; beyond a few
+/// kilobytes, all of them together are counted.
 struct SmallRequests {
     /// What a request takes besides its values, about.
     private static let overhead = 256

@@ -35,7 +35,7 @@ package final class ConnectionServices: Sendable {
     }
 }
 
-/// What is set of connections when a server is started.
+/// The settings of connections when a server starts.
 package struct ConnectionConfiguration: Sendable {
     package var connectionLimits: ConnectionLimits
     package var isDevelopment: Bool

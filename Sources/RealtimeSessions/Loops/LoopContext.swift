@@ -35,9 +35,9 @@ package final class LoopContext: @unchecked Sendable {
     private var requests: [(database: UInt32, batch: [Request])] = []
     /// Databases that somebody does not use any more.
     private var released: [UInt32] = []
-    /// What is collected is handed over at the end of the turn.
+    /// Collected requests are handed over at the end of the turn.
     private var isHandingOver = false
-    /// Questions of the server itself to databases, by the connection that stands for each of them.
+    /// The server's own requests to databases, by the connection that represents each of them.
     private var questions: [UInt64: (database: UInt32, answer: (Reply) -> Void)] = [:]
     /// Called with HTTP connections whose requests no database takes any more.
     private let refuse: (ConnectionID) -> Void
@@ -95,7 +95,7 @@ package final class LoopContext: @unchecked Sendable {
         handOverAtEndOfTurn()
     }
 
-    /// Ends what goes on in the name of users who have lost their accounts or tokens.
+    /// Ends the sessions of users who have lost their accounts or tokens.
     package func revoke(_ isRevoked: (AccountSession?) -> Bool) {
         for session in Array(sessions.values) {
             // The client may have become somebody else since.
@@ -104,7 +104,7 @@ package final class LoopContext: @unchecked Sendable {
         }
     }
 
-    // MARK: What administrators see
+    // MARK: For administrators
 
     package func report(limit: Int) -> LoopReport {
         var report = LoopReport(sessions: sessions.count, connections: sessions.count, pushes: metrics.pushes)
@@ -119,7 +119,7 @@ package final class LoopContext: @unchecked Sendable {
         return true
     }
 
-    /// Ends all sessions of a database without an answer to what they have asked, and questions about it.
+    /// Ends all sessions of a database, and the server's own requests to it, without answers.
     package func abandonAll(using database: UInt32, reason: String) {
         for session in Array(sessions.values) where session.database.index == database {
             session.close(.policyViolation, reason: reason)
@@ -188,13 +188,13 @@ package final class LoopContext: @unchecked Sendable {
         submit(Request(connection: id, number: 0, principal: principal, operation: operation), to: database)
     }
 
-    /// Answers a question of the server itself, if the connection stands for one.
+    /// Answers one of the server's own requests, if the connection represents one.
     package func answer(_ id: ConnectionID, _ reply: Reply) { questions.removeValue(forKey: id.raw)?.answer(reply) }
 
-    /// Texts from this size on are parsed beside the loop.
+    /// Texts from this size on are parsed on another thread.
     package static let besideBytesMin = 64 << 10
 
-    /// Parses a message beside the loop. The session hears of the result even if it has ended meanwhile.
+    /// Parses a message on another thread. The session gets the result even if it has ended meanwhile.
     func parse(_ message: [UInt8], of session: RealtimeSession) {
         let id = session.id.raw
         parsing[id] = session

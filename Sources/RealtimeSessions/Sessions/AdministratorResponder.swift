@@ -1,7 +1,7 @@
 package import HearthRealtimeDatabase
 package import HearthServerProtocol
 
-/// What comes of an administrator's request: JSON text, or why not.
+/// The result of an administrator's request: JSON text, or an error.
 package typealias AdminAnswer = Result<[UInt8], AdminRefusal>
 
 package struct AdminRefusal: Error {

@@ -12,8 +12,8 @@ package enum HistoryRefusal: Error {
 }
 
 extension ConnectionServices {
-    /// Answers on another thread. Whoever may read the present may not read the past for that: it takes an
-    /// administrator, or a setting.
+    /// Answers on another thread. The right to read the present does not include the past: that needs an administrator,
+    /// or a setting.
     ///
     /// - parameter client: that asks, for the rates of reads.
     package func askHistory(
@@ -33,7 +33,7 @@ extension ConnectionServices {
                 return then(.failure(.notAdmitted(error)))
             }
             ask { result in
-                // What is restored is not told.
+                // The restored value is not in the answer.
                 guard case .success(let value) = result, !request.restores else { return then(result) }
                 thread.ask { databases in
                     do throws(Failure) {
@@ -50,11 +50,11 @@ extension ConnectionServices {
 }
 
 extension HistoryRequest {
-    /// Entries of one answer, if nobody says how many.
+    /// The default number of entries in one answer.
     private static let limit = 20
     private static let differences = 1000
 
-    /// What has to be found out.
+    /// The part to find out.
     fileprivate var question: PastQuestion {
         switch command {
         case .get(let moment): .value(moment.stored)

@@ -20,7 +20,7 @@ struct QueryLists {
             if tags[listener] == nil, tags.count >= countMax { return nil }
             return .listen(path, query: query, tag: tag(of: listener), hash: hash, parts: parts, since: since)
         case .unlisten(let path, let query?, nil) where query.isList:
-            // One that is not there has a tag that nobody has.
+            // A missing one has an unused tag.
             let tag = tags.removeValue(forKey: Listener(path: path, text: query.text)) ?? 0
             return .unlisten(path, query: query, tag: tag)
         default: return request

@@ -7,7 +7,7 @@ import HearthWebSocketCodec
 import HearthServerProtocol
 import HearthAccess
 
-/// Who the client is (Protocol.md 19). While that is being found out, none of its later requests is worked on.
+/// The client's identity (Protocol.md 19). While it is being verified, none of its later requests is processed.
 extension RealtimeSession {
     func authenticate(_ number: Int64, _ credential: Credential) {
         let (loop, context, token) = (context.loop, context, token)
@@ -35,8 +35,7 @@ extension RealtimeSession {
         become(.nobody, number, .value(CanonicalJSON(string: Array("unauthenticated".utf8))))
     }
 
-    /// What was registered for the end of the connection in the name of a user who has lost the account, or its tokens,
-    /// is not done.
+    /// On-disconnect writes of a user who has lost the account or its tokens are not made.
     func forfeit() {
         context.submit(Request(connection: id, number: 0, operation: .forfeit), to: database.index)
     }

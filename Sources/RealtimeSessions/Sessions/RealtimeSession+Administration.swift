@@ -69,7 +69,7 @@ extension RealtimeSession {
         do throws(JSONError) {
             principal = try page.acting.map { (json) throws(JSONError) in try Principal(auth: json) }
         } catch {
-            let text = "\"as\" is no object that rules could see as auth: \(error)"
+            let text = "\"as\" is not an object that rules could see as auth: \(error)"
             return submit(number, .relay(.failed(.refused(status: StaticText("invalid_argument"), text))))
         }
         let part = ChildrenPage(

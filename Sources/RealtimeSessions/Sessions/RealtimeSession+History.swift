@@ -27,7 +27,7 @@ extension RealtimeSession {
         var message: [UInt8] = []
         switch result {
         case .success(let value) where request.restores:
-            // An ordinary write, by whoever asks.
+            // An ordinary write, as the requesting user.
             submit(number, .set(WriteTarget(path: request.path), IncomingValue(json: value)))
             // It has its own answer.
             return answered(1)

@@ -58,7 +58,7 @@ extension RealtimeSession {
         }
     }
 
-    /// The reply first, then what was held back.
+    /// The reply first, then the held-back messages.
     private func endCurrent(failing error: StorageError? = nil) {
         guard let read = largeReads.current?.read else { return }
         let held = largeReads.endFirst()

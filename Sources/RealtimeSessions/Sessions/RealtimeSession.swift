@@ -11,8 +11,8 @@ import HearthServerProtocol
 import HearthStorageErrors
 import HearthAccess
 
-/// What a client of the realtime protocol has here (Protocol.md 2, 4), whatever carries its messages: hands their
-/// requests to the database, and what comes back to the transport. Requests are processed, and answered, in order.
+/// A session of the realtime protocol (Protocol.md 2, 4) over any transport: passes requests to the database, and the
+/// outputs to the transport. Requests are processed, and answered, in order.
 package final class RealtimeSession: GroupMember {
     package enum Transport {
         case webSocket(WebSocketTransport)
@@ -21,7 +21,7 @@ package final class RealtimeSession: GroupMember {
         case none
     }
 
-    // Safe because: the context lives as long as its loop, and after `closed` nobody calls a session any more.
+    // Safe because: the context lives as long as its loop, and a session is not called after `closed`.
     unowned(unsafe) let context: LoopContext
     // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil
     // with long polling. Safe because: the transport is told when its stream ends, and ends the session.
@@ -41,7 +41,7 @@ package final class RealtimeSession: GroupMember {
     let origin: SessionOrigin
     /// What the client calls this server.
     private(set) var host: [UInt8] = []
-    /// What it is told of, as long as it is an administrator's.
+    /// Its subscriptions, as long as it is an administrator's.
     private var watched: Set<Watched> = []
     private(set) var transport = Transport.none
     /// A WebSocket that is to take over from long polling.
@@ -58,7 +58,7 @@ package final class RealtimeSession: GroupMember {
     private(set) var authentication = Authentication.nobody
     /// The account in whose name the last write for the end of the connection was registered.
     private(set) var owingAccount: AccountSession?
-    /// For the message that is being parsed beside the loop.
+    /// For the message that is being parsed on another thread.
     private var parsingClaim: MemoryClaim?
     private var expiry: Timer?
 
@@ -209,7 +209,7 @@ package final class RealtimeSession: GroupMember {
 
     /// A request has come that the database does not answer.
     ///
-    /// - parameter bytes: what is kept for it until then, if that counts.
+    /// - parameter bytes: the size of the memory kept for it until then, if that counts.
     /// - parameter reads: the answer may be as large as that to a read.
     func awaitAnswer(bytes: Int = 0, reads: Bool = false) {
         stopReading(order.add(bytes: bytes, reads: reads))
@@ -218,7 +218,7 @@ package final class RealtimeSession: GroupMember {
     /// Nothing more is read until it is known what a request has to write.
     func awaitPast() { stopReading(order.wait(for: .past)) }
 
-    /// It is known. Reading goes on with the answer to the request.
+    /// It is known. Reading continues with the answer to the request.
     func endAwaitingPast() { order.finishWaiting() }
 
     /// Answers it.
@@ -239,7 +239,7 @@ package final class RealtimeSession: GroupMember {
         readOn()
     }
 
-    /// Goes on once enough is answered and the answers are taken.
+    /// Continues once enough requests are answered and the client has read the answers.
     private func readOn() {
         guard order.goOn(isWritable: isWritable) else { return }
         switch transport {
@@ -320,7 +320,7 @@ package final class RealtimeSession: GroupMember {
         send(frames, answers: 0)
     }
 
-    /// Queues frames at once, whatever is under way.
+    /// Queues frames at once, even during a large answer.
     func transmit(_ frames: [UInt8]) {
         transmit(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count)
     }
@@ -347,7 +347,7 @@ package final class RealtimeSession: GroupMember {
         if largeReads.heldCount > limit { shed() }
     }
 
-    /// What is held back after a large read waits for the client, too.
+    /// Messages held back after a large read wait for the client, too.
     func countHeld() {
         let bytes = largeReads.heldCount
         if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
@@ -372,7 +372,7 @@ package final class RealtimeSession: GroupMember {
         }
     }
 
-    /// The client takes what is sent.
+    /// The client reads.
     var isWritable: Bool {
         if let stream { return stream.isWritable }
         if case .polling(let polls) = transport { return polls.isWritable }
@@ -387,12 +387,12 @@ package final class RealtimeSession: GroupMember {
 
     // MARK: The switch from long polling to a WebSocket
 
-    /// A WebSocket may stand by.
+    /// A WebSocket may wait to take over.
     package var mayBeTakenOver: Bool {
         if case .polling(let polls) = transport { candidate == nil && !polls.hasClientEnded } else { false }
     }
 
-    /// Lets a WebSocket stand by.
+    /// Lets a WebSocket wait to take over.
     package func admit(_ socket: WebSocketTransport) { candidate = socket }
 
     /// The client sends nothing more by long polling.

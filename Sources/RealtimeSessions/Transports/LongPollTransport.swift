@@ -27,7 +27,7 @@ package final class LongPollTransport {
 
     private enum State {
         case serving
-        /// The client sends nothing more; what is under way is still sent to it.
+        /// The client sends nothing more; pending output is still sent to it.
         case clientEnded
         /// A WebSocket has taken over: what waits is the rest.
         case finishing
@@ -173,7 +173,7 @@ package final class LongPollTransport {
 
     // MARK: Sending
 
-    /// The client takes what is sent. A message that has begun must be completed before it can be polled.
+    /// The client reads. A message that has begun must be completed before it can be polled.
     var isWritable: Bool { output.isIncomplete || output.byteCount < StreamLimits().highWater }
 
     /// Bytes that wait for the client.
@@ -230,7 +230,7 @@ package final class LongPollTransport {
 
     func clientEnded() { state = .clientEnded }
 
-    /// The session goes on elsewhere. Polls that still come hear the same as the first one.
+    /// The session continues elsewhere. Later polls get the same answer as the first one.
     func finish() {
         state = .finishing
         session = nil
@@ -270,7 +270,7 @@ package final class LongPollTransport {
         leave()
     }
 
-    /// The session is over: nobody finds this any more.
+    /// The session is over: this is no longer registered.
     func close() {
         if case .closed = state { return }
         state = .closed

@@ -44,7 +44,7 @@ struct PollOutput {
     }
 
     /// JSON as part of a script: `<` could end the script of a page, and U+2028 and U+2029 were line ends before they
-    /// were allowed in strings. All three stand in strings only.
+    /// were allowed in strings. All three occur only in strings.
     private static func append(_ json: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         var start = 0
         var index = 0

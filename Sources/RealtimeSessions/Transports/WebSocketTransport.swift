@@ -6,14 +6,14 @@ package import HearthWebSocketCodec
 import HearthWireProtocol
 import HearthServerProtocol
 
-/// A WebSocket that carries a session, or stands by to take it over from long polling: takes frames apart and joins
-/// them to messages.
+/// A WebSocket that carries a session, or waits to take it over from long polling: decodes frames and joins them to
+/// messages.
 package final class WebSocketTransport: StreamHandler {
     private enum Role {
         case carrier
         /// Long polling carries the session; pings are answered here.
         case standby
-        /// The client has said that it goes on here. What follows waits for the end of what it sent by long polling.
+        /// The client continues here. Its next messages wait for the end of those that it sent by long polling.
         case waiting
     }
 
@@ -27,7 +27,7 @@ package final class WebSocketTransport: StreamHandler {
     private var decoder: WebSocketDecoder
     private var joiner: FrameJoiner
     private var goodbye = CloseHandshake(role: .server)
-    /// What was read and is not decoded yet, because no more requests may be made: the bytes from `unreadStart` on.
+    /// Bytes that are not decoded yet, because no more requests may be made: those from `unreadStart` on.
     private var unread: [UInt8] = []
     private var unreadStart = 0
     /// A large message of which a part has come, and what waits unread.
@@ -117,7 +117,7 @@ package final class WebSocketTransport: StreamHandler {
         return bytes.count - input.count
     }
 
-    /// Goes on with what was held back.
+    /// Continues with the held-back bytes.
     func readOn() {
         if !unread.isEmpty {
             var bytes = unread

@@ -1,5 +1,5 @@
 extension Explanation {
-    /// Lines for people: each rule that was asked, and what it came to. `file` is the name of the rules file.
+    /// Lines for people: each evaluated rule and its result. `file` is the name of the rules file.
     package func lines(file: String) -> [String] {
         let refused = refusal.map { ["the settings refuse it: \($0)"] } ?? []
         if rules.isEmpty { return refused.isEmpty ? [Self.noRule] : refused }
@@ -23,7 +23,7 @@ extension Explanation {
 }
 
 extension ExplainedRule {
-    /// Which rule it is, and what it came to.
+    /// The rule and its result.
     fileprivate func head(file: String) -> String {
         let came =
             switch outcome {

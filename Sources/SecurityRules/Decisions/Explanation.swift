@@ -28,7 +28,7 @@ package struct ExplainedRule: Sendable {
         case error(String)
     }
 
-    /// A part of an expression and what it came to.
+    /// A part of an expression and its value.
     package struct Part: Hashable, Sendable {
         package var text: String
         package var position: RulePosition
@@ -43,11 +43,11 @@ package struct ExplainedRule: Sendable {
     package var position: RulePosition
     package var text: String
     package var outcome: Outcome
-    /// What its variables, and the reads of data in it, came to; each once, as they stand in the text.
+    /// The values of its variables and of its reads of data; each once, in the order of the text.
     package var variables: [Part]
-    /// Every part that was evaluated, and what it came to; each once, the smaller ones first.
+    /// Every evaluated part and its value; each once, smaller ones first.
     package var parts: [Part]
-    /// The smallest part that made the rule what it is.
+    /// The smallest part that decided the rule.
     package var decisive: Part
 }
 
@@ -102,7 +102,7 @@ private struct Trace {
         var texts: Set<String> = []
         for instruction in rule.instructions where outcomes[instruction] != nil {
             let part = part(instruction)
-            // A literal is what it says.
+            // The value of a literal is obvious.
             guard part.text != part.value, texts.insert(part.text).inserted else { continue }
             parts.append(part)
             if parts.count == Self.partsMax { break }
@@ -126,7 +126,7 @@ private struct Trace {
         return parts
     }
 
-    /// Follows the operands that made the instruction what it is.
+    /// Follows the operands that decided the instruction.
     func decisive(_ instruction: Int) -> Int {
         switch program.code.instructions[instruction] {
         case .logical(let logical, let first, let count):

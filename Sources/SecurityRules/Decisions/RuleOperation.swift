@@ -1,7 +1,7 @@
 package import HearthJSONTree
 
-/// What is asked for: a read or listen at a path, or the changes of one write. A priority that is assigned alone counts
-/// as a write of its node that carries no children.
+/// The requested operation: a read or listen at a path, or the changes of one write. A priority that is assigned alone
+/// counts as a write of its node that carries no children.
 package enum RuleOperation: Sendable {
     case read(Path, RuleQuery?)
     /// All or nothing. Server values are resolved; no place lies at or below another one, but for priorities
@@ -38,6 +38,6 @@ package struct Denial: Hashable, Sendable {
     /// hold.
     package var kind: RuleKind
     package var place: Path
-    /// Where in the rules file the `.validate` stands.
+    /// The position of the `.validate` in the rules file.
     package var position: RulePosition?
 }

@@ -23,7 +23,7 @@ package struct RulesCoverage: Sendable {
             return isConstant ? (min(seen, 1), 1) : (seen, 2)
         }
 
-        /// What it never was; nil if it was everything.
+        /// The result that never occurred; nil if all did.
         package var missing: String? {
             let (seen, all) = outcomes
             if seen == all { return nil }
@@ -81,7 +81,7 @@ package struct RulesCoverage: Sendable {
         for rule in program.rules {
             for instruction in rule.instructions {
                 switch program.code.instructions[instruction] {
-                // What stands for a whole rule; inside of one it decides nothing.
+                // Only counted for a whole rule; inside of one it decides nothing.
                 case .bool where instruction == rule.root: body(rule, instruction, true)
                 case .test, .hasChildren, .textTest, .matches, .not, .logical, .equal, .order:
                     body(rule, instruction, false)

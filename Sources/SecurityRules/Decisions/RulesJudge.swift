@@ -86,7 +86,7 @@ package final class RulesJudge {
 
     // MARK: The way
 
-    /// Walks from the root to a place; what is known of the levels shared with the last one stays.
+    /// Walks from the root to a place; the known state of levels shared with the last one stays.
     private func enter(_ path: Path) {
         let shared = evaluator.move(to: path)
         validated = min(validated, shared + 1)
@@ -210,8 +210,8 @@ package final class RulesJudge {
             && assignmentsSeen == evaluator.after.values.count + evaluator.after.priorities.count
     }
 
-    /// Looks at the next child of what is looked through, or at the next assignment. They are in path order, so that
-    /// neighbours share most of their way.
+    /// Checks the next child of the present scan, or the next assignment. They are in path order, so that neighbours
+    /// share most of their way.
     private func look() throws(RuleTreeError) -> Denial? {
         if !descent.isEmpty { return try lookAtNextChild() }
         if let child = nextChild, let written = evaluator.after.children {
@@ -233,7 +233,7 @@ package final class RulesJudge {
         return try denial(of: path, carrying: value.isNull ? nil : value.children)
     }
 
-    /// Asks the rules that deny a write once more, and tells what they came to.
+    /// Evaluates the rules that deny a write once more, and returns their results.
     private func explanation(of denial: Denial) throws(RuleTreeError) -> Explanation {
         steps = []
         defer { steps = nil }

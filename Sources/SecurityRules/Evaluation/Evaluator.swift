@@ -257,7 +257,7 @@ final class Evaluator {
         }
     }
 
-    /// A member of `auth`. A property of what has none is null (docs/rules.md 3.4).
+    /// A member of `auth`. A property of a value without properties is null (docs/rules.md 3.4).
     private func member(of target: Int, _ name: Int) throws(Fault) -> RuleValue {
         switch try value(target) {
         case .object(let object): code.strings[name].withUnsafeBytes { object.member($0) }

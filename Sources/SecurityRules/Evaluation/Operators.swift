@@ -34,7 +34,7 @@ extension Evaluator {
         switch arithmetic {
         case .subtract: a - b
         case .multiply: a * b
-        // Division by zero is no number at all here, where JavaScript has infinities.
+        // Division by zero is not a number at all here, where JavaScript has infinities.
         case .divide: b == 0 ? .nan : a / b
         case .remainder: a.truncatingRemainder(dividingBy: b)
         }

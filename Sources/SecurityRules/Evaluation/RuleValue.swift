@@ -64,7 +64,7 @@ extension RuleValue {
         }
     }
 
-    /// Types are never converted; what is no primitive equals nothing.
+    /// Types are never converted; a value that is not a primitive equals nothing.
     func equals(_ other: RuleValue) -> Bool {
         switch (self, other) {
         case (.null, .null): true

@@ -1,7 +1,7 @@
 import HearthBytes
 
-/// Reads one expression (docs/rules.md 3). Every mistake carries an offset into the text. Total: the depth of what it
-/// accepts is bounded.
+/// Reads one expression (docs/rules.md 3). Every mistake carries an offset into the text. Total: the depth of accepted
+/// expressions is bounded.
 struct ExpressionParser {
     /// Levels that an expression may be nested. Chains of `&&` and `||` are one level, however long.
     static let maximumDepth = 200
@@ -47,7 +47,7 @@ struct ExpressionParser {
         guard skipIf(byte) else { throw unexpected("Expected '\(Unicode.Scalar(byte))'") }
     }
 
-    /// What is wrong with the next character.
+    /// The mistake at the next character.
     func unexpected(_ wanted: String? = nil) -> Mistake {
         if byte == UInt8(ascii: "="), byte(2) != UInt8(ascii: "=") {
             return Mistake("Rule expressions may not contain assignments.", at: offset)
@@ -138,7 +138,7 @@ struct ExpressionParser {
         return left
     }
 
-    /// The operator of a level that stands here, and its length.
+    /// The operator of a level at this position, and its length.
     private mutating func binaryOperator(_ level: Int) -> (BinaryOperator, Int)? {
         skipSpace()
         let next = byte(2)
@@ -199,7 +199,7 @@ struct ExpressionParser {
 
     // MARK: Operands
 
-    /// What stands between commas, up to and with the closing sign.
+    /// The items between commas, including the closing sign.
     private mutating func list(until close: UInt8) throws(Mistake) -> [Syntax] {
         var elements: [Syntax] = []
         if skipIf(close) { return elements }

@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// The places whose children an `.indexOn` of the rules orders: keys, or wildcards that stand for any key.
+/// The places whose children an `.indexOn` of the rules orders: keys, or wildcards for any key.
 package struct IndexPattern: Hashable, Sendable {
     /// Encoded keys; nil for a wildcard.
     package var segments: [[UInt8]?]

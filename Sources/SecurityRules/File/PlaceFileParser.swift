@@ -25,7 +25,7 @@ extension PlaceFileParser {
         }
     }
 
-    /// Reads an object. `body` gets each key and where it stands, and must read the value.
+    /// Reads an object. `body` gets each key and its position, and must read the value.
     mutating func forEachMember(
         _ body: (inout Self, RulesReader.Text, Int) throws(Mistake) -> Void
     ) throws(Mistake) {
@@ -41,7 +41,7 @@ extension PlaceFileParser {
         }
     }
 
-    /// Reads what stands between two signs, separated by commas, of which one may stand after the last element.
+    /// Reads the elements between two signs, separated by commas. One comma may follow the last element.
     mutating func forEachElement(
         _ open: UInt8, _ close: UInt8, _ body: (inout Self) throws(Mistake) -> Void
     ) throws(Mistake) {

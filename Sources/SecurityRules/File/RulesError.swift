@@ -14,7 +14,7 @@ extension RulesError {
     }
 }
 
-/// A mistake and the byte of the file at which it stands.
+/// A mistake and its byte offset in the file.
 package struct Mistake: Error {
     package var message: String
     package var offset: Int

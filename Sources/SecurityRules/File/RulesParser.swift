@@ -17,7 +17,7 @@ struct RulesParser: PlaceFileParser {
 
     mutating func parse() throws(Mistake) {
         try parseFile("rules") { (parser) throws(Mistake) in try parser.place(0, IndexPattern()) }
-        // Children stand after their parents.
+        // Children come after their parents.
         for index in places.indices.reversed() {
             guard let parent = places[index].parent else { continue }
             if places[index].validate != nil || places[index].validatesBelow { places[parent].validatesBelow = true }

@@ -4,7 +4,7 @@ import HearthJSONTree
 /// Reads the text of a rules file step by step: JSON with comments, one trailing comma, and raw line breaks and tabs in
 /// strings (docs/rules.md 1).
 struct RulesReader {
-    /// A string of the file: its bytes, and where each of them stands.
+    /// A string of the file: its bytes, and the position of each.
     struct Text {
         var utf8: [UInt8] = []
         /// The file's offset of each byte, and of the closing quote.
@@ -70,7 +70,7 @@ struct RulesReader {
         return true
     }
 
-    /// Passes over a word such as `true`, if it stands here.
+    /// Skips a word such as `true`, if it is next.
     mutating func skipIf(word: StaticString) -> Bool {
         let end = offset + word.utf8CodeUnitCount
         guard end <= bytes.count,
@@ -80,7 +80,7 @@ struct RulesReader {
         return true
     }
 
-    /// Reads a number of at most 15 digits, and nothing else; nil, and nothing is read, if none stands here.
+    /// Reads a number of at most 15 digits, and nothing else; nil, and nothing is read, if there is none here.
     mutating func wholeNumber() throws(Mistake) -> Int? {
         _ = try peek()
         let digits = bytes[offset...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

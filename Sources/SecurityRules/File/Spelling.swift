@@ -4,7 +4,7 @@ enum Spelling {
     /// places count as one, and so does the case of all letters (optimal string alignment).
     static func distance(_ first: String, _ second: String) -> Int {
         let (a, b) = (Array(first.lowercased().unicodeScalars), Array(second.lowercased().unicodeScalars))
-        // Nobody means a rule with a name that long.
+        // No rule has a name that long.
         if max(a.count, b.count) > 40 { return .max }
         var before: [Int] = []
         var last = Array(0...b.count)

@@ -11,7 +11,7 @@ extension RulesProgram {
             case UInt8(ascii: "\""): index = Self.copyString(in: file, at: index, to: &out)
             case UInt8(ascii: "/"): index = Self.endOfComment(in: file, at: index)
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // White space is never copied, so a trailing comma is what was copied last.
+                // White space is never copied, so a trailing comma is the last copied byte.
                 if out.last == UInt8(ascii: ",") { out.removeLast() }
                 out.append(byte)
                 index += 1
@@ -23,7 +23,7 @@ extension RulesProgram {
         return out
     }
 
-    /// Answers where the text goes on after the string.
+    /// Answers the position after the string.
     private static func copyString(in file: [UInt8], at start: Int, to out: inout [UInt8]) -> Int {
         out.append(file[start])
         var index = start + 1

@@ -1,9 +1,9 @@
-/// The characters that one place of a pattern stands for.
+/// The characters that one position of a pattern matches.
 struct CharacterSet: Hashable, Sendable {
     /// Code points.
     var ranges: [ClosedRange<UInt32>]
     var isNegated = false
-    /// A letter stands for both of its cases.
+    /// A letter matches both of its cases.
     var ignoresCase = false
 
     static let digits = CharacterSet(ranges: [0x30...0x39])

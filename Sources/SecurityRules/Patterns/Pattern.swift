@@ -5,9 +5,9 @@ struct Pattern: Hashable, Sendable {
     static let maximumStates = 10_000
 
     enum State: Hashable, Sendable {
-        /// Takes a character of a set and goes on to the next state.
+        /// Matches a character of a set and continues at the next state.
         case set(Int)
-        /// Goes on at both states.
+        /// Continues at both states.
         case split(Int, Int)
         case jump(Int)
         case start

@@ -13,7 +13,7 @@ struct PatternMatcher {
 
     /// Whether the pattern matches somewhere in the text. Nil if finding out takes too many steps.
     ///
-    /// - parameter left: the steps that there are for this search and others; what it takes is taken off.
+    /// - parameter left: the remaining steps for this search and others; used steps are subtracted.
     mutating func finds(_ pattern: Pattern, in text: UnsafeRawBufferPointer, left: inout Int) -> Bool? {
         let found = finds(pattern, in: text, maximum: min(Self.maximumSteps, left))
         left -= steps

@@ -1,4 +1,4 @@
-/// Reads what stands between the slashes of a regular expression (docs/rules.md 3.5).
+/// Reads the text between the slashes of a regular expression (docs/rules.md 3.5).
 struct PatternParser {
     private static let maximumDepth = 50
     private static let maximumCount = 10_000
@@ -186,7 +186,7 @@ struct PatternParser {
         while offset < end, byte != UInt8(ascii: "]") {
             let start = offset
             let lower = try setElement()
-            // A dash joins two characters; at an end, or beside `\d` and the like, it is one itself.
+            // A dash joins two characters; at an end, or next to `\d` and the like, it is literal.
             guard byte == UInt8(ascii: "-"), offset + 1 < end, text[offset + 1] != UInt8(ascii: "]"),
                 let first = lower.single
             else {

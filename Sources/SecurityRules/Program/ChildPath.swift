@@ -1,8 +1,8 @@
 import HearthJSONTree
 import HearthTreeText
 
-/// The argument of `child()`: keys between slashes. One slash may stand in front; any other part that is no key, the
-/// empty one included, makes a path that names nothing (docs/rules.md 3.2).
+/// The argument of `child()`: keys between slashes. One slash may come first; any other part that is not a key,
+/// including an empty one, makes a path without a value (docs/rules.md 3.2).
 enum ChildPath {
     /// Nil if the text names nothing.
     static func segments(of utf8: [UInt8]) -> [UInt8]? {

@@ -1,7 +1,7 @@
 /// The instructions of all rules of a program, and the tables that they refer to.
 struct Code: Sendable {
     private(set) var instructions: [Instruction] = []
-    /// Where each instruction stands in the text of its rule.
+    /// The position of each instruction in the text of its rule.
     private(set) var spans: [Range<Int>] = []
     private(set) var strings: [[UInt8]] = []
     /// Encoded paths of literal arguments of `child()`; nil for one that names nothing.

@@ -1,5 +1,5 @@
-/// One node of a compiled expression. Numbers are those of other instructions of the program, which stand before it, or
-/// of its tables. It holds no reference, so running it counts none.
+/// One node of a compiled expression. Numbers are those of earlier instructions of the program, or of its tables. It
+/// holds no reference, so running it counts none.
 enum Instruction: Sendable {
     case null
     case bool(Bool)
@@ -12,7 +12,7 @@ enum Instruction: Sendable {
     case auth
     case query(QueryProperty)
     case snapshot(SnapshotOrigin)
-    /// What is below, by encoded segments of the program's table.
+    /// The subtree, by encoded segments of the program's table.
     case literalChild(of: Int, segments: Int)
     case child(of: Int, Int)
     case parent(of: Int)

@@ -15,7 +15,7 @@ struct RulePlace: Sendable {
     var read: Int?
     var write: Int?
     var validate: Int?
-    /// Whether a `.validate` stands somewhere below.
+    /// Whether there is a `.validate` below.
     var validatesBelow = false
 
     init(name: [UInt8], parent: Int?, depth: Int) {

@@ -85,7 +85,8 @@ package final class RulesProgram: Sendable {
         return program
     }()
 
-    /// Whether what may be read at a path depends on data: if not, a listen need not be judged again when data changes.
+    /// Whether the right to read at a path depends on data: if not, a listen need not be judged again when data
+    /// changes.
     package func readDependsOnData(at path: Path) -> Bool {
         var place = 0
         var segments = path.segments
@@ -104,7 +105,7 @@ package final class RulesProgram: Sendable {
         places.withUnsafeBufferPointer { $0[place].child(segment) }
     }
 
-    /// The rule of a kind that stands at a place.
+    /// The rule of a kind at a place.
     func rule(_ kind: RuleKind, at place: Int) -> Int? { places.withUnsafeBufferPointer { $0[place].rule(kind) } }
 
     func validatesBelow(_ place: Int) -> Bool { places.withUnsafeBufferPointer { $0[place].validatesBelow } }
@@ -118,7 +119,7 @@ package final class RulesProgram: Sendable {
 
     // MARK: Naming
 
-    /// What there is, for people.
+    /// A summary for people.
     package var summary: String {
         func count(_ kind: RuleKind) -> String { "\(rules.count { $0.kind == kind }) \(kind.rawValue)" }
         return "\(count(.read)), \(count(.write)), \(count(.validate)), \(indexes.count) .indexOn"
@@ -131,7 +132,7 @@ package final class RulesProgram: Sendable {
         return above + "/" + String(decoding: places[place].name, as: UTF8.self)
     }
 
-    /// Where in the file a byte of a rule's text stands.
+    /// The position in the file of a byte of a rule's text.
     func position(in rule: Rule, at offset: Int) -> RulePosition {
         RulePosition(of: Int(rule.offsets[min(offset, rule.offsets.count - 1)]), in: file)
     }

@@ -1,15 +1,15 @@
 package import HearthJSONTree
 package import HearthTreeQueries
 
-/// A count or a sum that the server keeps beside the data (docs/using/additions.md 3).
+/// A count or a sum that the server keeps with the data (docs/using/additions.md 3).
 package struct CounterDefinition: Hashable, Sendable {
     /// The places of which each has such a total.
     package var pattern: IndexPattern
     /// The collection that is counted, relative to the place. Not the place itself.
     package var collection: Path
-    /// Where the total stands, relative to the place; outside of the collection.
+    /// The path of the total, relative to the place; outside of the collection.
     package var target: Path
-    /// What is added up of each child: `.value`, or a path in the child. Nil if the children are counted.
+    /// The number that is added for each child: `.value`, or a path in the child. Nil if the children are counted.
     package var summed: QueryIndex?
 
     package init(pattern: IndexPattern, collection: Path, target: Path, summed: QueryIndex? = nil) {
@@ -22,7 +22,7 @@ package struct CounterDefinition: Hashable, Sendable {
     /// The collections whose children are counted.
     package var collections: IndexPattern { pattern.appending(collection) }
 
-    /// Where totals stand.
+    /// The places of totals.
     package var targets: IndexPattern { pattern.appending(target) }
 
     /// What a child at an encoded path adds to the total; nil for nothing. Costs a look-up.
@@ -61,7 +61,7 @@ package struct CounterDefinition: Hashable, Sendable {
         return total
     }
 
-    /// Whether a total of this definition stands at or above a path.
+    /// Whether a total of this definition is at or above a path.
     package func keeps(_ path: Path) -> Bool { targets.matchesPrefix(of: path) }
 }
 

@@ -1,7 +1,7 @@
 /// What a database does besides what the rules say (docs/using/additions.md): read from a file in the form of the
 /// rules, so that the rules file itself stays one that Firebase accepts. Immutable.
 package struct DatabaseSettings: Hashable, Sendable {
-    /// The file as it was given, comments and all; empty if there is none.
+    /// The file as given, including comments; empty if there is none.
     package let file: [UInt8]
     /// Values that no two children of a collection may share, in the order of the file.
     package let uniques: [IndexDefinition]
@@ -65,7 +65,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             && rateLimits.isEmpty && queues.isEmpty && triggers.isEmpty && histories.isEmpty
     }
 
-    /// What there is, for people.
+    /// A summary for people.
     package var summary: String {
         let sums = counters.count { $0.summed != nil }
         let counts = [

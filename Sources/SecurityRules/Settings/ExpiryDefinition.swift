@@ -5,7 +5,7 @@ import HearthTreeQueries
 package struct ExpiryDefinition: Hashable, Sendable {
     /// The collections.
     package var pattern: IndexPattern
-    /// Where in a child its time stands, in milliseconds since 1970: `.value` or a path.
+    /// The path in a child of its time, in milliseconds since 1970; or `.value`.
     package var index: QueryIndex
     /// How long after that time the child expires, in milliseconds.
     package var after: Int64

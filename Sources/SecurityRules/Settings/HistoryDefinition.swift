@@ -1,9 +1,9 @@
-/// What is kept of the past of the places of a pattern (docs/using/additions.md 9).
+/// The history that is kept of the places of a pattern (docs/using/additions.md 9).
 package struct HistoryDefinition: Hashable, Sendable {
     package var pattern: IndexPattern
     /// How long, in milliseconds; nil for ever.
     package var keep: Int64?
-    /// A rules file whose `.read` says who may read the past, besides administrators. Nil for nobody.
+    /// A rules file whose `.read` says who may read the past, besides administrators. Nil for administrators only.
     package var readers: [UInt8]?
 
     package init(pattern: IndexPattern, keep: Int64?, readers: [UInt8]? = nil) {

@@ -10,7 +10,7 @@ package struct QueueDefinition: Hashable, Sendable {
     package static let dead = Path(child: "dead")
 
     package var pattern: IndexPattern
-    /// Where in a job the time stands before which it is not handed out, in milliseconds since 1970; nil if jobs have
+    /// The path in a job of the time before which it is not handed out, in milliseconds since 1970; nil if jobs have
     /// none.
     package var at: QueryIndex?
     /// How long a worker has a job that does not ask for another time, in milliseconds.
@@ -43,7 +43,7 @@ package struct QueueDefinition: Hashable, Sendable {
     private static let retry = Path(child: "at")
 
     /// When a job may be handed out, in milliseconds since 1970, 0 for at once; nil if there is no such job. `segment`
-    /// is that of its key. Costs up to four look-ups, two for a job that nobody has had.
+    /// is that of its key. Costs up to four look-ups, two for a job that was never handed out.
     package func due(of segment: [UInt8], at queue: Path, in tree: any RuleTree) throws(RuleTreeError) -> Int64? {
         let job = queue.encoded + Self.jobs.encoded + segment
         if case .nothing = try tree.value(at: job.span.bytes) { return nil }
@@ -77,7 +77,7 @@ package struct QueueDefinition: Hashable, Sendable {
         return delay + delay / 1000 * spread + delay % 1000 * spread / 1000
     }
 
-    /// The first place of a queue's state that an assignment sets to something, or that it stands at or below.
+    /// The first place of a queue's state that an assignment sets to a value, or that it is at or below.
     package func state(writtenBy assignment: Assignment) -> Path? {
         var found: Path?
         pattern.forEachPlace(concernedBy: assignment) { place, _ in
@@ -95,7 +95,7 @@ package struct QueueDefinition: Hashable, Sendable {
 }
 
 extension DatabaseSettings {
-    /// The first place in the state of a queue that a write sets: nobody but the server and administrators may.
+    /// The first place in the state of a queue that a write sets: only the server and administrators may do so.
     package func statePath(setBy assignments: [Assignment]) -> Path? {
         if queues.isEmpty { return nil }
         return assignments.lazy.compactMap { assignment in

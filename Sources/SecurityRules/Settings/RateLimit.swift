@@ -2,7 +2,7 @@ import HearthJSONTree
 
 /// How often something may be done at the places of a pattern (docs/using/additions.md 6).
 package struct RateLimit: Hashable, Sendable {
-    /// What is counted.
+    /// The counted unit.
     package enum Measure: String, CaseIterable, Hashable, Sendable {
         case write
         case read

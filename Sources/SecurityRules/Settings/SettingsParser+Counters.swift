@@ -76,7 +76,7 @@ extension SettingsParser {
             looked += queues.map { ($0.pattern.appending(QueueDefinition.jobs), $0.at) }
             looked += queues.map { ($0.pattern.appending(QueueDefinition.state), nil) }
             for (collection, index) in looked {
-                // Above the place a total stands in a child that is there for other reasons.
+                // Above the place a total is in a child that exists for other reasons.
                 if index == nil, collection.segments.count < depth { continue }
                 let children = IndexPattern(segments: collection.segments + [nil])
                 let values: IndexPattern =

@@ -3,7 +3,7 @@ import HearthTreeQueries
 
 /// Indexes of several values (docs/using/additions.md 7).
 extension SettingsParser {
-    /// `[["state", ["due", "desc"]], …]`: a list of indexes, each the list of what it orders by.
+    /// `[["state", ["due", "desc"]], …]`: a list of indexes, each a list of its order values.
     mutating func indexes(_ pattern: IndexPattern) throws(Mistake) {
         try list { (parser) throws(Mistake) in try parser.appendIndex(pattern) }
     }

@@ -144,7 +144,7 @@ extension SettingsParser {
         return count * unit
     }
 
-    /// The expression is compiled where it stands, so mistakes in it are reported there.
+    /// The expression is compiled in place, so mistakes in it are reported there.
     private mutating func filter(_ pattern: IndexPattern) throws(Mistake) -> TriggerFilter {
         guard try reader.peek() == UInt8(ascii: "\"") else {
             throw Mistake("'when' of '.trigger' is an expression of the rules.", at: reader.offset)

@@ -2,13 +2,13 @@ package import HearthJSONTree
 
 /// Whom the server tells of changes at the places of a pattern (docs/using/triggers.md).
 package struct TriggerDefinition: Hashable, Sendable {
-    /// What has happened to a place.
+    /// The kind of change of a place.
     package enum Kind: String, CaseIterable, Hashable, Sendable {
         case created, updated, deleted
         /// Any of these.
         case written
 
-        /// Whether a trigger of this kind is about a change; nil stands for nothing.
+        /// Whether a trigger of this kind matches a change; nil means no value.
         package func includes(before: Bool, after: Bool) -> Bool {
             switch self {
             case .created: !before && after
@@ -34,7 +34,7 @@ package struct TriggerDefinition: Hashable, Sendable {
     package var target: Target
     /// The keys of the signatures, the newest first.
     package var secrets: [[UInt8]]
-    /// Whether the attributes of an event are headers, or stand with its data in the body.
+    /// Whether the attributes of an event are headers, or in the body with its data.
     package var isBinary: Bool
     /// Events that are under way at a time.
     package var concurrency: Int

@@ -2,8 +2,8 @@ package import HearthJSONTree
 
 /// What two children of a collection may not share (docs/using/additions.md 2).
 package enum UniqueValue {
-    /// The encoding (``IndexValue``) of what stands at an encoded path, if it can be compared: a string, a number,
-    /// `true` or `false`. Nil for nothing, and for what has children. Costs a look-up.
+    /// The encoding (``IndexValue``) of the value at an encoded path, if it can be compared: a string, a number, `true`
+    /// or `false`. Nil for no value, and for one with children. Costs a look-up.
     package static func read(_ path: [UInt8], in tree: any RuleTree) throws(RuleTreeError) -> [UInt8]? {
         guard case .text(let json, let range) = try tree.value(at: path.span.bytes) else { return nil }
         var bytes: [UInt8] = []

@@ -4,7 +4,7 @@ package import HearthJSONTree
 ///
 /// Rules look at few places and at little of each, so nothing here assembles a value.
 package protocol RuleTree: AnyObject {
-    /// What stands at a place. Should cost a walk and a reference, not a copy.
+    /// The value at a place. Should cost a walk and a reference, not a copy.
     func value(at path: RawSpan) throws(RuleTreeError) -> RuleTreeValue
 
     /// Visits the encoded keys of a place's children, each once and in any order, until `body` answers false. Asked
@@ -23,7 +23,7 @@ package enum RuleTreeValue: Sendable {
     case spread(priority: CanonicalJSON)
 }
 
-/// The tree cannot be read now. A decision that meets this is none: the operation fails with the reason.
+/// The tree cannot be read now. Then there is no decision: the operation fails with the reason.
 package struct RuleTreeError: Error {
     package let reason: any Error
 
@@ -45,7 +45,7 @@ extension RuleTreeValue {
         }
     }
 
-    /// The text of the priority and where it stands; nil if there is none.
+    /// The text of the priority and its position; nil if there is none.
     var priority: (CanonicalJSON, Range<Int>)? {
         switch self {
         case .nothing: nil

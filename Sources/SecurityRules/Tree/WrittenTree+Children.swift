@@ -7,8 +7,8 @@ struct WrittenChildren {
     let base: [UInt8]
     /// See ``CanonicalJSON/childAssignments(of:)``.
     let text: CanonicalJSON
-    /// The child that rules are asked about, so that it need not be looked for: its encoded key, and where its value
-    /// stands in the text.
+    /// The child that rules are asked about, so that it need not be looked for: its encoded key, and the position of
+    /// its value in the text.
     var current: (segment: [UInt8], value: Range<Int>)?
 
     init(base: [UInt8], text: CanonicalJSON) {

@@ -152,7 +152,8 @@ package final class WrittenTree: RuleTree {
         return range.map { .text(json, $0) } ?? .nothing
     }
 
-    /// Where the value at a relative path stands in the one whose text is `range`. The texts of one write have numbers.
+    /// The position of the value at a relative path in the one whose text is `range`. The texts of one write have
+    /// numbers.
     func range(
         of path: UnsafeRawBufferPointer, in json: CanonicalJSON, _ range: Range<Int>, ofValue number: Int
     ) -> Range<Int>? {
@@ -189,8 +190,8 @@ package final class WrittenTree: RuleTree {
         return made[end] > made[index]
     }
 
-    /// Whether anything of what was at `path` is left, when all that is written below it is deletions. Looks at few
-    /// more children than are deleted.
+    /// Whether a part of the value at `path` is left, if all writes below it are deletions. Visits few more children
+    /// than are deleted.
     private func isLeft(_ value: RuleTreeValue, at path: UnsafeRawBufferPointer) throws(RuleTreeError) -> Bool {
         guard value.hasChildren else { return value.exists }
         let path = [UInt8](path)

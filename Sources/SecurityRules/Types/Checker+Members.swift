@@ -30,7 +30,7 @@ private enum Method: String {
     }
 }
 
-/// A call without its checks: a target, and what is called on it.
+/// A call without its checks: a target and a method.
 private struct MethodCall {
     var method: Method
     var target: Int

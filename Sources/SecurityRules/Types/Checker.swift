@@ -3,7 +3,7 @@ import HearthJSONTree
 /// Checks the types of an expression (docs/rules.md 3.3) and compiles it: every sub-expression becomes an
 /// ``Instruction``.
 struct Checker {
-    /// What a name means where the rule stands.
+    /// The meaning of a name at the rule's place.
     struct Scope {
         var kind: RuleKind
         /// The names of the wildcards on the way, with the depth of their keys, counted from 1.

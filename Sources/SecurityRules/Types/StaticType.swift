@@ -9,7 +9,7 @@ enum StaticType: Hashable, Sendable {
     case method
     /// A primitive that is known only when the rule runs.
     case value
-    /// `auth` and what is below it.
+    /// `auth` and its members.
     case auth
     case query
     case queryValue

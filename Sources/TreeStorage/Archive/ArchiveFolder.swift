@@ -45,7 +45,7 @@ package struct ArchiveFolder: Sendable {
             self.sequence = sequence
         }
 
-        /// In the order of their commits. Where a crash has left tails beside the segment that was made of them, the
+        /// In the order of their commits. If a crash has left tails along with the segment that was made of them, the
         /// segment comes first.
         package var segments: [Segment] {
             FolderContents(path).files.compactMap { Segment($0, in: path) }.sorted {

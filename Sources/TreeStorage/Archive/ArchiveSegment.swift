@@ -34,8 +34,8 @@ enum ArchiveSegment {
 
     // MARK: Making
 
-    /// Copies the rows after `first`, and no more than about `bytesMax`, to a new file. Answers what it holds; nil if
-    /// there are none. Flat memory.
+    /// Copies the rows after `first`, and no more than about `bytesMax`, to a new file. Answers its contents; nil if
+    /// there are no rows. Flat memory.
     static func make(
         from log: String, after first: Int64, kind: ArchiveFolder.Segment.Kind, in chain: String,
         bytesMax: Int64 = 64 << 20
@@ -125,7 +125,7 @@ enum ArchiveSegment {
         try attach.run()
     }
 
-    /// A log may give the numbers of its large texts anew after a restart: here they are others.
+    /// A log may give the numbers of its large texts again after a restart: here they are others.
     private static func copyRows(_ rows: ClosedRange<Int64>, to connection: Connection) throws(StorageError) {
         let batches = try connection.integer("SELECT max(batch) FROM main.large") ?? 0
         try connection.execute(

@@ -2,8 +2,8 @@ import Glibc
 import HearthSQLite
 import HearthStorageErrors
 
-/// Keeps the archive of one database up to date: a copy now and then, and every commit since. Used on one thread,
-/// beside a server that writes to the database or without one.
+/// Keeps the archive of one database up to date: periodic copies, and every commit since. Used on one thread, with or
+/// without a server that writes to the database.
 package struct DatabaseArchive: Sendable {
     package struct Settings: Sendable {
         /// A new copy is made after this time, in milliseconds, so that a restore does not read much of the log.

@@ -121,7 +121,7 @@ extension Backup {
         return try sum(connection) { (row) throws(StorageError) in
             let key = row.blob(0)
             guard let path = Path(validatingEncoded: key), path.depth <= Path.maximumDepth else {
-                throw .damaged("the key of a row is no path")
+                throw .damaged("the key of a row is not a path")
             }
             if let subtree, key.starts(with: subtree) { throw .damaged("the row of \(path) lies inside another one") }
             guard (0...stamp).contains(row.integer(1)) else {

@@ -10,7 +10,7 @@ extension Backup {
         package var keptFiles: [String]
     }
 
-    /// Puts a backup in the place of a database, or makes the database if there is none. No server may have the folder.
+    /// Replaces a database by a backup, or creates the database if it does not exist. No server may use the folder.
     ///
     /// The new files are complete and on disk before the old ones are touched. The old ones stay in the folder, with a
     /// time after their names. While names change there is a marker file: after a crash, or a name that could not be
@@ -91,9 +91,9 @@ extension Backup {
         if keepsEpochs { try connection.execute("INSERT INTO main.epoch SELECT start, name FROM source.epoch") }
         try connection.execute("DETACH source")
         try addCommits(connection)
-        // What is appended from here on is chained to these records, which carry no chain themselves.
+        // Later records are chained to these, which have no chain themselves.
         try LogChain.begin(in: connection)
-        // Everything in the main file, none beside it.
+        // Everything in the main file, without further files.
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
@@ -105,7 +105,7 @@ extension Backup {
 
     // MARK: Files
 
-    /// What SQLite may keep beside a file.
+    /// Files that SQLite may keep next to a database file.
     static let suffixes = ["", "-wal", "-shm", "-journal"]
 
     private static func replace(
@@ -132,7 +132,7 @@ extension Backup {
         var kept: [String] = []
         for file in [files.log, files.tree] {
             for suffix in suffixes where access(file + suffix, F_OK) == 0 {
-                // It is made anew when it is needed.
+                // It is made again when it is needed.
                 if suffix == "-shm" {
                     unlink(file + suffix)
                     continue

@@ -81,16 +81,15 @@ package struct Backup: Sendable {
 // MARK: Making
 
 extension Backup {
-    /// Copies a database, whether a server has it open or not, while it goes on writing. The file gets its name when it
-    /// is whole.
+    /// Copies a database, even while a server writes to it. The file gets its name when it is whole.
     ///
     /// Why the copy is consistent: SQLite shows a reader of a file one state of it, that of its first read. The tree
-    /// file is read first, at the sequence number T that it says it reaches; one transaction took it there. Then the
-    /// log is read, at L. A server brings the tree to T only once the log has everything up to T, so L is not less than
-    /// T, and what the log holds after T is what is to be replayed on these rows; opening the copy does that, as after
-    /// a crash. If the server has meanwhile removed old turns from the log that the rows at T need, both are read anew.
-    /// A write is acknowledged only when the log has it, so all that were acknowledged before the call are in L. Flat
-    /// memory; while it lasts, the write-ahead files of the database grow by what is written to it.
+    /// file is read first, at its sequence number T; one transaction took it there. Then the log is read, at L. A
+    /// server brings the tree to T only once the log has everything up to T, so L is not less than T, and the log's
+    /// records after T are to be replayed on these rows; opening the copy does that, as after a crash. If the server
+    /// has meanwhile removed old turns from the log that the rows at T need, both are read again. A write is
+    /// acknowledged only when the log has it, so all that were acknowledged before the call are in L. Flat memory;
+    /// meanwhile the write-ahead files of the database grow with each write.
     ///
     /// - parameter extent: how much of the commit log is copied.
     package static func make(

@@ -34,7 +34,7 @@ extension DataFolder {
         return (UInt64(bitPattern: epoch), UInt64(bitPattern: last))
     }
 
-    /// Puts a copy that another node has made in the place of a database, whose files nobody has open.
+    /// Replaces a database, whose files are closed, by a copy from another node.
     ///
     /// The new files are complete and on disk before the old ones are touched. A crash after that loses nothing either:
     /// the next ``open(_:newEpoch:isShared:warn:reportDamage:)`` finishes the exchange. The old files are removed, as
@@ -88,7 +88,7 @@ extension DataFolder {
         (DatabaseFiles(name: name, folder: path), DatabaseFiles(name: name + ".new", folder: path))
     }
 
-    /// Goes on with an exchange of files that did not come to its end.
+    /// Completes an interrupted exchange of files.
     func finishInstalling(_ name: String) throws(StorageError) {
         guard access(DatabaseFiles(name: name, folder: path).installing, F_OK) == 0 else { return }
         do throws(BackupError) { try exchange(name) } catch { throw .inputOutput(error.message) }

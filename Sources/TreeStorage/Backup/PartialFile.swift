@@ -2,8 +2,8 @@ import Glibc
 import HearthRealtimeDatabase
 package import HearthStorageErrors
 
-/// A file that is written under another name, so that it is only under its own once it is whole and on disk. What was
-/// under that name stays until then.
+/// A file that is written under a temporary name, and gets its own name only once it is whole and on disk. An earlier
+/// file with that name stays until then.
 package struct PartialFile: Sendable {
     package let path: String
     /// Where to write.
@@ -11,7 +11,7 @@ package struct PartialFile: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// Makes it anew, for its owner alone.
+    /// Makes it again, for its owner alone.
     func create() throws(BackupError) {
         let path = partialPath
         let code = UnfinishedFiles.making(path) {
@@ -30,7 +30,7 @@ package struct PartialFile: Sendable {
     /// Gives the file its name; it must be closed.
     package func commit() throws(BackupError) { try commit(as: path) }
 
-    /// Gives the file a name in the same folder, which depends on what it holds.
+    /// Gives the file a name in the same folder that depends on its contents.
     func commit(as path: String) throws(BackupError) {
         try PartialFile.sync(partialPath)
         let code = UnfinishedFiles.ending(partialPath) { rename(partialPath, path) == 0 ? 0 : errno }

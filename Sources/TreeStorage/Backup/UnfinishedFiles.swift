@@ -7,7 +7,7 @@ package enum UnfinishedFiles {
 
     /// Runs `body`, which makes a file or a folder.
     ///
-    /// - returns: what `body` does; what it has made is removed at the end of the process unless it is whole by then.
+    /// - returns: the result of `body`; its file is removed at the end of the process unless it is whole by then.
     package static func making<Value>(_ path: String, _ body: () -> Value) -> Value {
         paths.withLock { paths in
             paths.insert(path)
@@ -34,7 +34,7 @@ package enum UnfinishedFiles {
     /// A file, or a folder with files and no folders into which another thread may be writing.
     private static func remove(_ path: String) {
         if unlink(path) == 0 { return }
-        // Under its new name nobody makes any more files in it.
+        // Under its new name no more files are created in it.
         let removed = path + ".removed"
         guard rename(path, removed) == 0 else { return }
         for _ in 0..<100 {

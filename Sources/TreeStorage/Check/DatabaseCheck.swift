@@ -8,7 +8,7 @@ package struct DatabaseCheck: Sendable {
     /// The last operation, and how many rows and turns of the log there are, as far as they could be read.
     package private(set) var sequence: UInt64 = 0
     package private(set) var rows = 0
-    /// What is damaged or has a newer format, a line for each; at most ``problemsMax``.
+    /// Damaged parts and newer formats, one line each; at most ``problemsMax``.
     package private(set) var problems: [String] = []
     package static let problemsMax = 100
     /// Problems that are files of a newer format.
@@ -31,7 +31,7 @@ package struct DatabaseCheck: Sendable {
             }
         }
         // The tree first: the log that is read later has everything that its rows include. A server may have removed
-        // from it what they did not include yet.
+        // records from it that they did not include yet.
         let reached = checkTree(files.tree)
         checkLog(files.log, reaching: isServed ? nil : reached)
     }

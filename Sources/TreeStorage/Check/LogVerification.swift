@@ -8,7 +8,7 @@ import HearthStorageErrors
 /// database open.
 package struct LogVerification: Sendable {
     /// A position in the log and the head of the chain there, as noted elsewhere: `4711:` and 64 hexadecimal digits.
-    /// Whoever can write the file can make a new chain, but not one with a head that was noted.
+    /// Someone who can write the file can make a new chain, but not one with a head that was noted.
     package struct Head: Hashable, Sendable {
         package var sequence: UInt64
         package var digest: [UInt8]
@@ -35,7 +35,7 @@ package struct LogVerification: Sendable {
     /// The head at the end.
     package private(set) var head: Head?
     /// The first operations of the records from which something was erased, at most ``problemsMax``, and how many there
-    /// are. Their place in the chain is proved, what is left of their content is not.
+    /// are. Their place in the chain is proved, the rest of their contents is not.
     package private(set) var erased: [UInt64] = []
     package private(set) var erasedCount = 0
     /// A line for each thing that is wrong, at most ``problemsMax``.

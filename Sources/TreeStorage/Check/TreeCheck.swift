@@ -75,11 +75,11 @@ enum TreeCheck {
 
     /// The place of a row, for people.
     static func describe(_ key: [UInt8]) -> String {
-        Path(validatingEncoded: key).map { $0.depth == 0 ? "/" : "\($0)" } ?? "a key that is no path"
+        Path(validatingEncoded: key).map { $0.depth == 0 ? "/" : "\($0)" } ?? "a key that is not a path"
     }
 }
 
 extension StorageError {
-    /// What is damaged, or the whole message of another error.
+    /// The damaged part, or the whole message of another error.
     fileprivate var detail: String { if case .damaged(let detail) = self { detail } else { message } }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Looks for damage in the write-ahead file that SQLite kept beside a database and will take up when it is opened.
+/// Looks for damage in the write-ahead file of a database, which SQLite will apply when it is opened.
 ///
 /// SQLite reads such a file up to the first frame that is not whole, and takes what comes after for the remains of
 /// earlier use: so it ends silently at a damaged frame. Frames of the present use carry the salts of the file's head.
@@ -37,7 +37,7 @@ enum WriteAheadFile {
                 chain.add(frame[frameHeadBytes...])
                 isWhole = isPresent && chain.matches(frame, at: 16)
             }
-            // The size of the database stands in the last frame of a commit alone.
+            // Only the last frame of a commit has the size of the database.
             if !isWhole, isPresent, word(frame, 4) != 0 { unreachable += 1 }
             if unreachable > 1 { return true }
         }

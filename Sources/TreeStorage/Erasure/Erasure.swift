@@ -4,7 +4,7 @@ import HearthSecurityRules
 package import HearthStorageErrors
 
 /// Removes all that the files of a database have of the past of a place and below, so that it cannot be found in their
-/// bytes. Its present value stays, and the history begins anew with it. Events of triggers that wait and tell of the
+/// bytes. Its present value stays, and the history starts over with it. Events of triggers that wait and tell of the
 /// place are dropped. No server may have the folder.
 ///
 /// It rewrites the commit log, the tree's file and the history. Each of these steps can be repeated, so after a crash

@@ -5,9 +5,9 @@ import HearthSQLite
 import HearthStorageErrors
 
 extension LogFile {
-    /// Takes what was written at a place and below it out of all records (``RealtimeDatabase/LogRecord``), and answers
-    /// how many there were. Their place in the hash chain stays proved. When it returns, the file does not have the
-    /// bytes any more: it was written anew. Reads the whole log.
+    /// Erases the values at and below a place from all records (``RealtimeDatabase/LogRecord``), and answers the number
+    /// of these records. Their place in the hash chain stays proved. When it returns, the file no longer has the bytes:
+    /// it was rewritten. Reads the whole log.
     func erase(_ path: Path) throws(StorageError) -> Int {
         try connection.execute("PRAGMA secure_delete = on")
         defer { try? connection.execute("PRAGMA secure_delete = off") }

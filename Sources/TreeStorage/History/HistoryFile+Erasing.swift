@@ -4,7 +4,7 @@ import HearthSQLite
 package import HearthStorageErrors
 
 extension HistoryFile {
-    /// Removes the past at and below a place from the history. It begins anew there with the present value, at the
+    /// Removes the past at and below a place from the history. It starts over there with the present value, at the
     /// last operation that was read from the log. Answers how many changes were removed or cut. When it returns, the
     /// files do not have the bytes any more. It can be repeated after a crash.
     ///

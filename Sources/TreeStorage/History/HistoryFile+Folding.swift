@@ -4,7 +4,7 @@ import HearthSecurityRules
 import HearthSQLite
 import HearthStorageErrors
 
-/// What is too old to be kept goes into the tree file, as the state from which the rest goes on.
+/// Old changes are applied to the tree file, which is the state before the remaining ones.
 extension HistoryFile {
     /// Changes that one fold takes, unless one operation has more.
     private static let changesPerFold = 2000
@@ -13,8 +13,8 @@ extension HistoryFile {
     /// Bytes of rows that are written in one step.
     private static let bytesPerStep = 4 << 20
 
-    /// Folds some of what was made before a time, in milliseconds since 1970: the last state before it can still be
-    /// read, nothing earlier. Answers whether there is more.
+    /// Folds some changes from before a time, in milliseconds since 1970: the last state before it can still be read,
+    /// nothing earlier. Answers whether there are more.
     func fold(_ pattern: IndexPattern, before time: Int64) throws(StorageError) -> Bool {
         guard let place = places.first(where: { $0.kept.pattern == pattern }) else { return false }
         let select = try connection.prepare(
@@ -56,7 +56,7 @@ extension HistoryFile {
         return last
     }
 
-    /// Goes on with a fold that a crash has interrupted.
+    /// Completes a fold that a crash has interrupted.
     func finishFolding() throws(StorageError) {
         for place in places {
             guard let end = try connection.integer("SELECT folding FROM place WHERE id = \(place.id)"),

@@ -6,10 +6,10 @@ import HearthStorageErrors
 
 /// Histories begin when a setting asks for them, and end with it.
 extension HistoryFile {
-    /// Begins the history of places with what they hold: at the operation that the rows of the tree reach.
+    /// Begins the history of places with their present values: at the operation that the rows of the tree reach.
     func begin(_ kept: KeptPlaces, _ log: Connection) throws(StorageError) {
         let tree = try TreeReader(snapshotOf: DatabaseFiles(name: name, folder: folder).tree)
-        // The rows of the tree never run ahead of the log, so the log reaches them; it is read anew, as the tree was
+        // The rows of the tree never run ahead of the log, so the log reaches them; it is read again, as the tree was
         // looked at after it. It stays as it is now until it is closed.
         let log = try Connection(path: log.path, mode: .readOnly)
         try log.execute("BEGIN")

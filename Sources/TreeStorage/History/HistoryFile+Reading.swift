@@ -39,7 +39,7 @@ extension HistoryFile {
         return found
     }
 
-    /// The operation with which the history of a path begins anew.
+    /// The operation with which the history of a path starts over.
     private func lastErasure(atOrAbove path: Path) throws(StorageError) -> UInt64? {
         let select = try connection.prepare("SELECT sequence FROM erased WHERE path = ?")
         var last: UInt64?
@@ -66,8 +66,8 @@ extension HistoryFile {
         }
     }
 
-    /// Throws if a place could lose data when it is set to what it was after an operation, since something was erased
-    /// below it that has a value now.
+    /// Throws if restoring a place's value after an operation could lose data, because a value below it was erased from
+    /// the history and exists now.
     package func checkRestoring(_ path: Path, after sequence: UInt64) throws(HistoryError) {
         for erased in try erasures(at: path, after: sequence) where try hasValue(at: erased) {
             let last = try Self.storage { () throws(StorageError) in try lastErasure(atOrAbove: erased) }
@@ -89,8 +89,8 @@ extension HistoryFile {
         return .tooOld(sequence: edge, time: time ?? 0)
     }
 
-    /// What was at a place after an operation, which ``sequence(at:of:)`` has found. Of a place above those whose
-    /// history is kept, it has their values alone.
+    /// The value of a place after an operation, which ``sequence(at:of:)`` has found. For a place above those whose
+    /// history is kept, it has only their values.
     package func value(
         at path: Path, after sequence: UInt64, bytesMax: Int = 64 << 20
     ) throws(HistoryError) -> CanonicalJSON {

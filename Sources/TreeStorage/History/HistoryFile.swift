@@ -16,15 +16,15 @@ package import HearthStorageErrors
 /// change(place, path, sequence, part, kind, value)     what an operation set, or the priority it set (``Kind``)
 /// moment(sequence, time, uid)                          when the operation was made, and by whom
 /// erased(path, sequence)                               where something was erased, and the operation with which the
-///                                                      history there begins anew
+///                                                      history there starts over
 /// meta(name, value)                                    sequence: the last operation that was read from the log;
 ///                                                      first, mark: the log's row that has it; fold: see below
 /// ```
 /// `NAME.past` is a tree file with the places as they were at their edges, those of each `.history` below its `id`: a
-/// write above places is a change of each `.history` on its own. The value at a moment is what it has there, and the
-/// changes since. Changes that are old enough are *folded*: made in the tree file, and deleted here. Each fold
-/// has a number, which is the tree file's sequence number afterwards; so after a crash between the two files it is
-/// known whether the tree file has the fold. Both files overwrite what they delete.
+/// write above places is a change of each `.history` on its own. The value at a moment is its value there, with the
+/// changes since. Changes that are old enough are *folded*: made in the tree file, and deleted here. Each fold has a
+/// number, which is the tree file's sequence number afterwards; so after a crash between the two files it is known
+/// whether the tree file has the fold. Both files overwrite what they delete.
 ///
 /// Used on one thread.
 package final class HistoryFile: @unchecked Sendable {
@@ -55,7 +55,7 @@ package final class HistoryFile: @unchecked Sendable {
     /// What a row of the table `change` is.
     enum Kind: Int64 {
         case set, priority
-        /// The same of what was there when the history began.
+        /// The same for the values at the beginning of the history.
         case initial, initialPriority
 
         var isPriority: Bool { self == .priority || self == .initialPriority }
@@ -72,7 +72,7 @@ package final class HistoryFile: @unchecked Sendable {
         access(paths(of: name, in: folder)[0], F_OK) == 0
     }
 
-    /// Removes the history of a database, which nobody has open.
+    /// Removes the history of a database; its files must be closed.
     package static func remove(of name: String, in folder: String) {
         for path in paths(of: name, in: folder) { for suffix in Backup.suffixes { unlink(path + suffix) } }
     }
@@ -115,8 +115,8 @@ package final class HistoryFile: @unchecked Sendable {
 
     // MARK: Following
 
-    /// Reads what is new in the log, begins the histories of places that have none, ends those that are not wanted any
-    /// more, and folds some of what is too old. Costs what is new.
+    /// Reads new records of the log, begins missing histories of places, ends those that are no longer wanted, and
+    /// folds some old changes. The cost depends on the new records.
     ///
     /// - returns: whether there may be more to fold.
     package func advance(_ definitions: [HistoryDefinition], now: Int64) throws(StorageError) -> Bool {
@@ -142,8 +142,8 @@ package final class HistoryFile: @unchecked Sendable {
         }
     }
 
-    /// Whether what the log has after ``sequence`` follows what was read before: it does not if the log is that of a
-    /// restored backup, or has been pruned meanwhile.
+    /// Whether the log's records after ``sequence`` follow those read before: they do not if the log is that of a
+    /// restored backup, or was pruned meanwhile.
     private func continues(in log: Connection) throws(StorageError) -> Bool {
         if places.isEmpty { return true }
         if let next = try LogFile.firstRow(after: sequence, in: log), next > Int64(sequence) + 1 { return false }

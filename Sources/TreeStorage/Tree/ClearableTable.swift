@@ -144,7 +144,7 @@ final class ClearableTable {
 
     /// Removes some dead rows. Answers how many rows it looked at.
     ///
-    /// - parameter transaction: runs what it is given in a transaction of its own.
+    /// - parameter transaction: runs its argument in a separate transaction.
     func clearSome(
         in transaction: (() throws(StorageError) -> Void) throws(StorageError) -> Void
     ) throws(StorageError) -> Int {

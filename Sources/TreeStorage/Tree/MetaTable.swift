@@ -2,7 +2,7 @@ import HearthRealtimeDatabase
 import HearthSQLite
 import HearthStorageErrors
 
-/// The table `meta` of a tree file: what it says of itself, each with a checksum.
+/// The table `meta` of a tree file: its properties, each with a checksum.
 struct MetaTable {
     private let connection: Connection
     private let upsert: Statement
@@ -31,7 +31,7 @@ struct MetaTable {
 
     private static func checksum(_ name: String, _ number: Int64) -> Int64 { RowChecksum.of(Array(name.utf8), number) }
 
-    /// Nil if there is none. Throws ``StorageError/damaged(_:)`` if it is not what was written.
+    /// Nil if it does not exist. Throws ``StorageError/damaged(_:)`` if it is damaged.
     static func integer(_ name: String, in connection: Connection) throws(StorageError) -> Int64? {
         let select = try select(name, in: connection)
         guard try select.step() else { return nil }
@@ -51,7 +51,7 @@ struct MetaTable {
         return bytes
     }
 
-    /// What is written of the rows of a table.
+    /// The stored form of a table's rows.
     static func total(of table: String, in connection: Connection) throws(StorageError) -> RowTotal {
         guard let total = try bytes("total of \(table)", in: connection).flatMap(RowTotal.init(stored:)) else {
             throw connection.damaged("the total of \(table)")
@@ -69,6 +69,6 @@ struct MetaTable {
 }
 
 extension Connection {
-    /// Something in its file is not what was written.
+    /// Its file is damaged.
     func damaged(_ what: String) -> StorageError { .damaged("\(what) has a wrong checksum (\(path))") }
 }

@@ -20,7 +20,7 @@ enum RowChecksum {
         key.withUnsafeBytes { key in value.withUnsafeBytes { of(key, sequence, $0) } }
     }
 
-    /// Whether a checksum fits a key and a number, whatever the value.
+    /// Whether a checksum matches a key and a number, with any value.
     static func fits(_ checksum: Int64, _ key: UnsafeRawBufferPointer, _ sequence: Int64) -> Bool {
         UInt64(bitPattern: checksum) >> 32 == mixer(key, sequence).sum >> 32
     }

@@ -1,8 +1,8 @@
 import HearthJSONTree
 import HearthRealtimeDatabase
 
-/// Puts rows in key order. Keys of one tree begin alike, so what they share is left out, and the eight bytes behind it
-/// decide nearly always: most comparisons are of two integers.
+/// Puts rows in key order. Keys of one tree have a common prefix, which is skipped, and the eight bytes after it nearly
+/// always decide: most comparisons are of two integers.
 enum RowOrder {
     /// Indices of `rows` in the order of their keys. O(n log n).
     static func indices(of rows: [Row]) -> [Int] {

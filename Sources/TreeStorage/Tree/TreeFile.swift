@@ -38,8 +38,8 @@ package import HearthStorageErrors
 /// This object writes, on the applier's thread. ``makeReader()`` and ``makeSnapshot()`` give objects that read.
 package final class TreeFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it, but for `isClearing` and the `make` methods, which only read
-    // constants and what is behind a lock. The database thread opens it and hands it to the applier through its
-    // mailbox; it gets it back at the end.
+    // constants and data under a lock. The database thread opens it and hands it to the applier through its mailbox; it
+    // gets it back at the end.
 
     private let path: String
     private let connection: Connection
@@ -197,8 +197,8 @@ package final class TreeFile: @unchecked Sendable {
         try (rows.isClearing ? rows : entries).clearSome(in: transaction)
     }
 
-    /// Removes entries of indexes that nobody asks for any more: looks at some entries from `start` on, in a
-    /// transaction of its own. Answers where to go on; nil at the end.
+    /// Removes entries of unused indexes: checks some entries from `start` on, in a separate transaction. Answers where
+    /// to continue; nil at the end.
     package func sweepEntries(of numbers: Set<UInt32>, from start: [UInt8]) throws(StorageError) -> [UInt8]? {
         try sweepEntries(from: start) { key in IndexEntryKey.number(of: key).map(numbers.contains) ?? false }
     }
@@ -241,7 +241,7 @@ package final class TreeFile: @unchecked Sendable {
         try set(removed)
     }
 
-    /// Writes the file anew, so that it has the bytes of no row that was deleted. Takes as long as copying it.
+    /// Writes the file again, so that it has the bytes of no row that was deleted. Takes as long as copying it.
     func rewrite() throws(StorageError) {
         while isClearing { try clearSome() }
         try connection.execute("PRAGMA secure_delete = on; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
@@ -292,7 +292,7 @@ package final class TreeFile: @unchecked Sendable {
             return true
         }
         guard writing.blocks < writing.blockCount else { return false }
-        // What is lost with the power is written anew; the last transaction syncs it all.
+        // Rows lost with the power are written again; the last transaction syncs everything.
         if durability == .full { try connection.execute("PRAGMA synchronous = normal") }
         defer { if durability == .full { try? connection.execute("PRAGMA synchronous = full") } }
         try transaction { () throws(StorageError) in
@@ -351,8 +351,8 @@ package final class TreeFile: @unchecked Sendable {
             change: large, range: large.range, stamp: stamp, replaces: false, replacesEntries: false)
     }
 
-    /// Hides what is at the place of a large value. What the changes take from indexes goes as well: the log brings it
-    /// back only as what it is without that.
+    /// Hides the rows at the place of a large value. Index entries that the changes remove go as well: the log restores
+    /// the value without them.
     private func beginWriting(
         _ large: PreparedChange, _ changes: RowChanges, upTo sequence: UInt64
     ) throws(StorageError) {
@@ -379,8 +379,8 @@ package final class TreeFile: @unchecked Sendable {
         try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: false, reportDamage)
     }
 
-    /// A reader that goes on seeing the rows as they are now, whatever is applied later. It keeps the write-ahead file
-    /// from being reset, so it should not live longer than its work.
+    /// A reader that sees the rows as of now, regardless of later changes. It keeps the write-ahead file from being
+    /// reset, so it should not live longer than its work.
     package func makeSnapshot() throws(StorageError) -> TreeReader {
         try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: true, reportDamage)
     }

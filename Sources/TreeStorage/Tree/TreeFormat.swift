@@ -28,7 +28,7 @@ enum TreeFormat {
         """
 
     /// Makes the tables if the file is a new one, and brings a file of an earlier version to this one: all of it or,
-    /// when it throws, nothing. From version 0, that costs about as much as writing the file anew.
+    /// when it throws, nothing. From version 0, that costs about as much as writing the file again.
     static func prepare(_ connection: Connection) throws(StorageError) {
         let found = try connection.formatVersion(upTo: version)
         if found == version { return }

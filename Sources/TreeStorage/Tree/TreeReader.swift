@@ -61,7 +61,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
 
     package var clearing: Set<[UInt8]> { ranges.keys }
 
-    // A transaction that does not begin costs the reads in it what they would cost anyway.
+    // If the transaction cannot begin, the reads cost the same as without it.
 
     package func beginReads() { if !isSnapshot { try? connection.execute("BEGIN") } }
 
@@ -159,7 +159,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         return Cursor(statement: statement, reader: self, selection: selection)
     }
 
-    /// Something is not what was written: the reader and the operator are told.
+    /// Data is damaged: the reader and the operator are told.
     private func damaged(_ what: String) -> StorageError {
         let error = connection.damaged(what)
         reportDamage(error)
@@ -234,7 +234,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         }
 
         private func step() throws(StorageError) -> Bool {
-            // A statement at its end would begin anew.
+            // A statement at its end would start over.
             if isAtEnd { return false }
             isAtEnd = try !statement.step()
             return !isAtEnd

@@ -9,7 +9,7 @@ struct ContextFile {
         var description: String
     }
 
-    /// The options that a context stands for, by the names that they have on the command line.
+    /// The options of a context, by their names on the command line.
     typealias Context = [(option: String, value: String)]
 
     static let options = ["url", "key", "ca", "database"]
@@ -51,7 +51,7 @@ struct ContextFile {
 
     subscript(name: String) -> Context? { contexts.first { $0.name == name }?.context }
 
-    /// The context of a name; throws if there is none.
+    /// The context with a name; throws if it does not exist.
     func context(named name: String) throws(Failure) -> Context {
         if let context = self[name] { return context }
         throw Failure(description: "there is no context '\(name)'; 'hearth context list' lists them")

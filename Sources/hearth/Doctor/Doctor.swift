@@ -52,7 +52,7 @@ struct Doctor {
         findings.append(Finding(state: state, what: what, advice: advice))
     }
 
-    // MARK: What is on this machine
+    // MARK: This machine
 
     mutating func examineConfiguration() {
         add(.good, "hearth \(Version.current), SQLite \(DataFolder.engineVersion)")

@@ -16,7 +16,7 @@ enum Completions {
         }
     }
 
-    /// As they stand on a line.
+    /// As typed.
     private static func names(_ option: Arguments.Option) -> [String] {
         ["--\(option.name)"] + (option.letter.map { ["-\($0)"] } ?? [])
     }

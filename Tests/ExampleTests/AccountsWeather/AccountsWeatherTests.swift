@@ -185,7 +185,7 @@ struct AccountsWeatherTests {
         try await login.create("ann", password: password)
         let vault = try #require(login.vault)
         try await alongside({ await login.follow() }) {
-            // What is there is known, also without a network.
+            // Existing data is known, even without a network.
             try await vault.load()
             vault.database.goOffline()
             try await vault.add(name: "Mail", userName: "ann", password: "x")

@@ -16,11 +16,11 @@ struct AccountTests {
         arguments: [
             ("", "ann@example.com", "secret", nil, ["name": "Say what you are called."]),
             ("  ", "ann@example.com", "secret", nil, ["name": "Say what you are called."]),
-            ("Ann", "", "secret", nil, ["email": "This is no email address."]),
-            ("Ann", "ann", "secret", nil, ["email": "This is no email address."]),
-            ("Ann", "@example.com", "secret", nil, ["email": "This is no email address."]),
-            ("Ann", "ann@x@y", "secret", nil, ["email": "This is no email address."]),
-            ("Ann", "a nn@example.com", "secret", nil, ["email": "This is no email address."]),
+            ("Ann", "", "secret", nil, ["email": "This is not an email address."]),
+            ("Ann", "ann", "secret", nil, ["email": "This is not an email address."]),
+            ("Ann", "@example.com", "secret", nil, ["email": "This is not an email address."]),
+            ("Ann", "ann@x@y", "secret", nil, ["email": "This is not an email address."]),
+            ("Ann", "a nn@example.com", "secret", nil, ["email": "This is not an email address."]),
             ("Ann", "ann@example.com", "secret", "secre", ["confirmation": "This is not the same password."]),
             (
                 "", "x", "", "y",
@@ -84,9 +84,9 @@ struct AccountTests {
         let ann = try await server.signUp("Ann").person
         let account = try Account(url: server.url)
         for (email, password, problems) in [
-            ("", "x", ["email": "This is no email address."]),
+            ("", "x", ["email": "This is not an email address."]),
             ("ann@example.com", "", ["password": "The password is missing."]),
-            ("ann", "x", ["email": "This is no email address."]),
+            ("ann", "x", ["email": "This is not an email address."]),
             ("bob@example.com", "secret", ["email": "There is no such user."]),
             ("ann@example.com", "secret", ["password": "The password is wrong."]),
         ] {

@@ -42,13 +42,13 @@ struct ScreenProgramTests {
         let again = try await terminal.wait(for: "q quit")
         #expect(again.isAlternate)
         terminal.type(.text("q"))
-        // What is typed before the prompt is there may be thrown away with the program's input.
+        // Text typed before the prompt appears may be discarded with the program's input.
         try await terminal.wait(for: "a prompt") { !$0.isAlternate && $0.cursorLine == "shell>" }
         terminal.type(.text("exit"), .enter)
         #expect(try await terminal.outcome() == 0)
     }
 
-    @Test("are drawn anew when the terminal changes its size")
+    @Test("are drawn again when the terminal changes its size")
     func resized() async throws {
         let terminal = try PseudoTerminal(
             "hearth-notebooks", ["--server", "http://127.0.0.1:1", "--session", "/nonexistent"])

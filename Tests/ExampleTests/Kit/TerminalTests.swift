@@ -62,7 +62,7 @@ struct TerminalTests {
         model.items = ["0"].map(Item.init)
         await user.wait(for: "▸ 0")
         model.items = nil
-        #expect(try await shown.value == nil, "a list that is no more is left")
+        #expect(try await shown.value == nil, "a list that no longer exists is left")
     }
 
     @Test("scroll a list that is longer than the screen")

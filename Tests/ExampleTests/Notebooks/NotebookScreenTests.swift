@@ -170,7 +170,7 @@ struct NotebookScreenTests {
         try await terminal.wait(for: "New note")
         terminal.type("Rome", .enter)
         try await terminal.wait(for: "no connection, 1 change not saved")
-        // Nobody waits for the server any more; the note is shown, and still pending.
+        // The program no longer waits for the server; the note is shown, and still pending.
         terminal.type(.escape)
         try await terminal.wait(for: "d delete")
         #expect(terminal.screen.text.contains("Rome"))

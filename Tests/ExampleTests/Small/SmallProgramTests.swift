@@ -46,7 +46,7 @@ struct SmallProgramTests {
         #expect(try await bob.outcome() == 0)
         try await ann.wait(for: "* Bob has left")
 
-        // Whoever comes later sees what was said, and another room is another one.
+        // A later user sees earlier messages, and rooms are separate.
         let cem = try PseudoTerminal("hearth-chat", ["Cem", "hall", server.url])
         try await cem.wait(for: "Bob: Anybody here?")
         try await ann.wait(for: "* Cem is here")

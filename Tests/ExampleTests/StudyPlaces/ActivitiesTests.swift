@@ -124,7 +124,7 @@ struct ActivitiesTests {
         let place = try #require(try await ann.known("cafe-isar"))
         try await alongside({ try await ann.activities.live.follow() }) {
             try await alongside({ try await guardian.activities.live.follow() }) {
-                // What is followed need not be read before it is changed.
+                // Followed data need not be read before it is changed.
                 try await ann.activities.checkIn(at: place)
                 await until { ann.activities.current != nil }
                 try await ann.activities.checkOut()

@@ -8,7 +8,7 @@ import Testing
 @Suite("Places to study", .timeLimit(.minutes(15)))
 @MainActor
 struct PlacesTests {
-    @Test("are entered once, whoever comes first, and however many come at once")
+    @Test("are entered once, by the first user, even if several come at once")
     func seed() async throws {
         let server = try ExampleServer("StudyPlaces", rules: "study-places", isSeeded: false)
         var sessions: [Session] = []

@@ -21,7 +21,7 @@ enum Students {
 }
 
 extension Session {
-    /// A place with what is known of it now.
+    /// A place with its present data.
     @MainActor
     func known(_ id: String) async throws -> DatabaseChild<Place>? {
         try await places.live.load()

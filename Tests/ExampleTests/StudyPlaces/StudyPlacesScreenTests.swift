@@ -17,7 +17,7 @@ struct StudyPlacesScreenTests {
         terminal.type("d")
         try await terminal.wait(for: "made up")
         terminal.type(.text(name), .enter, "nowhere", .enter)
-        try await terminal.wait(for: "This is no email address.")
+        try await terminal.wait(for: "This is not an email address.")
         terminal.type(.control("u"), .text("\(name)@example.com"), .enter)
         try await terminal.wait(for: "Study places: \(name)")
         try await terminal.wait(for: "University Library")

@@ -76,7 +76,7 @@ final class ExampleServer: Sendable {
         try PseudoTerminal(program, words(session, service) + command, columns: columns)
     }
 
-    /// A program with a command, run to its end: what it showed, and its exit code.
+    /// A program with a command, run to its end: its output and exit code.
     func run(_ program: String, session: String, _ command: String..., input: String? = nil) async throws -> (
         text: String, code: Int32
     ) {

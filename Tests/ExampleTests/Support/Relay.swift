@@ -7,7 +7,7 @@ final class Relay: Sendable {
     private let listener: Listener
     private let shared: Shared
 
-    /// On the loop's thread, but for what is atomic.
+    /// On the loop's thread, except atomic members.
     private final class Shared: @unchecked Sendable {
         let isDeaf = Atomic(false)
         /// Connections that may still be made.

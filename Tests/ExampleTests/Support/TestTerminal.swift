@@ -24,7 +24,7 @@ final class TestTerminal {
         }
     }
 
-    /// The rows without the frame: what is between title and message.
+    /// The rows without the frame: those between title and message.
     var lines: [String] { screen.lines[2..<size.rows - 2].map { String($0.dropFirst()) } }
 
     func press(_ keys: Key...) { for key in keys { terminal.post(.key(key)) } }

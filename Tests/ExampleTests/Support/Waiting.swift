@@ -15,7 +15,7 @@ func until(_ condition: @MainActor () -> Bool) async {
     }
 }
 
-/// Runs something beside the test, until it ends.
+/// Runs an operation concurrently with the test, until the test ends.
 @MainActor
 func alongside(
     _ work: @escaping @MainActor () async throws -> Void, _ body: @MainActor () async throws -> Void

@@ -35,7 +35,7 @@ struct ThreadsReadmeTests {
         let house = try ThreadsHouse()
         let steps = Self.steps()
         #expect(steps.count >= 9)
-        // What is different each time, as it is written there and as it is here.
+        // Parts that differ each time, as in the document and as in this run.
         var actual: [String: String] = [:]
         for step in steps where step.line.hasPrefix("curl") {
             var line = step.line.replacing("http://127.0.0.1:8080", with: house.url)

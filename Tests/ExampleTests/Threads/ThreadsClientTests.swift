@@ -92,7 +92,7 @@ struct ThreadsClientTests {
         }
         let nobody = await #expect(throws: Problem.self) { try await attempt("http://127.0.0.1:1") }
         #expect(nobody?.description.hasPrefix("The service cannot be reached: ") == true)
-        // A server has other words for what it does not know.
+        // A server has another text for unknown items.
         let other = await #expect(throws: ServiceError.self) { try await attempt(house.server.url) }
         #expect(other?.status == 404)
         let nonsense = await #expect(throws: Problem.self) { try await attempt("nonsense") }

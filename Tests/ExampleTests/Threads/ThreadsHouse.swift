@@ -65,7 +65,7 @@ final class ThreadsHouse: Sendable {
         await RawExchange.run(request, on: loop, port: port)
     }
 
-    /// - parameter form: what is posted; nil to get something.
+    /// - parameter form: the body of a POST; nil for a GET.
     func ask(_ path: String, form: String? = nil, token: String? = nil) async throws -> Answer {
         try await ask(
             form == nil ? "GET" : "POST", path, body: form ?? "", type: "application/x-www-form-urlencoded",

@@ -110,7 +110,7 @@ struct ThreadsScreenTests {
         ann.type("y")
         try await ann.waitUntilGone("Trips")
 
-        // Bob's list is not what it was.
+        // Bob's list has changed.
         bob.type(.escape)
         try await bob.wait(for: "Threads: Bob Ray")
         bob.type(.enter)
@@ -140,7 +140,7 @@ struct ThreadsScreenTests {
         #expect(try await run("delete-message", "Trips", "2").text == "hearth-threads: there is no message 2")
         #expect(try await run("delete-message", "Trips", "1").code == 0)
         #expect(try await run("messages", "Trips").text == "")
-        // Nobody steers another's terminal.
+        // Text of other users cannot control the terminal.
         #expect(try await run("add", "a\u{1B}[2Jb").code == 0)
         #expect(try await run("threads").text.hasPrefix("a·[2Jb  "))
         #expect(try await run("write", "a\u{1B}[2Jb", "c\u{1B}[2Jd").code == 0)

@@ -108,7 +108,7 @@ struct ThreadsServiceTests {
             fields: ["fname"]),
         Wrong(
             path: "/api/signup", body: "email=nobody&fname=F&lname=L&password=secret1", status: 400,
-            error: "no email address", fields: ["email"]),
+            error: "not an email address", fields: ["email"]),
         Wrong(
             path: "/api/signup", body: "email=a%40b.de&fname=F&lname=L&password=12345", status: 400, error: "too weak",
             fields: ["password"]),
@@ -120,8 +120,8 @@ struct ThreadsServiceTests {
             fields: ["password"]),
         Wrong(path: "/api/login", body: "email=ann%40example.com&password=secret2", status: 401, error: "is wrong"),
         Wrong(path: "/api/login", body: "email=eve%40example.com&password=secret1", status: 401, error: "is wrong"),
-        Wrong(path: "/api/login", body: "{", type: "application/json", status: 400, error: "no JSON object"),
-        Wrong(path: "/api/login", body: "[]", type: "application/json", status: 400, error: "no JSON object"),
+        Wrong(path: "/api/login", body: "{", type: "application/json", status: 400, error: "not a JSON object"),
+        Wrong(path: "/api/login", body: "[]", type: "application/json", status: 400, error: "not a JSON object"),
         Wrong(
             path: "/api/login", body: #"{"email":1,"password":null}"#, type: "application/json", status: 400,
             error: "'email' must be a text", fields: ["email", "password"]),
@@ -202,11 +202,11 @@ struct ThreadsServiceTests {
                 #expect(answer.text("error")?.lowercased().contains("log in") == true)
             }
         }
-        // What was refused does not concern those whom the database knows.
+        // Refusals do not affect users that the database knows.
         #expect(try await house.ask("/api/threads", token: ann).objects("threads").count == 1)
     }
 
-    @Test("lets nobody go on whose account has gone, though the connection was kept")
+    @Test("stops users whose account was deleted, though the connection was kept")
     func revocation() async throws {
         let house = try ThreadsHouse(isDevelopment: false)
         let (ann, _) = try await house.signUp("Ann")
@@ -214,7 +214,7 @@ struct ThreadsServiceTests {
         #expect(try await house.ask("/api/threads", token: ann).status == 200)
         let auth = try Auth(url: house.server.url)
         try await auth.signIn(withEmail: "ann@example.com", password: "secret1").user.delete()
-        // The database tells the connections of a user who has gone a moment later.
+        // The database tells the connections of a deleted user a moment later.
         var answer = try await house.ask("/api/threads", token: ann)
         while answer.status == 200, !Task.isCancelled { answer = try await house.ask("/api/threads", token: ann) }
         #expect(answer.status == 401)

@@ -113,7 +113,7 @@ struct TodoListTests {
         let list = try await list("Ann")
         try await list.takeWelcome()
         try await list.live.load()
-        #expect(list.entries?.map(\.text) == ["Add what is to be done (a), and say what is done (space)."])
+        #expect(list.entries?.map(\.text) == ["Add entries (a), and mark them as done (space)."])
         #expect(list.entries?.first?.done == false)
     }
 }

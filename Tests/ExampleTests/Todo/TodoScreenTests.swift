@@ -16,9 +16,9 @@ struct TodoScreenTests {
         try await terminal.wait(for: "New account")
         terminal.type(.tab, "bob", .tab, "12345", .enter)
         try await terminal.wait(for: "Say what you are called.")
-        // The server says of one field at a time what is wrong with it.
+        // The server reports the mistake of one field at a time.
         terminal.type("Bob", .tab, .tab, .enter)
-        try await terminal.wait(for: "This is no email address.")
+        try await terminal.wait(for: "This is not an email address.")
         terminal.type("@example.com", .tab, .enter)
         try await terminal.wait(for: "The password is too weak")
         terminal.type("6", .enter)
@@ -28,7 +28,7 @@ struct TodoScreenTests {
         terminal.type(.enter)
         try await terminal.wait(for: "Password")
         terminal.type(.tab, .enter)
-        try await terminal.wait(for: "This is no email address.")
+        try await terminal.wait(for: "This is not an email address.")
         terminal.type("carl@example.com", .tab, .enter)
         try await terminal.wait(for: "The password is missing.")
         terminal.type("x", .enter)
@@ -44,7 +44,7 @@ struct TodoScreenTests {
         try await terminal.wait(for: "Nothing to do.")
         terminal.type("a")
         try await terminal.wait(for: "New entry")
-        // What is typed replaces the date that stands there; the page keys pick one.
+        // Typed text replaces the present date; the page keys pick one.
         terminal.type("2026-03-02")
         try await terminal.wait(for: "2026-03-02  Monday")
         terminal.type(.pageUp)
@@ -70,7 +70,7 @@ struct TodoScreenTests {
         try await terminal.wait(for: "Nothing to do.")
     }
 
-    @Test("belong to whoever is signed in: users are switched at one terminal, while another one stays")
+    @Test("belong to the signed-in user: users are switched at one terminal, while another one stays")
     func switching() async throws {
         _ = try await server.signUp("Ann")
         #expect(try await server.run("hearth-todo", session: "Ann", "add", "2026-03-01", "18:30", "Dinner").code == 0)

@@ -32,7 +32,7 @@ final class AccountServer: Sendable {
         return try Auth(url: database.urlText, options: options)
     }
 
-    /// A client that is whoever is signed in.
+    /// A client of the signed-in user.
     func client(_ auth: Auth) throws -> HearthClient.Database { try database.client { $0.auth = auth } }
 
     // MARK: The operator (development mode)
@@ -90,7 +90,7 @@ func waitForNextSecond() async throws {
     try await Task.sleep(for: .milliseconds(1000 - WallClock.milliseconds % 1000))
 }
 
-/// Waits until a user is signed in, or until nobody is.
+/// Waits until a user is signed in, or until none is.
 func wait(for auth: Auth, signedIn: Bool) async {
     for await user in auth.stateChanges where (user != nil) == signedIn { return }
 }

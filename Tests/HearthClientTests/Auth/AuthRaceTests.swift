@@ -156,7 +156,7 @@ struct AuthRaceTests {
         let server = try server()
         let auth = try open(server) { $0.sessionFile = file }
         let user = try await auth.signIn(with: credential).user
-        // Nobody can remove a folder as a file.
+        // A folder cannot be removed as a file.
         #expect(unlink(file) == 0 && mkdir(file, 0o700) == 0)
         defer { rmdir(file) }
         let refused = #expect(throws: AuthError.self) { try auth.signOut() }

@@ -104,7 +104,7 @@ struct AuthSessionTests {
         let database = try server.client(auth)
         let log = EventLog()
         auth.addIDTokenDidChangeListener { _, user in log.add(user?.uid ?? "-") }
-        // The present one, and two that nobody has asked for.
+        // The present one, and two without requests.
         #expect(await log.next(3) == [user.uid, user.uid, user.uid])
         #expect(try await database.access(user.uid) == .allowed)
         auth.close()

@@ -265,7 +265,7 @@ struct AuthTests {
         #expect(try await auth.signIn(withEmail: "new@example.com", link: link).user.uid == user.uid)
     }
 
-    @Test("a password is changed while the database goes on; other sessions end")
+    @Test("a password is changed while the database continues; other sessions end")
     func passwordChange() async throws {
         let database = try server.client(auth)
         let user = try await auth.createUser(withEmail: "ann@example.com", password: "secret1").user

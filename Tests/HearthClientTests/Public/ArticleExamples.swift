@@ -1,7 +1,7 @@
 import HearthServerSupport
 import HearthClient
 
-// The examples of the articles, word for word, so that they compile. `ArticleTests` compares them. Nobody runs them.
+// The examples of the articles, word for word, so that they compile. `ArticleTests` compares them. They are not run.
 
 private struct Room: Codable, Sendable {
     var title: String

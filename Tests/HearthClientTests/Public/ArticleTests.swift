@@ -13,7 +13,7 @@ struct ArticleTests {
         return lines.map { String($0.drop { $0 == " " }) }
     }
 
-    /// Where their code stands: it is compiled there, and most of the last three is run.
+    /// The files with their code: it is compiled there, and most of the last three is run.
     private static let sources = [
         "Tests/HearthClientTests/Public/ArticleExamples.swift", "Tests/HearthTestingTests/TestServerTests.swift",
         "Tests/Outside/Package.swift", "Tests/Outside/Sources/First/First.swift",

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Clients behind a network that breaks", .timeLimit(.minutes(15)))
 struct ChaosTests {
-    /// One client, what it observes, and what it was promised.
+    /// One client, its observers, and its acknowledged writes.
     private final class Client: Sendable {
         let database: Database
         let number: Int
@@ -61,7 +61,7 @@ struct ChaosTests {
             }
         }
 
-        /// What was seen of the counter up to its end.
+        /// The values of the counter that were seen up to its end.
         func allTicks() async -> [Int] {
             _ = await ended.next()
             return ticks.withLock { $0 }
@@ -93,7 +93,7 @@ struct ChaosTests {
             let root = database.reference()
             switch kind {
             case 0..<4:
-                // What is written once and never again must be there at the end.
+                // A value that is written only once must exist at the end.
                 let values: [String: DatabaseValue] = [
                     "own/\(number)/\(index)": .int(Int64(index)), "last/\(number)": .int(Int64(index)),
                 ]
@@ -195,13 +195,13 @@ struct ChaosTests {
             }
             try await group.next()
             try await group.next()
-            // One goes on in a network that is whole again.
+            // One continues in a restored network.
             proxy.faults.calm()
             try await group.waitForAll()
         }
         for client in clients {
             let ticks = await client.allTicks()
-            // A connection that was lost goes on with what is there now: numbers may be left out, and none comes twice.
+            // A restored connection continues with the present value: numbers may be skipped, and none comes twice.
             #expect(
                 ticks.first == 0 && ticks.last == Restarts.ticks
                     && zip(ticks, ticks.dropFirst()).allSatisfy { $0 < $1 },

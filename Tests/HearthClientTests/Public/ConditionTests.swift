@@ -95,7 +95,7 @@ struct ConditionTests {
         let first = try await told.next()
         #expect(first?.map(\.key) == ["d", "b"])
         #expect(first?.map(\.value) == [["rank": 3, "due": 2], ["rank": 3, "due": 9]])
-        // What is not asked for is not told.
+        // Fields that are not requested are not sent.
         try await tasks.child("b/title").setValue("Tea")
         try await tasks.child("b/tags").setValue(["home": true, "away": true])
         let second = try await told.next()
@@ -219,8 +219,8 @@ struct ConditionTests {
             (open.queryLimited(toLast: 1), "a query with conditions has its first children: let it descend"),
             (open.queryOrderedByPriority(), "a query with conditions has no order by priorities"),
             (open.queryOrdered(by: .value).queryOrdered(by: .value), "the order is named once"),
-            (tasks.where(.child("a.b").exists), "'a.b' is no path below a child"),
-            (tasks.where(.child("a").has("b/c")), "'b/c' is no key"),
+            (tasks.where(.child("a.b").exists), "'a.b' is not a path below a child"),
+            (tasks.where(.child("a").has("b/c")), "'b/c' is not a key"),
             (tasks.where(.any([])), "a list of conditions is empty"),
             (tasks.where(.child("a").isIn([Int]())), "in needs 1 to 100 values"),
             (

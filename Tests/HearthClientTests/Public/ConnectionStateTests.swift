@@ -13,7 +13,7 @@ struct ConnectionStateTests {
 
     init() throws { caches = try TestFolder() }
 
-    /// A database that keeps its values: its calls are told of a failure that lasts, whichever attempt they wait for.
+    /// A database with persistence: its calls get a lasting failure, whichever attempt they wait for.
     private func open(_ url: String, _ configure: (inout DatabaseOptions) -> Void = { _ in }) throws -> Database {
         var options = DatabaseOptions.patient
         options.reconnectDelayMin = .milliseconds(20)
@@ -32,7 +32,7 @@ struct ConnectionStateTests {
         }
     }
 
-    /// A port of a reserved address, on which nobody listens.
+    /// A port of a reserved address without a listener.
     private let nobody = "ws://127.255.255.254:9"
 
     /// What a call is told that waits for an answer.
@@ -62,7 +62,7 @@ struct ConnectionStateTests {
             options.persistenceFile = nil
         }
         #expect(database.connectionState == .offline)
-        // A location for each: what is written in one would be known to those that read it.
+        // A location for each: a write to one would be known to those that read it.
         let place = database.reference(withPath: "x")
         place.child("queued").setValue(0, withCompletionBlock: nil)
         async let write = failure { try await place.child("write").setValue(1) }

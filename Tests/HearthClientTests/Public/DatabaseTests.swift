@@ -110,10 +110,10 @@ struct DatabaseTests {
         let database = try server.client()
         let place = database.reference(withPath: "a")
         let invalidKey = "a key contains one of . $ # [ ] / or a control character"
-        await #expect(throws: DatabaseError.invalidPath("'a.b' is no path: \(invalidKey)")) {
+        await #expect(throws: DatabaseError.invalidPath("'a.b' is not a path: \(invalidKey)")) {
             try await database.reference(withPath: "a.b").setValue(1)
         }
-        await #expect(throws: DatabaseError.invalidPath("'[' is no path: \(invalidKey)")) {
+        await #expect(throws: DatabaseError.invalidPath("'[' is not a path: \(invalidKey)")) {
             try await place.child("[").getData()
         }
         await #expect(throws: DatabaseError.invalidValue("a number is not finite")) {
@@ -123,7 +123,7 @@ struct DatabaseTests {
         await #expect(throws: DatabaseError.invalidValue("an update may not set a path and another one above it")) {
             try await place.updateChildValues(["a": 1, "a/b": 2])
         }
-        await #expect(throws: DatabaseError.invalidPath("what is below .info cannot be written")) {
+        await #expect(throws: DatabaseError.invalidPath("locations below .info cannot be written")) {
             try await database.reference(withPath: ".info/connected").setValue(false)
         }
         let query = place.queryLimited(toFirst: 1).queryLimited(toLast: 1)
@@ -131,7 +131,7 @@ struct DatabaseTests {
         await #expect(throws: DatabaseError.invalidQuery("the limit is less than 1")) {
             try await place.queryLimited(toFirst: 0).getData()
         }
-        await #expect(throws: DatabaseError.invalidQuery("a bound in the order of the keys is no string")) {
+        await #expect(throws: DatabaseError.invalidQuery("a bound in the order of the keys is not a string")) {
             for try await _ in place.queryOrderedByKey().queryStarting(atValue: 1).values() {}
         }
         #expect(throws: DatabaseError.invalidURL("a database URL begins with ws://, wss://, http:// or https://")) {
@@ -187,7 +187,7 @@ struct DatabaseTests {
         #expect(try await list.getData().children.map(\.value) == ["a", "b"])
     }
 
-    @Test("what connections leave behind is written by the server")
+    @Test("on-disconnect writes are made by the server")
     func onDisconnect() async throws {
         let (one, other) = (try server.client(), try server.client())
         let log = EventLog()
@@ -239,7 +239,7 @@ struct DatabaseTests {
         }
         await #expect(throws: DatabaseError.writeCancelled) { try await late.value }
         database.goOnline()
-        // After what is queued.
+        // After the queued work.
         try await place.child("c").setValue(3)
         #expect(try await server.client().reference(withPath: "x").getData().value == ["a": 1, "c": 3])
     }

@@ -130,7 +130,7 @@ struct JobTests {
         let job = try #require(try await jobs.next(isolation: nil))
         worker.goOffline()
         worker.goOnline()
-        // Its lease goes on beyond its first end.
+        // Its lease is extended beyond its first end.
         let until = try #require(try await producer.child("state/a/until").getData().value.double)
         while try await producer.child("state/a/until").getData().value.double ?? 0 <= until {
             try await Task.sleep(for: .milliseconds(50))
@@ -183,7 +183,7 @@ struct JobTests {
         try await other?.value
     }
 
-    @Test("whoever does not work here is told so")
+    @Test("a user who may not work here is told so")
     func refusals() async throws {
         let server = try Self.server()
         let client = try server.client()
@@ -246,7 +246,7 @@ struct JobTests {
                     _ = try await process.process.outcome()
                     pushing.cancel()
                     await producer.close()
-                    // What was sent last may be there or not.
+                    // The last write may have been made or not.
                     pushed += acknowledged.counts.count + 1
                 } else {
                     let mail = producer.reference(withPath: "mail")

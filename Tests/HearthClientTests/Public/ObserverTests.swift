@@ -36,7 +36,7 @@ struct ObserverTests {
         let observed = reader.reference(withPath: "place")
         log.observe(observed, "first", [.value])
         #expect(await log.next() == "first value: 1")
-        // The reader's thread stands still while the second observer and the write come.
+        // The reader's thread is blocked while the second observer and the write come.
         let (reached, gate) = (Semaphore(), Semaphore())
         reader.reference(withPath: ".info/connected").observe(.value) { _ in
             reached.signal()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Writes that were not answered", .timeLimit(.minutes(15)))
 struct PendingWriteTests {
-    /// Answers what it is asked, writes only when it is told to, those of `secret` with a refusal.
+    /// Answers requests, but writes only when told to, and those of `secret` with a refusal.
     private func server(_ isOpen: Gate = Gate(true)) throws -> ScriptedServer {
         ScriptedServer(
             .init(received: { peer, text in

@@ -96,7 +96,7 @@ struct PersistenceTests {
         #expect(await log.next() == "cancelled: the database was closed")
     }
 
-    @Test("is told what is there now of what it missed, or begins anew when the server says so")
+    @Test("is told what is there now of what it missed, or starts over when the server says so")
     func resuming() async throws {
         let other = try server.client().reference(withPath: "rooms")
         try await other.setValue(["a": 1, "b": 1])
@@ -202,7 +202,7 @@ struct PersistenceTests {
         let error: DatabaseError?
     }
 
-    /// The file itself, while nobody uses it.
+    /// The file itself, while it is not in use.
     private func file() throws -> HearthSQLite.Connection {
         try HearthSQLite.Connection(path: "\(folder.path)/cache", mode: .readWrite)
     }
@@ -252,7 +252,7 @@ struct PersistenceTests {
     func failedSave() async throws {
         let scripted = ScriptedServer(
             .init(received: { peer, text in
-                // The write is answered when what was observed is gone.
+                // The write is answered when the observed data no longer exists.
                 if text.contains(#""a":"n""#) { peer.answer(1) }
                 if !text.contains(#""a":"p""#) { peer.answer(to: text) }
             }))

@@ -26,7 +26,7 @@ struct PortingTests {
     /// A public declaration: a function's name with its labels, those with a default value marked, or a variable's name.
     private struct Declaration {
         let name: Substring
-        /// Nil for what is no function.
+        /// Nil if it is not a function.
         var parameters: [(label: Substring, isOptional: Bool)]?
 
         /// Whether a call with these labels calls it.

@@ -195,7 +195,7 @@ struct ScriptedDatabaseTests {
         let writes = server.heard.all.filter { $0.contains(#""a":"p""#) }.compactMap { line in
             ["a", "no", "b"].first { line.contains(#""p":"\#($0)""#) }
         }
-        // What was answered before is not asked again, what may have been done after it is.
+        // Answered requests are not sent again; those that may have been done after the last answer are.
         #expect(writes.suffix(2) == ["no", "b"] && writes.count { $0 == "a" } == 1)
         log.observe(database.reference(withPath: "no"), "", [.value])
         #expect(await log.next() == "value: null")
@@ -223,7 +223,7 @@ struct ScriptedDatabaseTests {
                         answer(false, "e:5")
                         peer.push("d", #"{"p":"x","d":1,"pos":"e:6"}"#)
                     case 2:
-                        // Broken off in the middle of what was missed.
+                        // Broken off in the middle of the missed changes.
                         peer.push("d", #"{"p":"x","d":2,"pos":"e:9"}"#)
                     case 3: peer.push("d", #"{"p":"x","d":3}"#)
                     default:
@@ -243,7 +243,7 @@ struct ScriptedDatabaseTests {
         #expect(asked == ["", "e:6", "e:9", ""])
     }
 
-    @Test("a listen begins anew where the server cannot read its position, as one of an earlier version")
+    @Test("a listen starts over where the server cannot read its position, as one of an earlier version")
     func foreignPosition() async throws {
         let connections = Mutex(0)
         let server = ScriptedServer(
@@ -329,7 +329,7 @@ struct ScriptedDatabaseTests {
         } throws: { error in
             if case DatabaseError.disconnected = error { true } else { false }
         }
-        // What is asked for later is answered, so the new connection has everything.
+        // A later request is answered, so the new connection has everything.
         try await database.reference(withPath: "y").setValue(1)
         #expect(sent.withLock { $0 } == 1)
     }
@@ -353,7 +353,7 @@ struct ScriptedDatabaseTests {
                 peer.answer(to: text, text.contains(#""a":"g""#) ? #"{".sv":"timestamp"}"# : "{}")
             }))
         let database = try open(server)
-        await #expect(throws: DatabaseError.refused(status: "failure", message: "the answer is no value")) {
+        await #expect(throws: DatabaseError.refused(status: "failure", message: "the answer is not a value")) {
             try await database.reference(withPath: "y").getData()
         }
         let log = EventLog()

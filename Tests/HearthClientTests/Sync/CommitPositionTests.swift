@@ -54,7 +54,7 @@ struct CommitPositionTests {
         #expect(position(a) == "e:4")
         #expect(try change("a", "4", "e:5").count == 1)
         #expect(position(a) == "e:5")
-        // It begins anew, and the connection ends before the answer.
+        // It starts over, and the connection ends before the answer.
         #expect(try change("a", "9").count == 1)
         #expect(position(a) == "")
         // A server that knows none.
@@ -77,7 +77,7 @@ struct CommitPositionTests {
         _ = tree.listenCompleted(above, Array("e:5".utf8))
         let below = try #require(tree.removeObserver(1).starts.first)
         #expect(below.path == (try path("a/b")) && position(below) == "e:5")
-        // The other way, the whole is asked for anew.
+        // The other way, the whole is asked for again.
         let again = try listen(3, "a")
         #expect(position(again) == "" && tree.cached(again) == nil)
     }
@@ -96,7 +96,7 @@ struct CommitPositionTests {
             let output = tree.restore(above, Node(try json(#"{"b":1,"c":1}"#)), Array(time.utf8))
             #expect(tree.position(of: above) == Array(expected.utf8))
             #expect(tree.cached(above)?.canonical == (try json(#"{"b":9,"c":1}"#)))
-            // Whoever has seen the newer part is not told of the older one.
+            // A listener that has seen the newer part does not get the older one.
             #expect(output.events.map(\.observer) == [2])
         }
     }

@@ -61,7 +61,7 @@ import HearthWireProtocol
         }
     }
 
-    /// Time that this thread runs, whatever else the machine does.
+    /// CPU time of this thread.
     private func threadTime(_ body: () -> Void) -> Duration {
         func now() -> Duration {
             var time = timespec()

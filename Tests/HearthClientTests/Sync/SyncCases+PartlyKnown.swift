@@ -1,4 +1,4 @@
-/// What observers are told while the server has said a part of what they observe: before the answer to a listen, and
+/// Events of observers while the server has sent only a part of the observed data: before the answer to a listen, and
 /// where a server has no index for a query. The published scenarios of Firebase's clients have the same outcomes.
 extension SyncCase {
     static let partlyKnown: [SyncCase] = [

@@ -113,7 +113,7 @@ struct SyncModelTests {
             while !upstream.isEmpty { serve() }
             listens.append(listen)
             let value = selected(listen)
-            // A server says nothing where nothing is, or where the client has what it has.
+            // A server sends no value where there is none, or where the client has the same.
             let cached = tree.cached(listen)?.canonical ?? .null
             if value != cached || trees.chance(1, in: 2) { downstream.append(.data(listen, value)) }
             downstream.append(.answered(listen))
@@ -174,7 +174,7 @@ struct SyncModelTests {
             for stopped in output.stops {
                 while !upstream.isEmpty { serve() }
                 listens.removeAll { $0 == stopped }
-                // What was said to it before is still on its way.
+                // Earlier messages are still in transit.
                 tree.stopSent(stopped)
                 downstream.append(.stopped(stopped))
             }

@@ -4,8 +4,8 @@ import Testing
 import HearthWireProtocol
 import HearthServerProtocol
 
-/// A test of the sync tree as text. A line without indentation is a step; the indented lines below it are all that
-/// comes of it, in order: events as `OBSERVER KIND …`, then listens.
+/// A test of the sync tree as text. A line without indentation is a step; the indented lines below it are all its
+/// effects, in order: events as `OBSERVER KIND …`, then listens.
 ///
 ///     observe a /rooms value child        an observer; a query object may stand after the kinds
 ///     remove a

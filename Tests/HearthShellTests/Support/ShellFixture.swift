@@ -35,7 +35,7 @@ final class MemoryOutput: ShellOutput {
 
     func writeError(_ text: String) { state.withLock { $0.errors.append(text) } }
 
-    /// What was written since the last call of ``takeText()``.
+    /// The text written since the last call of ``takeText()``.
     var text: String { state.withLock { $0.text } }
 
     /// What was written since the last call.
@@ -46,7 +46,7 @@ final class MemoryOutput: ShellOutput {
         }
     }
 
-    /// What was said beside the results since the last call.
+    /// Notes apart from the results since the last call.
     func takeErrors() -> [String] {
         state.withLock { state in
             defer { state.errors = [] }
@@ -55,7 +55,7 @@ final class MemoryOutput: ShellOutput {
     }
 }
 
-/// Gives the answers that it was given, in order; no when there are none left.
+/// Gives its prepared answers, in order; then no.
 final class ScriptedPrompter: ShellPrompter {
     private let answers = Mutex<[Bool]>([])
     private let asked = Mutex<[String]>([])

@@ -6,7 +6,7 @@ import Synchronization
 import HearthTestSupport
 import Testing
 
-/// Accounts in a folder of a test's own, with a clock that stands still.
+/// Accounts in a test's own folder, with a fixed clock.
 final class AccountsFixture {
     let folder: TemporaryFolder
     let accounts: Accounts

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "what is no address, and what is no password",
+        "what is not an address, and what is no password",
         arguments: [
             ("", "secret1", AccountError.Code.invalidEmail), ("ann", "secret1", .invalidEmail),
             ("@b", "secret1", .invalidEmail), ("a@", "secret1", .invalidEmail), ("a@b@c", "secret1", .invalidEmail),
@@ -351,7 +351,7 @@ import Testing
 }
 
 extension AccountsFixture {
-    /// What is known of a session.
+    /// The data of a session.
     func state(of signIn: SignIn) -> SessionState {
         let state = Slot()
         let token = try? JSONWebToken(parsing: signIn.idToken)
@@ -359,7 +359,7 @@ extension AccountsFixture {
         accounts.checkSession(realm, user: signIn.user.id, issuedAt: issuedAt) { found in
             state.value.withLock { $0 = found }
         }
-        // What is asked later is answered later.
+        // Later requests are answered later.
         _ = try? accounts.userCount(in: realm)
         return state.value.withLock { $0 } ?? .unknown
     }

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("a link signs in whoever reads the mail, and shuts out who registered the address without owning it")
+    @Test("a link signs in the reader of the mail, and shuts out who registered the address without owning it")
     func emailLink() throws {
         let fixture = try AccountsFixture()
         let squatter = try fixture.signUp("ann@example.com")

@@ -107,7 +107,7 @@ import Testing
         fixture.clock.advance(seconds: 301)
         let update = try update(fixture, ann.idToken) {
             $0.displayName = "Ann"
-            // What is for administrators is dropped.
+            // Members for administrators are dropped.
             $0.validSince = 1_700_000_301
             $0.emailVerified = false
             $0.createdAt = 0

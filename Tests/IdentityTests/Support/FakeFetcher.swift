@@ -12,7 +12,7 @@ final class FakeFetcher: DocumentFetcher {
 
     private let state = Mutex(State())
 
-    /// What the servers have. What is not here cannot be reached.
+    /// The documents of the servers. Others are unreachable.
     subscript(url: String) -> FetchedDocument? {
         get { state.withLock { $0.documents[url] } }
         set { state.withLock { $0.documents[url] = newValue } }
@@ -23,7 +23,7 @@ final class FakeFetcher: DocumentFetcher {
 
     func hold() { state.withLock { $0.isHolding = true } }
 
-    /// Answers what was held back.
+    /// Answers the held-back requests.
     func release() {
         let held = state.withLock { state in
             defer { state.held = [] }

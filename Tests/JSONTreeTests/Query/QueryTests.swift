@@ -96,7 +96,7 @@ import Testing
         #expect(try !Query(index: .key, limit: QueryLimit(.last, 1)).selectsEverything)
     }
 
-    @Test("bounds that are none")
+    @Test("bounds that are invalid")
     func mistakes() {
         #expect(throws: QueryError.limitNotPositive) { try Query(index: .key, limit: QueryLimit(.first, 0)) }
         #expect(throws: QueryError.keyBoundNotString) { try Query(index: .key, start: QueryBound("5")) }

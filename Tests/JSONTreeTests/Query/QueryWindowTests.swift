@@ -115,7 +115,7 @@ extension RandomTrees {
     }
 }
 
-/// A window and a node that change together, and what the one should be, worked out anew from the other each time.
+/// A window and a node that change together, and what the one should be, worked out again from the other each time.
 private struct WindowMachine {
     var query: QueryModel
     var start = TreeModel()

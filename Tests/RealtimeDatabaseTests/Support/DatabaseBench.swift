@@ -5,7 +5,7 @@ import HearthSecurityRules
 
 @testable import HearthRealtimeDatabase
 
-/// A database, and the words for what it says.
+/// A database, and words for its outputs.
 struct DatabaseBench {
     static let writer = ConnectionID(loop: 0, kind: .realtime, serial: 1)
 
@@ -49,7 +49,7 @@ struct DatabaseBench {
         return bench
     }
 
-    /// The log gets everything; answers what may be said now.
+    /// The log gets everything; answers the outputs that may be sent now.
     mutating func commit() -> [String] {
         if let last = log.last { database.committed(through: last.lastSequence) }
         return takeReady()

@@ -3,7 +3,7 @@ import HearthJSONTree
 @testable import HearthRealtimeDatabase
 import HearthStorageErrors
 
-/// A connection's far end: keeps what it is told, and notices what it must not be told.
+/// A connection's far end: stores its messages, and detects those that it must not get.
 struct SimulatedClient {
     let connection: ConnectionID
     private var requestsMade: Int64 = 0
@@ -63,7 +63,7 @@ struct SimulatedClient {
         return Request(connection: connection, number: requestsMade, operation: operation)
     }
 
-    /// What is at a path, unless data for an earlier listener may still be on its way.
+    /// The value at a path, unless data for an earlier listener may still be in transit.
     func settledValue(at path: Path) -> CanonicalJSON? {
         let isSettled = waiting.allSatisfy { request in
             // Also what a listener that ends was still told.
@@ -185,7 +185,7 @@ struct SimulatedClient {
         }
     }
 
-    /// What it has at a path is kept up no longer.
+    /// Its value at a path is no longer kept up to date.
     private mutating func stop(_ path: Path) {
         listening.remove(path)
         positions[path] = nil

@@ -74,7 +74,7 @@ extension SimulatedHost {
         handOver()
     }
 
-    /// A client takes nothing for a while, or goes on.
+    /// A client does not read for a while, or continues.
     func setWritable(_ connection: ConnectionID, _ isWritable: Bool) {
         submit(process.sessions[connection]?.setWritable(isWritable) ?? [])
     }

@@ -8,9 +8,9 @@ import Synchronization
 @testable import HearthRealtimeDatabase
 import HearthStorageErrors
 
-/// Carries out what a ``DatabaseScheduler`` wants done, one step at a time and whenever the simulation says so, with a
-/// log and a store in memory and clients that keep what they are told. Answers are compared with a ``SimulatedModel``,
-/// clients with what is durable.
+/// Carries out the actions of a ``DatabaseScheduler``, one step at a time when the simulation says so, with a log and a
+/// store in memory and clients that store their pushes. Answers are compared with a ``SimulatedModel``, clients with
+/// the durable data.
 final class SimulatedHost {
     struct Sizes {
         var packing = TreeRows.Packing(packedBytesMax: 40, repackBytesMax: 20)
@@ -114,12 +114,12 @@ final class SimulatedHost {
     private(set) var eventCount = 0
     /// Requests that clients have sent.
     var requestCount = 0
-    /// How often the log was read for listeners that resume, and how many were told what they had missed.
+    /// How often the log was read for listeners that resume, and how many received the missed changes.
     private(set) var historyReadCount = 0
     var resumeCount = 0
     /// Events, calls and processes that were made to fail or to lag.
     private(set) var faultCount = 0
-    /// How often the database was closed because nobody used it.
+    /// How often the database was closed because it was not used.
     private(set) var closeCount = 0
 
     private var database: Database { scheduler.database }
@@ -278,7 +278,7 @@ final class SimulatedHost {
         if store.readsLeft == nil, log.isReadable, !isUsed, scheduler.mayClose(at: now) { closeAndOpen() }
     }
 
-    /// Nobody uses the database: it is closed, and opened again while the clients stay.
+    /// The unused database is closed, and opened again while the clients stay.
     private func closeAndOpen() {
         closeCount += 1
         for job in process.commitJobs {
@@ -414,7 +414,7 @@ final class SimulatedHost {
 
     // MARK: Checks
 
-    /// Compares what clients were told with what is durable.
+    /// Compares the clients' values with the durable data.
     private func check() {
         guard process.hasDelivered else { return }
         process.hasDelivered = false

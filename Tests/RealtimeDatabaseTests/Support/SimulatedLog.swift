@@ -9,7 +9,7 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
     enum Outcome {
         case succeeds
         case fails
-        /// The records are there, and nobody is told.
+        /// The records are stored, without an answer.
         case failsButIsThere
         case hasNoQuorum
         /// Another process has the log, until this one ends.
@@ -23,7 +23,7 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
     private var epochs: [Epochs.Epoch] = []
     private var epoch = Epochs.Epoch(name: 0, start: 0)
     private var epochsMade: UInt64 = 0
-    /// What is durable.
+    /// The durable data.
     private(set) var tree = NaiveDatabase()
     /// The same before each record.
     private var treesBefore: [NaiveDatabase] = []

@@ -2,7 +2,7 @@ import HearthJSONTree
 
 @testable import HearthRealtimeDatabase
 
-/// Watches a database process requests, and says what it must answer.
+/// Watches a database process requests, and predicts its answers.
 ///
 /// It knows two trees: that in memory, which changes with each request, and what clients may have been told of.
 final class SimulatedModel: RequestObserver {
@@ -50,7 +50,7 @@ final class SimulatedModel: RequestObserver {
 
     func begin() { payEnded() }
 
-    /// All connections will end, and what they are owed is written now.
+    /// All connections will end, and their owed writes are made now.
     func endSessions() { ended += memory.owed.keys.filter { !ended.contains($0) }.sorted() }
 
     func park(_ request: Request) {}
@@ -72,7 +72,7 @@ final class SimulatedModel: RequestObserver {
         }
         let before = memory
         guard var expected = memory.run(request, now: now) else { return }
-        // A compare-and-set that has to wait for its turn is refused, whatever it compares with.
+        // A compare-and-set that has to wait for its turn is refused in any case.
         if case .set(_, _, .some, _) = request.operation, !outputs.contains(where: { $0.answers(request) }) {
             expect(request.connection.kind == .realtime, "a REST client waits for its turn")
             memory = before
@@ -117,7 +117,7 @@ final class SimulatedModel: RequestObserver {
         order.append((connection, number))
     }
 
-    /// Memory was built anew from what is durable, and requests whose record was lost were answered anew.
+    /// Memory was built again from what is durable, and requests whose record was lost were answered again.
     func recovered(to durable: NaiveDatabase, through sequence: UInt64) {
         memory = durable
         for (connection, number) in order {

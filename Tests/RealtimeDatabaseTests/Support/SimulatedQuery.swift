@@ -21,7 +21,7 @@ struct SimulatedQuery {
         self.form = form
     }
 
-    /// Takes a push. Answers what is wrong with it.
+    /// Takes a push. Answers its mistake.
     mutating func take(_ push: QueryPush, isInitial: Bool) -> String? {
         switch push.content {
         case .change(let change): take(change)
@@ -82,7 +82,7 @@ struct SimulatedQuery {
         return true
     }
 
-    /// What is wrong, if the tree is this one and everything has arrived.
+    /// The mistake, given this tree and that everything has arrived.
     func problem(in tree: NaiveDatabase) -> String? {
         let expected = tree.selection(query, at: path)
         guard form.needsOrder else {

@@ -45,7 +45,7 @@ struct SimulatedSession {
     }
 
     var hasEnded: Bool { order.hasEnded }
-    /// Nothing waits for the client behind a large read.
+    /// No output waits for the client after a large read.
     var isStreaming: Bool { !reads.isEmpty }
     var hasUnread: Bool { !unread.isEmpty }
     /// Nothing is read, and only an answer, or the client, can change that.
@@ -89,7 +89,7 @@ struct SimulatedSession {
 
     private mutating func goOn() -> [Ask] { order.goOn(isWritable: isWritable) ? read() : [] }
 
-    /// The client takes what is sent, or does not.
+    /// The client reads, or does not.
     mutating func setWritable(_ isWritable: Bool) -> [Ask] {
         self.isWritable = isWritable
         return isWritable ? goOn() : []
@@ -119,7 +119,7 @@ struct SimulatedSession {
         var read: SnapshotRead
         var value: CanonicalJSON?
         var error: StorageError?
-        /// What was held behind it.
+        /// The output held after it.
         var behind: [Output]
     }
 

@@ -14,7 +14,7 @@ struct StepGenerator {
     init(seed: UInt64) {
         var trees = RandomTrees(seed: seed)
         isSmall = trees.chance(1, in: 2)
-        // Fewer names the deeper they stand, so that steps meet.
+        // Fewer names at deeper levels, so that steps meet.
         var keys: [[Key]] = []
         for depth in 0..<4 {
             let count = trees.pick([2, 3, depth == 1 ? 40 : 5])
@@ -105,7 +105,7 @@ struct StepGenerator {
         }
     }
 
-    /// A client ends a listener and begins it anew, saying what it had before, while the data changes.
+    /// A client ends a listener and begins it again, saying what it had before, while the data changes.
     mutating func listeningAgain(to path: Path, having value: CanonicalJSON) -> [Operation] {
         let changes = (0..<2).map { _ in
             Operation.set(WriteTarget(path: path), IncomingValue(json: trees.chance(1, in: 2) ? value : self.value()))

@@ -22,7 +22,7 @@ struct TreeRowsMachine {
         /// The store removes some dead rows.
         case clear
         case trim
-        /// Everything goes to the store, and memory begins anew.
+        /// Everything goes to the store, and memory starts over.
         case reopen
     }
 
@@ -32,7 +32,7 @@ struct TreeRowsMachine {
     private var rows: TreeRows
     private var model = CanonicalJSON.null
     private var frozen: [(generation: UInt64, changes: RowChanges, model: CanonicalJSON)] = []
-    /// Ranges that were being cleared when memory began anew: it does not know of them.
+    /// Ranges that were being cleared when memory started over: it does not know of them.
     private var mayStepOverDead = false
     private(set) var failure: String?
 
@@ -138,7 +138,7 @@ struct TreeRowsMachine {
 }
 
 extension TreeRows {
-    /// What is wrong with the sums that the tree keeps, or with its links.
+    /// Mistakes in the sums that the tree keeps, or in its links.
     var accountingProblem: String? {
         var resident = 0
         var changedNow = 0

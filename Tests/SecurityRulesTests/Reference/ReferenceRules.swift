@@ -40,7 +40,7 @@ final class ReferenceRules {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// The rules on the way to a place: each with its location and what its wildcards stand for.
+    /// The rules on the way to a place: each with its location and the values of its wildcards.
     private func walk(_ keys: [Key]) -> [(rules: ReferenceRules, location: [Key], keys: [String: Key])] {
         var way = [(rules: self, location: [Key](), keys: [String: Key]())]
         for key in keys {

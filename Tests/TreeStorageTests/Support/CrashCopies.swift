@@ -6,7 +6,7 @@ import Synchronization
 final class CrashCopies: Sendable {
     private let found = Mutex((count: 0, problems: [String]()))
 
-    /// - parameter problem: what is wrong with the folder of a copy; nil if nothing is.
+    /// - parameter problem: the mistake in the folder of a copy; nil if there is none.
     init(of disk: SimulatedDisk, seed: UInt64, problem: @escaping @Sendable (_ folder: String) -> String?) {
         disk.beforeEachChange { [weak disk, weak self] number in
             let probability = [1, 0, 0.5][number % 3]

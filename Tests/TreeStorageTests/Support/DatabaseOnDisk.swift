@@ -66,7 +66,7 @@ final class DatabaseOnDisk {
         _ = database.takeReady()
     }
 
-    /// Goes back to what is durable, as after a failed commit.
+    /// Goes back to the durable data, as after a failed commit.
     func recover(from error: StorageError) throws(StorageError) {
         unapplied = nil
         var operations: [LogRecord.Operation] = []
@@ -100,7 +100,7 @@ final class DatabaseOnDisk {
         _ = try log.prune(before: .max, keepingBytes: .max, appliedSequence: appliedSequence, rowsMax: 3)
     }
 
-    /// Does one of the things that go on beside turns, or nothing. True if the database is to be opened again instead.
+    /// Does one of the operations between turns, or nothing. True if the database is to be opened again instead.
     func keepUp(_ choice: Int) throws(StorageError) -> Bool {
         switch choice {
         case 0...1: try apply()

@@ -95,8 +95,8 @@ struct DiskWorkload {
         acknowledged = sequence
     }
 
-    /// What is wrong with a folder that a crash has left, nil when nothing is. The rest of the work is done too, so the
-    /// folder is put to use.
+    /// The mistake in a folder after a crash; nil if there is none. The rest of the work is done too, so the folder is
+    /// put to use.
     func problem(in folder: String) -> String? {
         do {
             // Syncs cost time and prove nothing here.

@@ -48,7 +48,8 @@ extension CrashWrite.Edit {
 
 extension CrashWrite {
     /// A write of one writer. Most that follow each other leave a trace in different places, so that a missing one
-    /// shows. What stands below `a` and below `z` has all other writers between it; most writes tell their `number`.
+    /// shows. The values below `a` and below `z` have all other writers between them; most writes contain their
+    /// `number`.
     static func random(writer: Int, number: Int, using random: inout SeededRandom) -> CrashWrite {
         let (left, right) = ("a/\(writer)", "z/\(writer)")
         let slot = String(Int.random(in: 0..<150, using: &random))
@@ -84,7 +85,7 @@ extension CrashWrite {
     }
 }
 
-// MARK: What comes of them
+// MARK: Their outcome
 
 /// The units of one writer and the text of their leaves.
 struct CrashState: Equatable {

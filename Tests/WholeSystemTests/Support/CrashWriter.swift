@@ -13,7 +13,7 @@ final class CrashWriter: @unchecked Sendable {
 
     let number: Int
     private var random: SeededRandom
-    /// What is known to be there, before `writes`.
+    /// The known data before `writes`.
     private var state = CrashState()
     /// The writes since then, in the order in which they were sent.
     private var writes: [CrashWrite] = []
@@ -22,7 +22,7 @@ final class CrashWriter: @unchecked Sendable {
     private var unanswered = 0
     /// All that were ever made.
     private var made = 0
-    /// What was wrong with the answers.
+    /// The mistakes in the answers.
     private(set) var problems: [String] = []
     private var core: ConnectionCore?
     private var onAnswer: () -> Void = {}

@@ -46,7 +46,7 @@ final class CrashedDatabase: Sendable {
         } catch ConnectionError.disconnected {}
     }
 
-    /// Compares what there is with what must be. No writer runs.
+    /// Compares the data with the expected one. No writer runs.
     func check(_ connection: Connection, _ when: String) async throws {
         var total = 0
         for writer in writers {

@@ -4,16 +4,16 @@ import HearthClient
 import HearthSealing
 import Observation
 
-/// Who may open what is kept on this device.
+/// The user who may open the data on this device.
 ///
 /// The user's name is in a settings file. The password is nowhere: the protected store holds a text that only the right
 /// password opens. So signing in needs no network once somebody has signed in here.
 @MainActor
 @Observable
 final class Login {
-    /// Who has signed in on this device before; nil if nobody has.
+    /// The last user on this device; nil if there was none.
     private(set) var userName: String?
-    /// What is open.
+    /// The open vault.
     private(set) var vault: Vault?
     /// Why the server is not told of changes any more, although it can be reached.
     private(set) var sessionEnd: String?
@@ -28,7 +28,7 @@ final class Login {
 
     private static let proof = "the password is right"
 
-    /// - parameter file: the session's; the others are beside it.
+    /// - parameter file: the session's; the others are next to it.
     init(server: String, file: String, startsOnline: Bool = true) throws {
         (self.server, self.startsOnline) = (server, startsOnline)
         settings = SecretFile(path: file + ".settings")
@@ -71,7 +71,7 @@ final class Login {
         try open(known, keys)
     }
 
-    /// Opens what is kept: without the server if this user has signed in here before.
+    /// Opens the stored data: without the server if this user has signed in here before.
     ///
     /// - throws: `FieldProblems` for `user` and `password`; `AuthError`.
     func signIn(_ user: String, password: String) async throws {
@@ -91,7 +91,7 @@ final class Login {
         try open(known, keys)
     }
 
-    /// Forgets the keys. What is kept stays, sealed.
+    /// Forgets the keys. The stored data stays, sealed.
     func signOut() async {
         guard let closing = vault else { return }
         vault = nil
@@ -138,7 +138,7 @@ final class Login {
 
     private func open(_ user: User, _ keys: PasswordKeys) throws {
         var options = DatabaseOptions()
-        // Without the user's token there is no connection: writes in nobody's name would be refused, and lost.
+        // Without the user's token there is no connection: unauthenticated writes would be refused, and lost.
         options.tokenProvider = { try await user.getIDToken(forcingRefresh: $0) }
         options.persistenceFile = entriesFile
         options.startsOnline = startsOnline
@@ -151,7 +151,7 @@ final class Login {
         try store.read().map { keys.sealing.open(String(decoding: $0, as: UTF8.self), for: user) == Self.proof }
     }
 
-    /// What it means that the server does not let a user in.
+    /// The meaning of a refused sign-in.
     ///
     /// - parameter isPasswordRight: whether it is known here that it is.
     private static func refusal(_ error: AuthError, isPasswordRight: Bool) -> any Error {

@@ -27,7 +27,7 @@ struct Kept: Identifiable {
     }
 }
 
-/// What is sealed of an account.
+/// The sealed members of an account.
 private struct Content: Codable {
     let name: String
     let userName: String?
@@ -70,7 +70,7 @@ final class Vault {
         live = LiveList(place) { Kept($0, key) }
     }
 
-    /// Nil until it is known what there is.
+    /// Nil until it is known.
     var entries: [Entry]? {
         live.items?.compactMap(\.entry).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     }

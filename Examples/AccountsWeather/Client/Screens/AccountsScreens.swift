@@ -4,7 +4,7 @@ import HearthClient
 
 /// Asks who is there, below the weather.
 ///
-/// - returns: what was opened; nil if that is over already.
+/// - returns: the opened data; nil if it was closed meanwhile.
 /// - throws: `Quit` if the user wants to leave.
 @MainActor
 func signIn(_ login: Login, _ station: WeatherStation, on terminal: Terminal) async throws -> Vault? {

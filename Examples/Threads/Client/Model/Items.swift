@@ -23,7 +23,7 @@ struct MessageItem: Identifiable, Hashable {
     let creator: Creator
 }
 
-// What the service answers. Its creators are beside the other members of their things.
+// The service's answers. Creators are next to the other members of their items.
 
 extension Creator: Decodable {
     private enum CodingKeys: String, CodingKey {

@@ -9,7 +9,7 @@ struct ServiceError: Error, Hashable, CustomStringConvertible {
     /// A sentence.
     let description: String
 
-    /// Nobody is logged in, or not any more.
+    /// No user is logged in, or no longer.
     var isLoggedOut: Bool { status == 401 }
 }
 
@@ -26,7 +26,7 @@ final class Service: Sendable {
 
     /// Asks for something at a path.
     ///
-    /// - parameter fields: the body of what is posted; nil to get something.
+    /// - parameter fields: the body of a POST; nil for a GET.
     /// - throws: `FieldProblems`, `ServiceError`, `Problem` if the service cannot be reached.
     func ask(_ path: String, _ fields: [String: String]? = nil, token: String? = nil) async throws -> DatabaseValue {
         let answer: Response

@@ -15,7 +15,7 @@ final class Session {
 
         fileprivate init(_ answer: DatabaseValue) throws(Problem) {
             guard let creator = try? answer.decoded(as: Creator.self) else {
-                throw Problem("The service names nobody.")
+                throw Problem("The service returned no user.")
             }
             self.creator = creator
             email = try answer.need("user_email")

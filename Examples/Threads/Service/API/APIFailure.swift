@@ -2,12 +2,12 @@ import HearthAdmin
 import HearthClient
 import HearthHTTP
 
-/// Why a request does not get what it asks for.
+/// Why a request failed.
 struct APIFailure: Error, Equatable {
     let status: Int
     /// A sentence for people.
     let message: String
-    /// What is wrong with fields of the body, by their names.
+    /// Mistakes in fields of the body, by their names.
     var fields: [String: String] = [:]
 
     init(_ status: Int, _ message: String) { (self.status, self.message) = (status, message) }
@@ -35,14 +35,14 @@ extension APIFailure {
         return Response(status, api: body)
     }
 
-    /// What it means for a request that its token could not be verified.
+    /// The answer if a token could not be verified.
     init(_ error: AdminError) {
         self =
             error.code == .unavailable || error.code == .cancelled
             ? APIFailure(503, "The database cannot be reached.") : .notLoggedIn
     }
 
-    /// What it means for a request that the database did not do something.
+    /// The answer if an operation of the database failed.
     init(_ error: DatabaseError) {
         switch error {
         case .permissionDenied: self.init(403, "You may not do this.")
@@ -59,7 +59,7 @@ extension APIFailure {
         }
     }
 
-    /// What it means for a request that nobody could be signed up or in.
+    /// The answer if a sign-up or sign-in failed.
     init(_ error: AuthError) {
         switch error.code {
         case .emailAlreadyInUse:

@@ -3,9 +3,9 @@ import HearthExampleTerminal
 import HearthHTTP
 import HearthClient
 
-/// The fields in the body of a request, a form or a JSON object, and what is wrong with those that were asked for.
+/// The fields in the body of a request, a form or a JSON object, and mistakes in the requested ones.
 struct BodyFields {
-    /// Nil for what is not a text.
+    /// Nil if it is not a text.
     private var given: [String: String?] = [:]
     private var problems: [String: String] = [:]
 
@@ -21,7 +21,7 @@ struct BodyFields {
 
     private mutating func readJSON(_ body: [UInt8]) throws(APIFailure) {
         guard let object = (try? DatabaseValue(json: body))?.object else {
-            throw APIFailure(400, "The body is no JSON object.")
+            throw APIFailure(400, "The body is not a JSON object.")
         }
         for (name, value) in object { given[name] = .some(value.string) }
     }
@@ -46,6 +46,6 @@ struct BodyFields {
         return ""
     }
 
-    /// Throws what is wrong with the fields that were asked for.
+    /// Throws the mistakes in the requested fields.
     func check() throws(APIFailure) { if !problems.isEmpty { throw APIFailure(fields: problems) } }
 }

@@ -34,7 +34,7 @@ final class ThreadsAPI: Sendable {
         return router
     }
 
-    /// Answers with the members that a handler gives, or with what it throws.
+    /// Answers with the members from a handler, or with its error.
     private static func answering(_ handler: @escaping Handler) -> Router.Handler {
         { request in
             do throws(APIFailure) {
@@ -45,7 +45,7 @@ final class ThreadsAPI: Sendable {
         }
     }
 
-    /// Lets go of what nobody has used for long: to be called now and then.
+    /// Closes databases that were not used for long. Call it periodically.
     func closeIdle() { databases.closeIdle() }
 
     func close() {
@@ -102,7 +102,7 @@ final class ThreadsAPI: Sendable {
             token, email: user.email ?? email, Creator(id: user.uid, firstName: firstName, lastName: lastName))
     }
 
-    /// The service is nobody: users who sign in have the token, and send it.
+    /// The service itself has no identity: signed-in users have the token, and send it.
     private func forget(_ user: User) { if auth.currentUser == user { try? auth.signOut() } }
 
     private static func session(_ token: String, email: String, _ creator: Creator) -> [String: DatabaseValue] {

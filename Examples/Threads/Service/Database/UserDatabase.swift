@@ -36,11 +36,11 @@ final class UserDatabase: Sendable {
         }
     }
 
-    /// Whether what is asked is not asked in the user's name any more.
+    /// Whether requests no longer run as the user.
     var isRefused: Bool { refusal.isThere.load(ordering: .sequentiallyConsistent) }
 }
 
-/// What may be a key of the database.
+/// A text that may be a key of the database.
 enum Key {
     /// Whether a text that came from outside names one child, and not a path.
     static func isOne(_ text: String) -> Bool {

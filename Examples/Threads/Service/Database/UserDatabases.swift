@@ -2,13 +2,13 @@ import HearthAdmin
 import HearthClient
 import Synchronization
 
-/// The databases of the users who are active. Each is kept for a while, so that not every request has to connect, and
-/// there is a bound for them. Tokens are verified before, so nobody takes a place with a token that is made up.
+/// The databases of the users who are active. Each is kept for a while, so that not every request has to connect. Their
+/// number is limited. Tokens are verified first, so invalid tokens do not take places.
 final class UserDatabases: Sendable {
     struct Limits: Sendable {
         /// Connections at most.
         var countMax = 200
-        /// How long one is kept that nobody uses.
+        /// How long an unused one is kept.
         var idleMax = Duration.seconds(300)
         /// How long a request waits for the database.
         var patience = Duration.seconds(10)
@@ -44,14 +44,14 @@ final class UserDatabases: Sendable {
 
     /// Does something as the user with a token.
     ///
-    /// - throws: what the work throws; 401 if the token was refused, whatever came of the work then; 503 if the
-    ///   database cannot be reached in time, or too many users are active.
+    /// - throws: what the work throws; 401 if the token was refused, even if the work succeeded; 503 if the database
+    ///   cannot be reached in time, or too many users are active.
     func perform<Value: Sendable>(
         as token: String, _ work: @Sendable (UserDatabase) async throws -> Value
     ) async throws(APIFailure) -> Value {
         let user = try begin(token, of: try await verifiedUser(token))
-        // What waits for the database fails when it is closed, so nothing of this request goes on after its answer.
-        // What else the same user waits for fails with it, and would have: it is one connection.
+        // Calls that wait for the database fail when it is closed, so no part of this request continues after its
+        // answer. Other requests of the same user fail too, and would have: it is one connection.
         let alarm = Task { [limits] in
             try await Task.sleep(for: limits.patience)
             await user.database.close()
@@ -115,7 +115,7 @@ final class UserDatabases: Sendable {
         if isOver { user.database.close() }
     }
 
-    /// Closes those that nobody has used for long: to be called now and then.
+    /// Closes those that were not used for long. Call it periodically.
     func closeIdle() {
         let limit = ContinuousClock.now - limits.idleMax
         close { $0.uses == 0 && $0.lastUse < limit }

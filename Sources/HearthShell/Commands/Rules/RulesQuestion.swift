@@ -6,14 +6,14 @@ import HearthSecurityRules
 import HearthSystem
 import HearthWireProtocol
 
-/// What `rules explain` asks: would this operation be allowed, and why?
+/// The request of `rules explain`: would this operation be allowed, and why?
 struct RulesQuestion {
     private let session: ShellSession
     private let arguments: ShellArguments
     private let target: WriteTarget
     /// JSON to write; nil for a read.
     private let json: [UInt8]?
-    /// JSON text of what the rules see as `auth`.
+    /// The JSON text of `auth` in the rules.
     private let auth: [UInt8]
 
     /// The words are `read PATH` or `write PATH JSON`, in one word or several.

@@ -3,7 +3,7 @@ import HearthClientSession
 import HearthJSONValues
 import HearthSecurityRules
 
-/// The rules and settings of a server beside those of a file: pulled, pushed and compared.
+/// Pulls, pushes and compares the rules and settings of a server with those of a file.
 struct RulesSync {
     enum Kind: String, Sendable {
         case rules
@@ -90,7 +90,7 @@ struct RulesSync {
         return try InputFile.contents(of: file)
     }
 
-    /// Does what finds mistakes in a file.
+    /// Runs checks that find mistakes in a file.
     private func judged(
         _ file: String, _ body: (Administrator) async throws(AdminError) -> Void
     ) async throws(ShellError) {
@@ -99,7 +99,7 @@ struct RulesSync {
         }
     }
 
-    /// Prints what a push would change.
+    /// Prints the changes that a push would make.
     func compare(with file: String) async throws(ShellError) {
         let contents = try contents(of: file)
         let lines = LineDifference.lines(

@@ -2,7 +2,7 @@ import HearthJSONValues
 import HearthRulesTesting
 import HearthSecurityRules
 
-/// Runs files of test cases, and counts what was looked at in the rules.
+/// Runs files of test cases, and reports coverage of the rules.
 struct RulesTesting {
     private let session: ShellSession
     /// Instead of those that the files name.

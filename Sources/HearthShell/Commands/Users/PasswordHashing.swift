@@ -8,7 +8,7 @@ struct PasswordHashing: Hashable {
 
     init(members: JSONObject) { self.members = members }
 
-    /// What the options say; nil if they say nothing.
+    /// The values of the options; nil if none is given.
     init?(_ arguments: ShellArguments) throws(ShellError) {
         guard let algorithm = arguments["hash-algo"]?.uppercased() else { return nil }
         members["hashAlgorithm"] = .text(algorithm)

@@ -54,7 +54,7 @@ struct UserList {
         (user.isDisabled ? ["disabled"] : []) + (user.customClaimsText == nil ? [] : ["claims"])
     }
 
-    /// What people want to see of a user, with times as they read them.
+    /// A user's members for people, with readable times.
     static func readable(_ user: JSONObject) -> JSONObject {
         var user = user
         for name in ["createdAt", "lastLoginAt"] {

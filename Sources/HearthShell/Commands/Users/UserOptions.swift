@@ -1,12 +1,12 @@
 import Glibc
 import HearthAdmin
 
-/// What the options say of a user. An empty text removes.
+/// The members of a user in the options. An empty text removes one.
 struct UserOptions {
     var texts: [String: String] = [:]
     private let isVerified: Bool?
 
-    /// Those that `create` and `update` have besides the address.
+    /// The options of `create` and `update` other than the address.
     static let options: [CommandOption] = [
         .init(name: "verified", value: "YES|NO", help: "the address is the user's"),
         .init(name: "password", value: "TEXT|-", isSecret: true, help: "- reads a line of standard input"),

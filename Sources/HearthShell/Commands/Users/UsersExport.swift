@@ -1,7 +1,7 @@
 import HearthAdmin
 import HearthJSONValues
 
-/// Writes users as `firebase auth:export` does, and beside them how their passwords were hashed.
+/// Writes users as `firebase auth:export` does, and how their passwords were hashed.
 struct UsersExport {
     private let session: ShellSession
     private let output: OutputFile
@@ -83,7 +83,7 @@ struct UsersExport {
     private static func entry(_ user: JSONObject, hasPasswords: Bool) -> JSONObject {
         var entry = JSONObject()
         for name in ["localId", "email", "emailVerified"] { entry[name] = user[name] }
-        // A hash without a salt is a word that stands for one.
+        // A hash without a salt is a placeholder.
         if hasPasswords, user["salt"] != nil { for name in ["passwordHash", "salt"] { entry[name] = user[name] } }
         for name in ["displayName", "photoUrl", "createdAt", "phoneNumber", "disabled", "customAttributes"] {
             entry[name] = user[name]

@@ -20,7 +20,7 @@ struct UsersImport {
         file = word == "-" ? "standard input" : word
         let text = try InputFile.contents(of: word, bytesMax: Self.bytesMax)
         guard let object = (try? JSONValue(parsing: text))?.object, let entries = object["users"]?.array else {
-            throw .data("\(file) is no JSON object with a list 'users'")
+            throw .data("\(file) is not a JSON object with a list 'users'")
         }
         users = entries.map { entry in
             var user = entry.object ?? JSONObject()
