@@ -64,7 +64,8 @@ struct FunctionsFrameworkTests {
             try await value("/seen").children.contains { _ in true }
         }
         let seen = try await value("/seen")
-        #expect(seen.childCount == 1 && seen.description.hasSuffix(#":{"old":true,"text":"hello"}}"#))
+        #expect(seen.childCount == 1)
+        #expect(seen.description.hasSuffix(#":{"old":true,"text":"hello"}}"#))
         for program in programs { program.signal(SIGKILL) }
     }
 
