@@ -20,8 +20,8 @@ struct FunctionsFrameworkTests {
     func functions() async throws {
         let folder = TemporaryFolder()
         let settings = folder.path + "/settings.json"
-        // Ports that were free a moment ago: a function's program cannot choose its own.
-        let ports = [try Self.freePort(), try Self.freePort()]
+        // A function's program cannot choose its own port.
+        let ports = try FreePort.several(2)
         let triggers = zip(["shout", "count"], zip(["written", "created"], ports)).map { name, rest in
             #"{"name":"\#(name)","on":"\#(rest.0)","url":"http://127.0.0.1:\#(rest.1)/"}"#
         }
@@ -67,12 +67,6 @@ struct FunctionsFrameworkTests {
         #expect(seen.childCount == 1)
         #expect(seen.description.hasSuffix(#":{"old":true,"text":"hello"}}"#))
         for program in programs { program.signal(SIGKILL) }
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let receiver = try EventReceiver()
-        defer { receiver.stop() }
-        return receiver.port
     }
 }
 
