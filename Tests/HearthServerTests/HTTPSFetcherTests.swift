@@ -163,7 +163,7 @@ struct HTTPSFetcherTests {
         try loop.start()
         var limits = HTTPSFetcher.Limits()
         limits.openMax = 1
-        limits.timeout = .milliseconds(50)
+        limits.timeout = .seconds(2)
         let fetcher = HTTPSFetcher(loop: loop, tls: try .client(), limits: limits)
         let request = DocumentRequest(url: "http://localhost:\(silent.port)/")
         let second = Mutex<Result<FetchedDocument, FetchError>?>(nil)

@@ -198,7 +198,8 @@ struct LongPollTests {
     func timeout() throws {
         let server = try makeServer {
             $0.connectionLimits.pollHoldMax = .milliseconds(100)
-            $0.connectionLimits.pollGapMax = .milliseconds(1500)
+            // Between two polls the machine may have other things to do, but hardly for so long.
+            $0.connectionLimits.pollGapMax = .seconds(4)
         }
         let peer = try PollingPeer(server)
         let watcher = try watch(server)
@@ -206,11 +207,11 @@ struct LongPollTests {
         // Longer than the gap, in polls with nothing to say.
         let start = ContinuousClock.now
         var empty = 0
-        while ContinuousClock.now - start < .milliseconds(2000) {
+        while ContinuousClock.now - start < .seconds(5) {
             guard case .packet(_, "") = try #require(try peer.poll().first) else { break }
             empty += 1
         }
-        #expect(ContinuousClock.now - start >= .milliseconds(2000))
+        #expect(ContinuousClock.now - start >= .seconds(5))
         #expect(empty > 1)
         #expect(try watcher.receiveMessage() == push("presence", #""off""#))
     }

@@ -133,7 +133,7 @@ struct JobTests {
         let producer = try server.client().reference(withPath: "mail")
         try await producer.child("jobs/a").setValue(1)
         let worker = try server.client()
-        var jobs = worker.reference(withPath: "mail").jobs(lease: .seconds(2)).makeAsyncIterator()
+        var jobs = worker.reference(withPath: "mail").jobs(lease: .seconds(5)).makeAsyncIterator()
         let job = try #require(try await jobs.next(isolation: nil))
         worker.goOffline()
         worker.goOnline()
@@ -161,7 +161,7 @@ struct JobTests {
         defer { withExtendedLifetime(thread) { goOn.signal() } }
         let busy = BusyActor(thread.loop)
         let work = Task { [worker = try server.client()] in
-            try await busy.doOne(worker.reference(withPath: "mail").jobs(lease: .seconds(1)))
+            try await busy.doOne(worker.reference(withPath: "mail").jobs(lease: .seconds(3)))
         }
         try await busy.waitUntilItAsks()
         let (isBlocked, blocking) = AsyncStream.makeStream(of: Void.self)
