@@ -62,7 +62,8 @@ struct HTTPServerTests {
             Self.echo, .init(requestTimeout: .milliseconds(50), idleTimeout: .milliseconds(50)))
         #expect(await service.exchange("").isEmpty)
         #expect(await service.exchange("POST /echo HTTP/1.1\r\n").isEmpty)
-        #expect(await service.exchange(post("hi")).map(\.status) == [200])
+        // One that is sent at once is answered, unless the machine has other things to do meanwhile.
+        try await eventually("an answer") { await service.exchange(post("hi")).map(\.status) == [200] }
     }
 
     @Test(
