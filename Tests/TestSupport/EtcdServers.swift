@@ -139,8 +139,8 @@ package final class EtcdServers: Sendable {
     }
 }
 
-/// Ports of loopback that nobody listens at. They are below those that the system gives away by itself (32768 and above,
-/// unless it is set up otherwise), so that no listener of another test gets one of them before it is used.
+/// Ports of loopback that nobody listens at. They are below those that the system gives away by itself (32768 and above
+/// by default), so that no listener of another test gets one of them before it is used.
 package enum FreePort {
     private static let last = Mutex(UInt16.random(in: 10_000..<30_000))
 
