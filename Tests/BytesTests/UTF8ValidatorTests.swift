@@ -50,7 +50,8 @@ struct UTF8ValidatorTests {
             #expect(length(bytes(character)) == character.utf8.count)
             #expect(length(bytes(character).dropLast()) == 0)
         }
-        #expect(length([0xED, 0xA0, 0x80]) == 0 && length([0xED, 0xA0, 0x80], .unpaired) == 3)
+        #expect(length([0xED, 0xA0, 0x80]) == 0)
+        #expect(length([0xED, 0xA0, 0x80], .unpaired) == 3)
         #expect(length([0xED, 0xBF, 0xBF], .unpaired) == 3)
         // A pair of them is a character of its own.
         #expect(length([0xED, 0xA0, 0x80, 0xED, 0xB0, 0x80], .unpaired) == 0)

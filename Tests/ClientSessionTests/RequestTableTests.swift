@@ -28,16 +28,19 @@ struct RequestTableTests {
         var table = RequestTable(unansweredBytesMax: 10_000)
         for name in ["a", "b", "c", "d"] { table.add(try put(name, bytes: 6000)) { _ in } }
         #expect(table.isEmpty)
-        #expect(try sent(&table) == "1 /a" && !table.isEmpty)
+        #expect(try sent(&table) == "1 /a")
+        #expect(!table.isEmpty)
         // There was room when it was its turn, so it may go beyond.
         #expect(try sent(&table) == "2 /b")
         #expect(try sent(&table) == nil)
         #expect(table.answered(2) != nil)
         #expect(try sent(&table) == "3 /c")
         #expect(try sent(&table) == nil)
-        #expect(table.answered(1) != nil && table.answered(3) != nil)
+        #expect(table.answered(1) != nil)
+        #expect(table.answered(3) != nil)
         #expect(try sent(&table) == "4 /d")
-        #expect(table.answered(4) != nil && table.isEmpty)
+        #expect(table.answered(4) != nil)
+        #expect(table.isEmpty)
     }
 
     @Test("what may be unanswered of writes grows from little by what is answered, and holds back nothing before them")
@@ -45,7 +48,8 @@ struct RequestTableTests {
         var table = RequestTable(unansweredBytesMax: 10_000, firstWrittenBytes: 1000)
         for _ in 1...8 { table.add(.get(.root, query: nil)) { _ in } }
         for number in 1...8 {
-            #expect(try sent(&table) == "?" && !table.hasWrites)
+            #expect(try sent(&table) == "?")
+            #expect(!table.hasWrites)
             #expect(table.answered(Int64(number)) != nil)
         }
         for number in 1...100 { table.add(try put("\(number)", bytes: 700)) { _ in } }
@@ -90,7 +94,8 @@ struct RequestTableTests {
         table.add(try put("a", bytes: 1)) { _ in }
         #expect(table.answered(1) == nil)
         _ = try sent(&table)
-        #expect(table.answered(1) != nil && table.answered(1) == nil)
+        #expect(table.answered(1) != nil)
+        #expect(table.answered(1) == nil)
     }
 
     @Test("at the end all hear of it, in the order in which they asked")
@@ -103,7 +108,8 @@ struct RequestTableTests {
         while try sent(&table) != nil {}
         for completion in table.removeAll() { completion(.failure(.cancelled)) }
         #expect(heard.withLock { $0 } == Array(0..<200))
-        #expect(table.isEmpty && table.nextMessage() == nil)
+        #expect(table.isEmpty)
+        #expect(table.nextMessage() == nil)
     }
 
     @Test("thousands pass through in order")
@@ -118,6 +124,7 @@ struct RequestTableTests {
                 next += 1
             }
         }
-        #expect(table.isEmpty && next == 2001)
+        #expect(table.isEmpty)
+        #expect(next == 2001)
     }
 }

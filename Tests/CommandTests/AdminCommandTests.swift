@@ -16,7 +16,8 @@ struct AdminCommandTests {
         let file = folder.path + "/key.json"
         for words in [["create-key", file], ["keys"], ["remove-key", "x"]] {
             let outcome = try await HearthProcess(["admin"] + words + ["--data", folder.path + "/data"]).outcome()
-            #expect(outcome.code == 1 && outcome.errors.contains("is not the data folder of a server"), "\(outcome)")
+            #expect(outcome.code == 1, "\(outcome)")
+            #expect(outcome.errors.contains("is not the data folder of a server"), "\(outcome)")
             #expect(TemporaryFolder.files(in: folder.path).isEmpty)
         }
         #expect(try await admin("create-key", file, "--new-folder").code == 0)
@@ -33,13 +34,16 @@ struct AdminCommandTests {
             )
             .code == 0)
         var information = stat()
-        #expect(stat(file, &information) == 0 && information.st_mode & 0o777 == 0o600)
+        #expect(stat(file, &information) == 0)
+        #expect(information.st_mode & 0o777 == 0o600)
         let text = String(decoding: TemporaryFolder.contents(of: file), as: UTF8.self)
-        #expect(text.contains(#""client_email":"hearth@p""#) && text.contains("BEGIN PRIVATE KEY"))
+        #expect(text.contains(#""client_email":"hearth@p""#))
+        #expect(text.contains("BEGIN PRIVATE KEY"))
         #expect(text.contains(#""token_uri":"https://db.example/token""#))
         let listed = try await admin("keys").output
         let id = try #require(listed.split(separator: " ").first.map { String($0) })
-        #expect(listed == "\(id)  hearth@p\n" && text.contains(#""private_key_id":"\#(id)""#))
+        #expect(listed == "\(id)  hearth@p\n")
+        #expect(text.contains(#""private_key_id":"\#(id)""#))
         #expect(try await admin("create-key", file).code == 1)
         #expect(TemporaryFolder.contents(of: file) == Array(text.utf8))
         #expect(try await admin("remove-key", id).code == 0)
@@ -75,6 +79,7 @@ struct AdminCommandTests {
         arguments: ["", "create-key", "keys more", "keys --output x", "remove-key", "remove"])
     func usage(words: String) async throws {
         let outcome = try await HearthProcess(["admin"] + words.split(separator: " ").map { String($0) }).outcome()
-        #expect(outcome.code == 64 && outcome.errors.contains("hearth help admin"))
+        #expect(outcome.code == 64)
+        #expect(outcome.errors.contains("hearth help admin"))
     }
 }

@@ -38,7 +38,8 @@ struct BackupCommandTests {
         }
         process.signal(signal)
         let outcome = try await process.outcome()
-        #expect(outcome.code == 128 + signal && outcome.output.isEmpty, "\(outcome)")
+        #expect(outcome.code == 128 + signal, "\(outcome)")
+        #expect(outcome.output.isEmpty, "\(outcome)")
         #expect(TemporaryFolder.files(in: sets) == [])
         try owner.execute("COMMIT")
     }
@@ -53,12 +54,14 @@ struct BackupCommandTests {
             // No file may have more than a kilobyte.
             let line = "ulimit -f 2; '\(hearth)' backup \(words) --data '\(data)'"
             let full = try await HearthProcess(program: "/bin/sh", ["-c", line]).outcome()
-            #expect(full.code == 1 && full.errors.hasPrefix("hearth backup: "), "\(full)")
+            #expect(full.code == 1, "\(full)")
+            #expect(full.errors.hasPrefix("hearth backup: "), "\(full)")
             #expect(TemporaryFolder.files(in: copies) == [])
         }
         mkdir(copies + "/copy", 0o700)
         let taken = try await HearthProcess.run("backup", copies + "/copy", "--overwrite", "--data", data)
-        #expect(taken.code == 1 && taken.errors.contains("cannot rename"), "\(taken)")
+        #expect(taken.code == 1, "\(taken)")
+        #expect(taken.errors.contains("cannot rename"), "\(taken)")
         #expect(TemporaryFolder.files(in: copies) == ["copy"])
     }
 }

@@ -15,11 +15,13 @@ struct CheckCommandTests {
         let value = #"{"balance":100000}"#
         #expect(try await HearthProcess.run("set", "/account", value, "--url", url).code == 0)
         let running = try await HearthProcess.run("check", "--data", data)
-        #expect(running.code == 0 && running.errors.isEmpty, "\(running)")
+        #expect(running.code == 0, "\(running)")
+        #expect(running.errors.isEmpty, "\(running)")
         server.process.signal(SIGTERM)
         #expect(try await server.process.outcome().code == 0)
         let whole = try await HearthProcess.run("check", "--data", data)
-        #expect(whole.code == 0 && whole.output == "default: sequence 1, 1 rows, no damage\naccounts: no damage\n")
+        #expect(whole.code == 0)
+        #expect(whole.output == "default: sequence 1, 1 rows, no damage\naccounts: no damage\n")
 
         let file = data + "/default.tree"
         var bytes = TemporaryFolder.contents(of: file)
@@ -27,12 +29,15 @@ struct CheckCommandTests {
         bytes[place.lowerBound] = UInt8(ascii: "9")
         TemporaryFolder.write(bytes, to: file)
         let damaged = try await HearthProcess.run("check", "--data", data)
-        #expect(damaged.code == 1 && damaged.output.hasPrefix("default: damaged\n"))
+        #expect(damaged.code == 1)
+        #expect(damaged.output.hasPrefix("default: damaged\n"))
         #expect(damaged.errors.contains("hearth check: \(file): the row of / has a wrong checksum\n"), "\(damaged)")
         let missing = try await HearthProcess.run("check", "--data", folder.path + "/none")
-        #expect(missing.code == 1 && missing.errors == "hearth check: there is no data folder \(folder.path)/none\n")
+        #expect(missing.code == 1)
+        #expect(missing.errors == "hearth check: there is no data folder \(folder.path)/none\n")
         let unknown = try await HearthProcess.run("check", "--data", data, "--database", "x")
-        #expect(unknown.code == 1 && unknown.errors == "hearth check: there is no database x in \(data)\n")
+        #expect(unknown.code == 1)
+        #expect(unknown.errors == "hearth check: there is no database x in \(data)\n")
     }
 
     @Test("says that a file was written by a newer version, and not that it is damaged", arguments: ["tree", "log"])

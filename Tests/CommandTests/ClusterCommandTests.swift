@@ -133,7 +133,8 @@ import Testing
         for certificates in [own, other] {
             let made = try await HearthProcess.run(
                 "cluster", "certificates", certificates, "m1=127.0.0.1,m1.example.com")
-            #expect(made.code == 0 && made.output.contains("\(certificates)/ca-key.pem"), "\(made)")
+            #expect(made.code == 0, "\(made)")
+            #expect(made.output.contains("\(certificates)/ca-key.pem"), "\(made)")
         }
         // Machines that come later get certificates of the same authority.
         let more = try await HearthProcess.run("cluster", "certificates", own, "m2=127.0.0.1")

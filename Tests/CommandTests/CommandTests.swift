@@ -29,8 +29,10 @@ struct CommandTests {
         #expect(try await HearthProcess.run("get", "/a/c", "--url", url) == success("{\"d\":true}\n"))
         let first = try await HearthProcess.run("push", "/list", "1", "--url", url)
         let second = try await HearthProcess.run("push", "/list", "2", "--url", url, "--json")
-        #expect(first.code == 0 && first.output.utf8.count == 21)
-        #expect(second.output.hasPrefix(#"{"name":"-"#) && second.output.hasSuffix("\"}\n"))
+        #expect(first.code == 0)
+        #expect(first.output.utf8.count == 21)
+        #expect(second.output.hasPrefix(#"{"name":"-"#))
+        #expect(second.output.hasSuffix("\"}\n"))
         let key = first.output.dropLast()
         #expect(try await HearthProcess.run("get", "/list/\(key)", "--url", url) == success("1\n"))
     }
@@ -154,8 +156,10 @@ struct CommandTests {
         // Nothing listens there; no connection is attempted.
         let process = try HearthProcess(words, environment: ["HEARTH_URL": "ws://127.255.255.254:9"])
         let outcome = try await process.outcome()
-        #expect(outcome.code == 64 && outcome.output.isEmpty)
-        #expect(outcome.errors.hasPrefix("hearth") && outcome.errors.contains(message), "\(outcome.errors)")
+        #expect(outcome.code == 64)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.hasPrefix("hearth"), "\(outcome.errors)")
+        #expect(outcome.errors.contains(message), "\(outcome.errors)")
         #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
     }
 
@@ -164,9 +168,11 @@ struct CommandTests {
         let database = try TestDatabase()
         let environment = ["HEARTH_URL": database.urlText]
         let priority = try await HearthProcess.run("set", "/none/.priority", "1", environment: environment)
-        #expect(priority.code == 1 && priority.errors.hasPrefix("hearth set: invalid_argument: "))
+        #expect(priority.code == 1)
+        #expect(priority.errors.hasPrefix("hearth set: invalid_argument: "))
         let name = try await HearthProcess.run("get", "/", "--database", "no/such", environment: environment)
-        #expect(name.code == 1 && name.errors.hasPrefix("hearth get: the server refused the connection: HTTP 403"))
+        #expect(name.code == 1)
+        #expect(name.errors.hasPrefix("hearth get: the server refused the connection: HTTP 403"))
     }
 
     @Test(
@@ -183,7 +189,8 @@ struct CommandTests {
     @Test("help for every command, and for all together")
     func help() async throws {
         let overview = try await HearthProcess.run("help")
-        #expect(overview.code == 0 && overview.errors.isEmpty)
+        #expect(overview.code == 0)
+        #expect(overview.errors.isEmpty)
         #expect(try await HearthProcess.run() == Outcome(code: 64, output: "", errors: overview.output))
         let unknown = "hearth: unknown command 'frob'; 'hearth help' lists the commands\n"
         #expect(try await HearthProcess.run("help", "frob") == Outcome(code: 64, output: "", errors: unknown))
@@ -193,7 +200,9 @@ struct CommandTests {
         ] {
             #expect(overview.output.contains("\n  \(name)"), "\(name)")
             let help = try await HearthProcess.run("help", name)
-            #expect(help.code == 0 && help.output.hasPrefix("usage: hearth \(name)") && help.errors.isEmpty)
+            #expect(help.code == 0)
+            #expect(help.output.hasPrefix("usage: hearth \(name)"))
+            #expect(help.errors.isEmpty)
             #expect(try await HearthProcess.run(name, "--help") == help)
             for line in help.output.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
         }
@@ -286,7 +295,8 @@ struct CommandTests {
             try await HearthProcess.run("update", "/a \"b", #"{"c":1,"d":2}"#, environment: environment) == success())
         #expect(await watch.line() == #"{"type":"update","path":"/a \"b","value":{"c":1,"d":2}}"# + "\n")
         let line = try #require(await timed.line())
-        #expect(line.hasPrefix(#"{"time":"20"#) && line.contains(#"Z","type":"update","path":"/a \"b","value""#))
+        #expect(line.hasPrefix(#"{"time":"20"#))
+        #expect(line.contains(#"Z","type":"update","path":"/a \"b","value""#))
         let json = try CanonicalJSON.parse(Array(line.utf8)).value
         #expect(json.value(at: try path("value/c")).description == "1")
         for process in [watch, timed] {

@@ -49,9 +49,11 @@ struct ContextTests {
         #expect(try await hearth("users", "list").code == 0)
         // Signed out: rules refuse it.
         let elsewhere = try await hearth("get", "/a", "--url", "ws://\(server.address)")
-        #expect(elsewhere.code == 1 && elsewhere.errors.contains("permission_denied"), "\(elsewhere)")
+        #expect(elsewhere.code == 1, "\(elsewhere)")
+        #expect(elsewhere.errors.contains("permission_denied"), "\(elsewhere)")
         let wrong = try await hearth("context", "add", "dev", "--key", key, "--url", "ws://127.0.0.1:9")
-        #expect(wrong.code == 64 && wrong.errors.contains("is a key of"), "\(wrong)")
+        #expect(wrong.code == 64, "\(wrong)")
+        #expect(wrong.errors.contains("is a key of"), "\(wrong)")
         // Others may not read which keys there are.
         var information = stat()
         #expect(stat(folder.path + "/.config/hearth/contexts.json", &information) == 0)
@@ -72,15 +74,18 @@ struct ContextTests {
             (["get", "/", "--context", "x", "--url", "ws://127.0.0.1:9"], "leave out the URL and --key"),
         ] {
             let outcome = try await HearthProcess(words, environment: ["HOME": folder.path]).outcome()
-            #expect(outcome.code == 64 && outcome.errors.contains(message), "\(words): \(outcome)")
+            #expect(outcome.code == 64, "\(words): \(outcome)")
+            #expect(outcome.errors.contains(message), "\(words): \(outcome)")
         }
         let none = try await HearthProcess.run("get", "/", "--context", "x")
-        #expect(none.code == 64 && none.errors.contains("HEARTH_CONTEXTS names the file"), "\(none)")
+        #expect(none.code == 64, "\(none)")
+        #expect(none.errors.contains("HEARTH_CONTEXTS names the file"), "\(none)")
         let broken = folder.path + "/broken"
         TemporaryFolder.write(Array("{}".utf8), to: broken)
         #expect(chmod(broken, 0o600) == 0)
         let unread = try await hearth("get", "/", with: ["HEARTH_CONTEXTS": broken])
-        #expect(unread.code == 64 && unread.errors.contains("is not a file of contexts"), "\(unread)")
+        #expect(unread.code == 64, "\(unread)")
+        #expect(unread.errors.contains("is not a file of contexts"), "\(unread)")
         #expect(try await hearth("context", "add", "x", "--url", "ws://127.0.0.1:9").code == 0)
         #expect(try await hearth("context", "add", "x", "--url", "ws://127.0.0.1:9").errors.contains("already"))
     }

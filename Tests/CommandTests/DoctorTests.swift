@@ -20,7 +20,8 @@ struct DoctorTests {
         let good = try await HearthProcess(words + ["--rules", rules(#"{"rules":{}}"#)]).outcome()
         #expect(good == .init(code: 0, output: "hearth: the configuration is in order\n", errors: ""))
         let bad = try await HearthProcess(words + ["--rules", rules("{")]).outcome()
-        #expect(bad.code == 64 && bad.errors.hasPrefix("hearth serve: error: \(folder.path)/rules.json:"), "\(bad)")
+        #expect(bad.code == 64, "\(bad)")
+        #expect(bad.errors.hasPrefix("hearth serve: error: \(folder.path)/rules.json:"), "\(bad)")
         #expect(access(data, F_OK) != 0)
     }
 
@@ -29,7 +30,8 @@ struct DoctorTests {
         let file = rules(#"{"rules":{}}"#)
         let options = ["--data", data, "--rules", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
         let stopped = try await HearthProcess(["doctor"] + options).outcome()
-        #expect(stopped.code == 0 && stopped.output.contains("there is no data folder"), "\(stopped)")
+        #expect(stopped.code == 0, "\(stopped)")
+        #expect(stopped.output.contains("there is no data folder"), "\(stopped)")
         let server = try await ServerProcess(
             data, isDevelopment: false, "--rules", file, "--admin-listen", "127.0.0.1:0")
         let running = try await HearthProcess(
@@ -55,9 +57,11 @@ struct DoctorTests {
         let wrong = try await HearthProcess(
             ["doctor"] + options + ["--public-url", "http://\(advertised.address)"]
         ).outcome()
-        #expect(wrong.code == 1 && wrong.output.contains("come back to another host than"), "\(wrong)")
+        #expect(wrong.code == 1, "\(wrong)")
+        #expect(wrong.output.contains("come back to another host than"), "\(wrong)")
         let absent = try await HearthProcess(["doctor"] + options + ["--public-url", "http://127.0.0.1:1"]).outcome()
-        #expect(absent.code == 1 && absent.output.contains("cannot be reached"), "\(absent)")
+        #expect(absent.code == 1, "\(absent)")
+        #expect(absent.output.contains("cannot be reached"), "\(absent)")
     }
 
     @Test("everything is backed up and restored by command")
@@ -67,12 +71,15 @@ struct DoctorTests {
         #expect(try await HearthProcess.run("set", "/a", "1", "--url", url).code == 0)
         let target = folder.path + "/sets"
         let made = try await HearthProcess.run("backup", "--to", target, "--data", data)
-        #expect(made.code == 0 && made.output.contains("databases default, accounts"), "\(made)")
+        #expect(made.code == 0, "\(made)")
+        #expect(made.output.contains("databases default, accounts"), "\(made)")
         let path = String(made.output.prefix { $0 != ":" })
         let checked = try await HearthProcess.run("restore", path, "--check")
-        #expect(checked.code == 0 && checked.output.contains("databases default"), "\(checked)")
+        #expect(checked.code == 0, "\(checked)")
+        #expect(checked.output.contains("databases default"), "\(checked)")
         let refused = try await HearthProcess.run("restore", path, "--data", data)
-        #expect(refused.code == 1 && refused.errors.contains("is not empty"), "\(refused)")
+        #expect(refused.code == 1, "\(refused)")
+        #expect(refused.errors.contains("is not empty"), "\(refused)")
         let new = folder.path + "/new"
         #expect(try await HearthProcess.run("restore", path, "--data", new).code == 0)
         let restored = try await ServerProcess(new)

@@ -25,7 +25,8 @@ struct HistoryCommandTests {
         }
         #expect(try await hearth("get", "/pages/a", "--at", "@1").output == "{\"title\":\"SECRET-PAST\"}\n")
         let list = try await hearth("history", "/pages/a", "--kept", "-o", "jsonl")
-        #expect(list.output.split(separator: "\n").count == 2 && list.output.contains(#""seq":2"#), "\(list)")
+        #expect(list.output.split(separator: "\n").count == 2, "\(list)")
+        #expect(list.output.contains(#""seq":2"#), "\(list)")
         let diff = try await hearth("diff", "/pages/a", "@1")
         #expect(diff.output == "/title  \"SECRET-PAST\" → \"b\"\n", "\(diff)")
         #expect(try await hearth("diff", "/pages/a", "@2").output == "no difference\n")
@@ -36,27 +37,31 @@ struct HistoryCommandTests {
         #expect(try await hearth("get", "/pages/a", "--at", "yesterday").code == 64)
         #expect(try await hearth("set", "/pages/a", #"{"title":"c"}"#).code == 0)
         let busy = try await HearthProcess.run("erase", "/pages/a", "--data", data, "-y")
-        #expect(busy.code == 1 && busy.errors.contains("another server"), "\(busy)")
+        #expect(busy.code == 1, "\(busy)")
+        #expect(busy.errors.contains("another server"), "\(busy)")
         server.process.signal(SIGTERM)
         #expect(try await server.process.outcome().code == 0)
 
         let before = try await HearthProcess.run("verify", "--data", data)
-        #expect(
-            before.code == 0 && before.output.contains("4 records after operation 0, the chain is whole"), "\(before)")
+        #expect(before.code == 0, "\(before)")
+        #expect(before.output.contains("4 records after operation 0, the chain is whole"), "\(before)")
         let head = try #require(before.output.split(separator: " ").last).trimmingNewline
         let erased = try await HearthProcess.run("erase", "/pages/a/title", "--data", data, "-y")
-        #expect(erased.code == 0 && erased.output.contains("4 records of the log"), "\(erased)")
+        #expect(erased.code == 0, "\(erased)")
+        #expect(erased.output.contains("4 records of the log"), "\(erased)")
         #expect(erased.output.contains("has a value, which stays"))
         for file in ["log", "tree", "history", "past"].flatMap({ [$0, $0 + "-wal"] }) {
             let bytes = TemporaryFolder.contents(of: "\(data)/default.\(file)")
             #expect(bytes.firstRange(of: Array("SECRET-PAST".utf8)) == nil, "\(file)")
         }
         let after = try await HearthProcess.run("verify", "--data", data, "--database", "default", "--head", head)
-        #expect(after.code == 0 && after.output.contains("something was erased from 4 records"), "\(after)")
+        #expect(after.code == 0, "\(after)")
+        #expect(after.output.contains("something was erased from 4 records"), "\(after)")
         let other = head.prefix { $0 != ":" } + ":" + String(repeating: "0", count: 64)
         let wrong = try await HearthProcess.run(
             "verify", "--data", data, "--database", "default", "--head", String(other))
-        #expect(wrong.code == 1 && wrong.errors.contains("is not the one that was noted"), "\(wrong)")
+        #expect(wrong.code == 1, "\(wrong)")
+        #expect(wrong.errors.contains("is not the one that was noted"), "\(wrong)")
         #expect(try await HearthProcess.run("verify", "--data", data, "--head", head).code == 64)
         #expect(try await HearthProcess.run("verify", "--data", folder.path + "/none").code == 1)
         #expect(try await HearthProcess.run("erase", "/a", "--data", folder.path + "/none").code == 1)
@@ -73,7 +78,8 @@ struct HistoryCommandTests {
         #expect(TemporaryFolder.contents(of: file).elementsEqual("{\n  \"title\" : \"b\"\n}\n".utf8))
         #expect(try await export("/", "--at", "@2").output == "{\"pages\":{\"a\":{\"title\":\"b\"}}}\n")
         let none = try await export("/other", "--at", "1m")
-        #expect(none.code == 1 && none.errors.contains("no history is kept of this place: '.history'"), "\(none)")
+        #expect(none.code == 1, "\(none)")
+        #expect(none.errors.contains("no history is kept of this place: '.history'"), "\(none)")
         #expect(try await export("/pages/a", "--at", "yesterday").code == 64)
     }
 
@@ -90,12 +96,14 @@ struct HistoryCommandTests {
         ]
         for words in questions {
             let early = try await HearthProcess(words + ["--url", "ws://\(server.address)"]).outcome()
-            #expect(early.code == 1 && early.errors.contains("the history begins at 4"), "\(early)")
+            #expect(early.code == 1, "\(early)")
+            #expect(early.errors.contains("the history begins at 4"), "\(early)")
         }
         #expect(try await hearth("set", "/pages/a/title", "\"d\"").code == 0)
         for path in ["/pages/a/title", "/pages/a"] {
             let refused = try await hearth("revert", path, "@2", "-y")
-            #expect(refused.code == 1 && refused.errors.contains("the history begins at 4"), "\(refused)")
+            #expect(refused.code == 1, "\(refused)")
+            #expect(refused.errors.contains("the history begins at 4"), "\(refused)")
         }
         #expect(try await hearth("get", "/pages/a/title").output == "\"d\"\n")
         #expect(try await hearth("diff", "/pages", "@2").output == "no difference\n")

@@ -17,11 +17,14 @@ struct MessageTests {
         let plain = try await ServerProcess(folder.path + "/plain")
         for command in [["get", "/"], ["export", "/"]] {
             let wrong = try await HearthProcess(command + ["--url", "ws://\(secure.address)"]).outcome()
-            #expect(wrong.code == 69 && wrong.errors.contains("its URL is wss://\(secure.address)"), "\(wrong)")
+            #expect(wrong.code == 69, "\(wrong)")
+            #expect(wrong.errors.contains("its URL is wss://\(secure.address)"), "\(wrong)")
             let reverse = try await HearthProcess(command + ["--url", "wss://\(plain.address)"]).outcome()
-            #expect(reverse.code == 69 && reverse.errors.contains("its URL is ws://\(plain.address)"), "\(reverse)")
+            #expect(reverse.code == 69, "\(reverse)")
+            #expect(reverse.errors.contains("its URL is ws://\(plain.address)"), "\(reverse)")
             let unknown = try await HearthProcess(command + ["--url", "wss://\(secure.address)"]).outcome()
-            #expect(unknown.code == 69 && unknown.errors.contains("--ca FILE"), "\(unknown)")
+            #expect(unknown.code == 69, "\(unknown)")
+            #expect(unknown.errors.contains("--ca FILE"), "\(unknown)")
             let known = try await HearthProcess(
                 command + ["--url", "wss://\(secure.address)", "--ca", certificate.certificateFile]
             ).outcome()
@@ -30,14 +33,16 @@ struct MessageTests {
         let shell = try await HearthProcess.run("shell", "ws://\(secure.address)", "ls")
         #expect(shell.errors.contains("its URL is wss://\(secure.address)"), "\(shell)")
         let address = try await HearthProcess.run("shell", plain.address)
-        #expect(address.code == 64 && address.errors.contains("is like ws://\(plain.address)"), "\(address)")
+        #expect(address.code == 64, "\(address)")
+        #expect(address.errors.contains("is like ws://\(plain.address)"), "\(address)")
     }
 
     @Test("a mistake in JSON does not point to the help")
     func json() async throws {
         let outcome = try await HearthProcess.run("set", "/a", "{")
-        #expect(
-            outcome.code == 64 && outcome.errors.contains("invalid JSON") && !outcome.errors.contains("hearth help"))
+        #expect(outcome.code == 64)
+        #expect(outcome.errors.contains("invalid JSON"))
+        #expect(!outcome.errors.contains("hearth help"))
         let usage = try await HearthProcess.run("set", "/a")
         #expect(usage.errors.hasSuffix("; usage: set PATH JSON [-y]\n"))
     }
@@ -54,7 +59,8 @@ struct MessageTests {
         for command in ["get / --url \(url)", "export / --url \(url)", "shell \(url) get /", "shell \(url) export /"] {
             let line = "'\(hearth)' \(command) | head -c 1"
             let outcome = try await HearthProcess(program: "/bin/sh", ["-c", line]).outcome()
-            #expect(outcome.output == "{" && outcome.errors.isEmpty, "\(command): \(outcome)")
+            #expect(outcome.output == "{", "\(command): \(outcome)")
+            #expect(outcome.errors.isEmpty, "\(command): \(outcome)")
         }
     }
 
@@ -69,7 +75,8 @@ struct MessageTests {
         users.write(#"{"users":[{"localId":"ann","email":"ann@example.com"}]}"#)
         #expect(try await users.outcome().output == "1 of 1 users imported\n")
         #expect(try await HearthProcess.run("users", "export", "-", "--url", url).output.contains("\"ann\""))
-        #expect(access("-", F_OK) != 0 && access("-.part", F_OK) != 0)
+        #expect(access("-", F_OK) != 0)
+        #expect(access("-.part", F_OK) != 0)
     }
 
     @Test("what is destroyed, and where, is said before")
@@ -85,7 +92,8 @@ struct MessageTests {
             try await HearthProcess.run("remove", "/a", "--url", url).errors == "hearth remove: remove /a at \(url)\n")
         _ = try await HearthProcess.run("users", "create", "--uid", "ann", "--url", url)
         let deleted = try await HearthProcess.run("users", "delete", "ann", "--url", url, "--yes")
-        #expect(deleted.code == 0 && deleted.errors == "hearth users delete: delete ann at \(url)\n")
+        #expect(deleted.code == 0)
+        #expect(deleted.errors == "hearth users delete: delete ann at \(url)\n")
     }
 
     @Test("a backup does not replace another one by itself")
@@ -96,15 +104,14 @@ struct MessageTests {
         let copy = folder.path + "/copy"
         // Data only in the log counts as well: the backup is not empty.
         let made = try await HearthProcess.run("backup", copy, "--data", data)
-        #expect(
-            made.code == 0
-                && (made.output.contains("1 rows and 0 later") || made.output.contains("and 1 later writes")), "\(made)"
-        )
+        #expect(made.code == 0, "\(made)")
+        #expect((made.output.contains("1 rows and 0 later") || made.output.contains("and 1 later writes")), "\(made)")
         let checked = try await HearthProcess.run("restore", copy, "--check")
         #expect(checked.output == made.output, "\(checked)")
         let before = TemporaryFolder.contents(of: copy)
         let refused = try await HearthProcess.run("backup", copy, "--data", data)
-        #expect(refused.code == 64 && refused.errors.contains("\(copy) is there already: --overwrite replaces it"))
+        #expect(refused.code == 64)
+        #expect(refused.errors.contains("\(copy) is there already: --overwrite replaces it"))
         #expect(TemporaryFolder.contents(of: copy) == before)
         #expect(try await HearthProcess.run("backup", copy, "--data", data, "--overwrite").code == 0)
         #expect(try await HearthProcess.run("backup", "-", "--data", data).code == 64)

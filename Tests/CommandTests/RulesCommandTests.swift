@@ -46,13 +46,16 @@ struct RulesCommandTests {
             let file = try await HearthProcess(
                 ["rules", "explain", "--rules", file, "--data", folder.path + "/data.json"] + words
             ).outcome()
-            #expect(live.code == (isAllowed ? 0 : 1) && live.output.contains(part), "\(words): \(live)")
-            #expect(live.output.hasPrefix(isAllowed ? "allowed\n" : "denied\n") && live.code == file.code)
+            #expect(live.code == (isAllowed ? 0 : 1), "\(words): \(live)")
+            #expect(live.output.contains(part), "\(words): \(live)")
+            #expect(live.output.hasPrefix(isAllowed ? "allowed\n" : "denied\n"))
+            #expect(live.code == file.code)
             #expect(live.output == file.output.replacing(self.file, with: "rules"), "\(words)")
         }
         #expect(try await HearthProcess.run("get", "/", "--url", url, "--key", key).output == Self.data + "\n")
         let nobody = try await HearthProcess.run("rules", "explain", "--url", url, "read /rooms")
-        #expect(nobody.code == 1 && nobody.errors.contains("wants a credential: --key FILE"), "\(nobody)")
+        #expect(nobody.code == 1, "\(nobody)")
+        #expect(nobody.errors.contains("wants a credential: --key FILE"), "\(nobody)")
     }
 
     @Test("files of settings are checked, tested and explained beside those of rules")
@@ -84,26 +87,27 @@ struct RulesCommandTests {
         let summary = "\(settings): 1 .unique, 1 .maxChildren, 1 .limit\n\(none): nothing set\n"
         #expect(checked == .init(code: 0, output: summary, errors: ""))
         let mistake = try await run("check", wrong)
-        #expect(
-            mistake.code == 65 && mistake.errors.hasPrefix("hearth rules check: \(wrong):1:14: Unknown setting '.x'"),
-            "\(mistake)")
+        #expect(mistake.code == 65, "\(mistake)")
+        #expect(mistake.errors.hasPrefix("hearth rules check: \(wrong):1:14: Unknown setting '.x'"), "\(mistake)")
         // These are the server's: the rules of a file are meant here.
         let environment = ["HEARTH_RULES": none, "HEARTH_SETTINGS": none, "HEARTH_DATA": folder.path]
         #expect(try await HearthProcess(["rules", "test", tests], environment: environment).outcome().code == 0)
         let passed = try await run("test", tests)
-        #expect(passed.code == 0 && passed.output.hasPrefix("\(tests): 4 of 4 passed\n"), "\(passed)")
+        #expect(passed.code == 0, "\(passed)")
+        #expect(passed.output.hasPrefix("\(tests): 4 of 4 passed\n"), "\(passed)")
         let other = try await run("test", tests, "--settings", none)
-        #expect(other.code == 1 && other.output.contains("\(tests): 2 of 4 passed\n"), "\(other)")
+        #expect(other.code == 1, "\(other)")
+        #expect(other.output.contains("\(tests): 2 of 4 passed\n"), "\(other)")
         #expect(try await run("test", tests, "--settings", wrong).code == 65)
 
         let question = ["explain", "--rules", rules, "--data", data, #"write /users/b/name "x""#]
         #expect(try await HearthProcess(["rules"] + question).outcome().code == 0)
         let refused = try await HearthProcess(["rules", "--settings", settings] + question).outcome()
+        #expect(refused.code == 1, "\(refused)")
+        #expect(refused.output.hasPrefix("denied\n"), "\(refused)")
         #expect(
-            refused.code == 1 && refused.output.hasPrefix("denied\n")
-                && refused.output.hasSuffix(
-                    "the settings refuse it: Another child of \"/users\" has the same value at \"name\"\n"),
-            "\(refused)")
+            refused.output.hasSuffix(
+                "the settings refuse it: Another child of \"/users\" has the same value at \"name\"\n"), "\(refused)")
     }
 
     @Test(
@@ -118,6 +122,8 @@ struct RulesCommandTests {
         ])
     func usage(words: [String], message: String) async throws {
         let outcome = try await HearthProcess(["rules"] + words).outcome()
-        #expect(outcome.code == 64 && outcome.output.isEmpty && outcome.errors.contains(message), "\(outcome)")
+        #expect(outcome.code == 64, "\(outcome)")
+        #expect(outcome.output.isEmpty, "\(outcome)")
+        #expect(outcome.errors.contains(message), "\(outcome)")
     }
 }

@@ -26,7 +26,8 @@ struct RulesSyncTests {
         #expect(try await rules("diff", changed) == .init(code: 1, output: difference, errors: ""))
 
         let pushed = try await rules("push", changed)
-        #expect(pushed.code == 0 && pushed.output.isEmpty, "\(pushed)")
+        #expect(pushed.code == 0, "\(pushed)")
+        #expect(pushed.output.isEmpty, "\(pushed)")
         #expect(pushed.errors.hasPrefix("hearth rules push: replace the rules of the default database by "))
         let copy = folder.path + "/copy.json"
         #expect(try await rules("pull", copy).code == 0)
@@ -36,11 +37,13 @@ struct RulesSyncTests {
 
         TemporaryFolder.write(Array("{\n \"rules\": {\".read\": \"auth ==\"}}".utf8), to: changed)
         let wrong = try await rules("push", changed)
-        #expect(wrong.code == 65 && wrong.errors.hasPrefix("hearth rules push: \(changed):2:"), "\(wrong)")
+        #expect(wrong.code == 65, "\(wrong)")
+        #expect(wrong.errors.hasPrefix("hearth rules push: \(changed):2:"), "\(wrong)")
         #expect(try await rules("pull").output == new)
         #expect(try await rules("push", folder.path + "/none").code == 64)
         let elsewhere = try await rules("pull", "--url", "http://\(server.address)", "--any-server")
-        #expect(elsewhere.code == 1 && elsewhere.errors.contains("a listener of their own"), "\(elsewhere)")
+        #expect(elsewhere.code == 1, "\(elsewhere)")
+        #expect(elsewhere.errors.contains("a listener of their own"), "\(elsewhere)")
     }
 
     @Test("settings are pulled, compared and pushed likewise: the file says by its first key what it is")
@@ -57,13 +60,15 @@ struct RulesSyncTests {
         #expect(try await rules("pull", "--settings", "-").output == "{\"settings\":{}}\n")
         #expect(try await rules("diff", file).code == 1)
         let pushed = try await rules("push", file)
-        #expect(pushed.code == 0 && pushed.errors.contains("replace the settings of the default"), "\(pushed)")
+        #expect(pushed.code == 0, "\(pushed)")
+        #expect(pushed.errors.contains("replace the settings of the default"), "\(pushed)")
         #expect(try await rules("diff", file) == .init(code: 0, output: "", errors: ""))
         #expect(try await rules("pull", "--settings", copy).code == 0)
         #expect(String(decoding: TemporaryFolder.contents(of: copy), as: UTF8.self) == text)
         TemporaryFolder.write(Array("{\"settings\":{\n\".uniqe\":1}}".utf8), to: file)
         let wrong = try await rules("push", file)
-        #expect(wrong.code == 65 && wrong.errors.hasPrefix("hearth rules push: \(file):2:1: "), "\(wrong)")
+        #expect(wrong.code == 65, "\(wrong)")
+        #expect(wrong.errors.hasPrefix("hearth rules push: \(file):2:1: "), "\(wrong)")
         #expect(try await rules("pull", "--settings", "-").output == text)
         #expect(try await rules("pull", copy, "--settings", copy).code == 64)
         #expect(try await rules("pull").output == before)
@@ -97,12 +102,15 @@ struct PingTests {
         let environment = ["HEARTH_URL": database.urlText]
         let outcome = try await HearthProcess.run("ping", "--count", "3", environment: environment)
         let lines = outcome.output.split(separator: "\n")
-        #expect(outcome.code == 0 && lines.count == 5, "\(outcome)")
+        #expect(outcome.code == 0, "\(outcome)")
+        #expect(lines.count == 5, "\(outcome)")
         #expect(lines[0].wholeMatch(of: #/ws://.*: connected in \d+\.\d\d ms/#) != nil)
         #expect(lines[1].wholeMatch(of: #/request 1: \d+\.\d\d ms/#) != nil)
         #expect(lines[4].wholeMatch(of: #/3 answers: least .* ms, mean .* ms, most .* ms/#) != nil)
         let nobody = try await HearthProcess.run("ping", environment: ["HEARTH_URL": "ws://127.255.255.254:9"])
-        #expect(nobody.code == 69 && nobody.output.isEmpty && nobody.errors.contains("Connection refused"))
+        #expect(nobody.code == 69)
+        #expect(nobody.output.isEmpty)
+        #expect(nobody.errors.contains("Connection refused"))
         #expect(try await HearthProcess.run("ping", "--count", "0", environment: environment).code == 64)
     }
 
@@ -129,6 +137,7 @@ struct PingTests {
             command.errors
                 == "hearth: unknown command 'serv' (did you mean 'serve'?); 'hearth help' lists the commands\n")
         let option = try await HearthProcess.run("get", "/", "--databse", "x")
-        #expect(option.code == 64 && option.errors.contains("unknown option --databse (did you mean '--database'?)"))
+        #expect(option.code == 64)
+        #expect(option.errors.contains("unknown option --databse (did you mean '--database'?)"))
     }
 }

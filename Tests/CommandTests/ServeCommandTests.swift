@@ -42,8 +42,10 @@ struct ServeCommandTests {
         let folder = TemporaryFolder()
         let process = try HearthProcess(["serve", "--data", folder.path + "/data"] + words)
         let outcome = try await process.outcome()
-        #expect(outcome.code == 64 && outcome.output.isEmpty)
-        #expect(outcome.errors.hasPrefix("hearth serve: ") && outcome.errors.contains(message), "\(outcome.errors)")
+        #expect(outcome.code == 64)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.hasPrefix("hearth serve: "), "\(outcome.errors)")
+        #expect(outcome.errors.contains(message), "\(outcome.errors)")
         #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
     }
 
@@ -57,7 +59,8 @@ struct ServeCommandTests {
         let folder = TemporaryFolder()
         let outcome = try await HearthProcess.run(
             "serve", "--listen", "0.0.0.0:0", "--data", folder.path + "/data", environment: ["HEARTH_DEV": value])
-        #expect(outcome.code == 64 && outcome.errors.contains(message), "\(outcome.errors)")
+        #expect(outcome.code == 64, "\(outcome.errors)")
+        #expect(outcome.errors.contains(message), "\(outcome.errors)")
     }
 
     @Test("a port and a folder that another server has")
@@ -66,7 +69,8 @@ struct ServeCommandTests {
         let other = TemporaryFolder()
         let server = try await ServerProcess(folder.path)
         let port = try await HearthProcess.run("serve", "--dev", "--data", other.path, "--listen", server.address)
-        #expect(port.code == 1 && port.output.isEmpty)
+        #expect(port.code == 1)
+        #expect(port.output.isEmpty)
         #expect(port.errors == "hearth serve: listen on \(server.address): Address already in use\n")
         let rules = folder.path + "/rules.json"
         TemporaryFolder.write(Array(#"{"rules":{}}"#.utf8), to: rules)
@@ -77,7 +81,8 @@ struct ServeCommandTests {
         #expect(
             admin.errors == "hearth serve: the listener for administrators, which --admin-listen places: \(taken)\n")
         let data = try await HearthProcess.run("serve", "--dev", "--data", folder.path, "--listen", "127.0.0.1:0")
-        #expect(data.code == 1 && data.output.isEmpty)
+        #expect(data.code == 1)
+        #expect(data.output.isEmpty)
         #expect(
             data.errors
                 == "hearth serve: the database is in use: another server uses the data folder \(folder.path)\n")
@@ -128,7 +133,8 @@ struct ServeCommandTests {
         ] {
             TemporaryFolder.write(Array(text.utf8), to: file)
             let outcome = try await HearthProcess.run("serve", "--config", file, "--data", folder.path + "/data")
-            #expect(outcome.code == 64 && outcome.errors.contains(message), "\(outcome.errors)")
+            #expect(outcome.code == 64, "\(outcome.errors)")
+            #expect(outcome.errors.contains(message), "\(outcome.errors)")
         }
     }
 
@@ -136,7 +142,8 @@ struct ServeCommandTests {
     func warnings() async throws {
         let folder = TemporaryFolder()
         let data = folder.path + "/data"
-        try #require(mkdir(data, 0o755) == 0 && chmod(data, 0o755) == 0)
+        try #require(mkdir(data, 0o755) == 0)
+        try #require(chmod(data, 0o755) == 0)
         TemporaryFolder.write(Array(#"{"rules":{}}"#.utf8), to: folder.path + "/rules.json")
         let words = [
             "serve", "--data", data, "--rules", folder.path + "/rules.json", "--listen", "0.0.0.0:0", "--admin-listen",
@@ -161,7 +168,8 @@ struct ServeCommandTests {
         }
         try #require(chmod(data, 0o700) == 0)
         let safe = try await log("--trusted-proxy", "127.0.0.1")
-        #expect(!safe.contains("data.folder-open") && !safe.contains("accounts.unencrypted"), "\(safe)")
+        #expect(!safe.contains("data.folder-open"), "\(safe)")
+        #expect(!safe.contains("accounts.unencrypted"), "\(safe)")
         #expect(try await !log("--no-auth").contains("accounts.unencrypted"))
     }
 }

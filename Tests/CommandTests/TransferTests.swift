@@ -110,7 +110,8 @@ struct TransferTests {
                 == success("{\n  \"1\" : {\n    \"n\" : 1\n  }\n}\n"))
         #expect(try await HearthProcess.run("export", "\(url)/none", environment: trust) == success("null\n"))
         let untrusted = try await HearthProcess.run("export", "\(url)/none")
-        #expect(untrusted.code == 69 && untrusted.errors.contains("certificate"))
+        #expect(untrusted.code == 69)
+        #expect(untrusted.errors.contains("certificate"))
     }
 
     @Test(
@@ -125,7 +126,9 @@ struct TransferTests {
         let server = try BrokenServer(answer)
         let folder = TemporaryFolder()
         let outcome = try await HearthProcess.run("export", "\(server.urlText)/", folder.path + "/out.json")
-        #expect(outcome.code == 69 && outcome.output.isEmpty && outcome.errors.hasPrefix("hearth export: "))
+        #expect(outcome.code == 69)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.hasPrefix("hearth export: "))
         #expect(TemporaryFolder.files(in: folder.path) == [])
     }
 
@@ -148,7 +151,8 @@ struct TransferTests {
         let refused = try await HearthProcess.run("export", "\(server.urlText)/")
         #expect(refused == Outcome(code: 1, output: "", errors: "hearth export: HTTP 503: no!\n"))
         let usage = try await HearthProcess.run("export", "/", "/none/x", "--url", server.urlText)
-        #expect(usage.code == 64 && usage.errors.contains("cannot write /none/x.part: No such file or directory"))
+        #expect(usage.code == 64)
+        #expect(usage.errors.contains("cannot write /none/x.part: No such file or directory"))
         let database = try TestDatabase()
         try await database.connect().set(place("a"), to: try large(500_000, seed: 2))
         let full = try HearthProcess(["export", "\(database.urlText)/", "/dev/null/x"])
@@ -169,13 +173,15 @@ struct TransferTests {
             let process = try HearthProcess(["import", url, input])
             process.write(#"{"b":{"y":2},"c":null}"#)
             let outcome = try await process.outcome()
-            #expect(outcome.code == 1 && outcome.errors.contains("replace what is in /p, which is not empty: -y says"))
+            #expect(outcome.code == 1)
+            #expect(outcome.errors.contains("replace what is in /p, which is not empty: -y says"))
         }
         #expect(try await client.get(path("p")) == old)
         #expect(try await HearthProcess.run("import", url, file, "--merge") == success())
         #expect(try await client.get(path("p")) == json(#"{"a":1,"b":{"y":2}}"#))
         let replaced = try await HearthProcess.run("import", url, "-", "--yes", input: #"{"n":[1]}"#)
-        #expect(replaced.code == 0 && replaced.errors.hasPrefix("hearth import: replace what is in /p at ws://"))
+        #expect(replaced.code == 0)
+        #expect(replaced.errors.hasPrefix("hearth import: replace what is in /p at ws://"))
         #expect(try await client.get(path("p")) == json(#"{"n":{"0":1}}"#))
         #expect(try await HearthProcess.run("import", url, "-", "--yes", input: "null").code == 0)
         #expect(try await client.get(path("p")).isNull)
@@ -205,12 +211,14 @@ struct TransferTests {
             "import", url, "-", "--yes", input: String(decoding: bad, as: UTF8.self))
         #expect(piped.code == 65)
         let lines = piped.errors.split(separator: "\n")
-        #expect(lines.count == 2 && lines[0].contains("replace what is in"))
+        #expect(lines.count == 2)
+        #expect(lines.first?.contains("replace what is in") == true)
         let parts = lines[1].split(separator: ";")
         #expect(parts.first == "hearth import: standard input: \(problem)")
         let words = try #require(parts.last).split(separator: " ")
         let written = try #require(words.compactMap { Int($0) }.first, "\(piped.errors)")
-        #expect(written > 500_000 && written < good.count)
+        #expect(written > 500_000)
+        #expect(written < good.count)
         // The last child before that byte is there.
         let before = try CanonicalJSON.parse(Array(good.prefix(written)) + Array("}".utf8)).value
         let last = try #require(before.children.map(\.key).last)
@@ -218,7 +226,8 @@ struct TransferTests {
 
         TemporaryFolder.write(Array(String(repeating: "[", count: 40).utf8), to: file)
         let deep = try await HearthProcess.run("import", url, file)
-        #expect(deep.code == 65 && deep.errors.contains("/0/0/0: deeper than 32 levels; nothing was written"))
+        #expect(deep.code == 65)
+        #expect(deep.errors.contains("/0/0/0: deeper than 32 levels; nothing was written"))
         #expect(try await HearthProcess.run("import", url, folder.path + "/none").code == 64)
     }
 
@@ -268,12 +277,14 @@ struct TransferTests {
             try await eventually("writes") { acknowledged.value >= (number + 1) * 20 }
             least.append(acknowledged.value)
             let made = try await HearthProcess.run("backup", "\(copy)\(number)", "--data", data)
-            #expect(made.code == 0 && made.output.hasPrefix("\(copy)\(number): default up to sequence "), "\(made)")
+            #expect(made.code == 0, "\(made)")
+            #expect(made.output.hasPrefix("\(copy)\(number): default up to sequence "), "\(made)")
         }
         writer.cancel()
         _ = try? await writer.value
         let busy = try await HearthProcess.run("restore", "\(copy)0", "--data", data)
-        #expect(busy.code == 1 && busy.errors.contains("another server uses the data folder"))
+        #expect(busy.code == 1)
+        #expect(busy.errors.contains("another server uses the data folder"))
         server.signal(SIGTERM)
         #expect(try await server.outcome().code == 0)
 
@@ -281,7 +292,8 @@ struct TransferTests {
             let checked = try await HearthProcess.run("restore", "\(copy)\(number)", "--check")
             #expect(checked.code == 0)
             let restored = try await HearthProcess.run("restore", "\(copy)\(number)", "--data", data)
-            #expect(restored.code == 0 && restored.output.hasPrefix(checked.output), "\(restored)")
+            #expect(restored.code == 0, "\(restored)")
+            #expect(restored.output.hasPrefix(checked.output), "\(restored)")
             #expect(restored.output.contains("kept what was there as \(data)/default.tree.20"))
             (server, url) = try await serve(data)
             let export = try await HearthProcess.run("export", "\(url)/")
@@ -328,12 +340,14 @@ struct TransferTests {
                     "restore", "--archive", archive, "--at", time, "--path", "/rooms", "--url", url, "--yes")
                 found = try await HearthProcess.run("export", "\(url)/rooms").output
             } while found != value + "\n" && MonotonicTime.current - start < .seconds(60)
-            #expect(outcome.code == 0 && outcome.output.hasPrefix("restored /rooms as of \(time), "), "\(outcome)")
+            #expect(outcome.code == 0, "\(outcome)")
+            #expect(outcome.output.hasPrefix("restored /rooms as of \(time), "), "\(outcome)")
             #expect(found == value + "\n")
         }
         let path = ["restore", "--archive", archive, "--at", times[0], "--path", "/rooms", "--url", url]
         let refused = try await HearthProcess(path).outcome()
-        #expect(refused.code == 1 && refused.output.isEmpty, "\(refused)")
+        #expect(refused.code == 1, "\(refused)")
+        #expect(refused.output.isEmpty, "\(refused)")
         #expect(refused.errors.hasPrefix("hearth restore: replace what is in /rooms at \(url)"), "\(refused)")
         #expect(refused.errors.hasSuffix(" by what it was at \(times[0]): -y says that you are sure\n"), "\(refused)")
         #expect(try await HearthProcess.run("export", "\(url)/rooms").output.contains(".priority"))
@@ -346,7 +360,8 @@ struct TransferTests {
         server.signal(SIGTERM)
         #expect(try await server.outcome().code == 0)
         let checked = try await HearthProcess.run("restore", "--archive", archive, "--check")
-        #expect(checked.code == 0 && checked.output.hasPrefix("default: from 20"), "\(checked)")
+        #expect(checked.code == 0, "\(checked)")
+        #expect(checked.output.hasPrefix("default: from 20"), "\(checked)")
         let windows = try await HearthProcess.run("restore", "--archive", archive, "--check", "-o", "jsonl")
         #expect(windows.output.hasPrefix(#"{"database":"default","begin":1"#), "\(windows)")
         #expect(windows.output.contains("\n" + #"{"accounts":"#), "\(windows)")
@@ -359,7 +374,8 @@ struct TransferTests {
         #expect(try await other.outcome().code == 0)
         let all = folder.path + "/all"
         let everything = try await HearthProcess.run("restore", "--archive", archive, "--all", "--data", all)
-        #expect(everything.code == 0 && everything.errors == "", "\(everything)")
+        #expect(everything.code == 0, "\(everything)")
+        #expect(everything.errors == "", "\(everything)")
         #expect(everything.output.contains("restored default as of the end of the archive in \(all)\n"))
         #expect(everything.output.contains("restored accounts, keys, rules and settings as of 20"))
         #expect(checked.output.contains("\naccounts, keys, rules and settings: "))
@@ -368,10 +384,12 @@ struct TransferTests {
         whole.signal(SIGTERM)
         #expect(try await whole.outcome().code == 0)
         let occupied = try await HearthProcess.run("restore", "--archive", archive, "--all", "--data", all)
-        #expect(occupied.code == 1 && occupied.errors.contains("\(all) is not empty"), "\(occupied)")
+        #expect(occupied.code == 1, "\(occupied)")
+        #expect(occupied.errors.contains("\(all) is not empty"), "\(occupied)")
         let early = try await HearthProcess.run(
             "restore", "--archive", archive, "--at", "2020-01-01T00:00:00Z", "--data", folder.path + "/none")
-        #expect(early.code == 1 && early.errors.contains("the archive of default begins at 20"), "\(early)")
+        #expect(early.code == 1, "\(early)")
+        #expect(early.errors.contains("the archive of default begins at 20"), "\(early)")
     }
 
     @Test(
@@ -389,7 +407,8 @@ struct TransferTests {
         ])
     func archiveUsage(words: [String], message: String) async throws {
         let outcome = try await HearthProcess(["restore"] + words).outcome()
-        #expect(outcome.code == 64 && outcome.errors.contains(message), "\(outcome)")
+        #expect(outcome.code == 64, "\(outcome)")
+        #expect(outcome.errors.contains(message), "\(outcome)")
     }
 
     @Test("a backup can become another database")
@@ -405,7 +424,8 @@ struct TransferTests {
         server.signal(SIGTERM)
         _ = try await server.outcome()
         let restored = try await HearthProcess.run("restore", copy, "--data", data, "--database", "other")
-        #expect(restored.code == 0 && restored.output.hasSuffix("restored other in \(data)\n"))
+        #expect(restored.code == 0)
+        #expect(restored.output.hasSuffix("restored other in \(data)\n"))
         (server, url) = try await serve(data)
         for name in ["default", "other"] {
             #expect(

@@ -80,11 +80,13 @@ struct AdmissionTests {
         ])
         #expect(numbers(&admission) == [20, 21])
         #expect(numbers(&admission).isEmpty)
-        #expect(!admission.hasSmall && admission.count == 3)
+        #expect(admission.hasSmall == false)
+        #expect(admission.count == 3)
         #expect(takeLarge(&admission)?.number == 10)
         #expect(numbers(&admission) == [11])
         #expect(takeLarge(&admission)?.number == 30)
-        #expect(takeLarge(&admission) == nil && admission.isEmpty)
+        #expect(takeLarge(&admission) == nil)
+        #expect(admission.count == 0)
     }
 
     @Test("while a large one is prepared, others of its connection wait, and those of other connections do not")
@@ -96,7 +98,9 @@ struct AdmissionTests {
         admission.append(Self.set(1, by: 1, 12), gate)
         admission.append(Self.set(1, by: 3, 30), gate)
         #expect(numbers(&admission) == [30])
-        #expect(numbers(&admission).isEmpty && !admission.hasLarge && admission.beginLarge() == nil)
+        #expect(numbers(&admission).isEmpty)
+        #expect(admission.hasLarge == false)
+        #expect(admission.beginLarge() == nil)
         admission.takeBegun(gate)
         #expect(numbers(&admission) == [11, 12])
         #expect(admission.beginLarge()?.number == 20)
@@ -151,7 +155,8 @@ struct AdmissionTests {
                 Self.scan(by: 3, 30), Self.set(1, by: 3, 31),
             ], gate)
         #expect(passing.map(\.number) == [10, 20])
-        #expect(!admission.hasReady && admission.count == 4)
+        #expect(admission.hasReady == false)
+        #expect(admission.count == 4)
         #expect(
             admission.takePassing(of: [Self.set(1, by: 1, 13), Self.set(1, by: 2, 21)], gate).map(\.number) == [21])
         admission.checkInvariants()
@@ -355,7 +360,9 @@ struct AdmissionTests {
             request(.set(WriteTarget(path: "a"), IncomingValue(json: value)))
         }
         let text = "\"\(String(repeating: "x", count: 1000))\""
-        #expect(set(children(3000, "1")).isLarge && !set(children(30, text)).isLarge && set(children(70, text)).isLarge)
+        #expect(set(children(3000, "1")).isLarge)
+        #expect(!set(children(30, text)).isLarge)
+        #expect(set(children(70, text)).isLarge)
         let entry = (target: WriteTarget(path: "a"), value: IncomingValue(json: children(5, "1")))
         #expect(request(.update(base: .root, Array(repeating: entry, count: 600))).isLarge)
     }

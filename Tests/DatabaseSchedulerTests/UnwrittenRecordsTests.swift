@@ -63,6 +63,7 @@ struct UnwrittenRecordsTests {
         while let last = records.last?.lastSequence, scheduler.database.durableSequence < last {
             handle(.committed(through: last))
         }
-        #expect(scheduler.database.sequence == UInt64(count + 1) && scheduler.database.unwrittenBytes == 0)
+        #expect(scheduler.database.sequence == UInt64(count + 1))
+        #expect(scheduler.database.unwrittenBytes == 0)
     }
 }

@@ -157,14 +157,15 @@ import Testing
     @Test(
         "a watch ends with the stream, and with an error of HTTP",
         arguments: [
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "the stream has ended"),
+            ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "HTTP status 404"),
         ])
-    func watchEnds(answer: String) throws {
+    func watchEnds(answer: String, reason: String) throws {
         let member = try Member([[Member.status(), .send(answer)]])
         let stream = try EtcdWatchStream(
             EtcdWatch(.key(Self.key), from: 9), of: EtcdCluster([member.member]), member: 0,
             deadline: .current + .seconds(20))
-        #expect(throws: EtcdError.self) { try stream.events(until: .current + .seconds(20)) }
+        let error = #expect(throws: EtcdError.self) { try stream.events(until: .current + .seconds(20)) }
+        #expect(error?.description.hasSuffix(": \(reason)") == true, "\(String(describing: error))")
     }
 }

@@ -46,6 +46,7 @@ struct SocketAddressTests {
         let found = try SocketAddress.resolve(host: "localhost", port: 99)
         #expect(!found.isEmpty)
         #expect(found.allSatisfy { loopback.contains($0.host) && $0.port == 99 })
-        #expect(throws: NameNotFound.self) { try SocketAddress.resolve(host: "no such name", port: 1) }
+        let error = #expect(throws: NameNotFound.self) { try SocketAddress.resolve(host: "no such name", port: 1) }
+        #expect(error?.text.hasPrefix("no such name: ") == true)
     }
 }

@@ -67,7 +67,8 @@ struct TimerTests {
             again?.arm(after: .zero)
         }
         let turns = try fired.next(3)
-        #expect(turns[0] < turns[1] && turns[1] < turns[2])
+        #expect(turns[0] < turns[1])
+        #expect(turns[1] < turns[2])
     }
 
     @Test("of any number and history fire once each, in order, not early", arguments: [1, 2, 3] as [UInt64])

@@ -14,10 +14,15 @@ struct UserTests {
             NewUser(
                 uid: "ann", email: "Ann@Example.com", isEmailVerified: true, password: "secret1", displayName: "Ann",
                 photoURL: "https://example.com/ann", phoneNumber: "+15555550100"))
-        #expect(ann.id == "ann" && ann.email == "ann@example.com" && ann.isEmailVerified && !ann.isDisabled)
-        #expect(ann.displayName == "Ann" && ann.photoURL == "https://example.com/ann")
+        #expect(ann.id == "ann")
+        #expect(ann.email == "ann@example.com")
+        #expect(ann.isEmailVerified)
+        #expect(!ann.isDisabled)
+        #expect(ann.displayName == "Ann")
+        #expect(ann.photoURL == "https://example.com/ann")
         #expect(ann.providerData.map(\.providerID).sorted() == ["password", "phone"])
-        #expect(try #require(ann.metadata.creationDate) > 1_700_000_000_000 && ann.metadata.lastSignInDate == nil)
+        #expect(try #require(ann.metadata.creationDate) > 1_700_000_000_000)
+        #expect(ann.metadata.lastSignInDate == nil)
         #expect(try await admin.user(uid: "ann") == ann)
         #expect(try await admin.user(email: "ann@example.com") == ann)
         #expect(try await admin.user(phoneNumber: "+15555550100") == ann)
@@ -27,17 +32,21 @@ struct UserTests {
             UserUpdate(
                 email: "lee@example.com", isEmailVerified: false, displayName: .set("Lee"), photoURL: .remove,
                 phoneNumber: .remove))
-        #expect(changed.email == "lee@example.com" && !changed.isEmailVerified && changed.displayName == "Lee")
-        #expect(changed.photoURL == nil && changed.phoneNumber == nil)
+        #expect(changed.email == "lee@example.com")
+        #expect(!changed.isEmailVerified)
+        #expect(changed.displayName == "Lee")
+        #expect(changed.photoURL == nil)
+        #expect(changed.phoneNumber == nil)
         #expect(try await admin.updateUser("ann", UserUpdate(displayName: .remove)).displayName == nil)
         #expect(try await admin.updateUser("ann", UserUpdate()).email == "lee@example.com")
 
         let auth = try server.auth()
         try await auth.signIn(withEmail: "lee@example.com", password: "secret1")
         #expect(try await admin.updateUser("ann", UserUpdate(isDisabled: true)).isDisabled)
-        await #expect(throws: AuthError.self) {
+        let error = await #expect(throws: AuthError.self) {
             try await auth.signIn(withEmail: "lee@example.com", password: "secret1")
         }
+        #expect(error?.code == .userDisabled)
         try await admin.updateUser("ann", UserUpdate(password: "secret2", isDisabled: false))
         try await auth.signIn(withEmail: "lee@example.com", password: "secret2")
 
@@ -75,7 +84,8 @@ struct UserTests {
         let auth = try server.auth()
         let user = try await auth.signIn(withEmail: "ann@example.com", password: "secret1").user
         let token = try await admin.verifyIDToken(try await user.getIDToken())
-        #expect(token.claims["role"] == "editor" && token.claims["https://example.com/level"] == ["a.b": 3])
+        #expect(token.claims["role"] == "editor")
+        #expect(token.claims["https://example.com/level"] == ["a.b": 3])
         try await admin.setCustomClaims([:], of: uid)
         #expect(try await admin.user(uid: uid).customClaims.isEmpty)
         #expect(try await code { try await admin.setCustomClaims(["sub": "eve"], of: uid) } == .invalidClaims)
@@ -99,9 +109,11 @@ struct UserTests {
         ]
         for (user, code, word) in refused {
             let error = await #expect(throws: AdminError.self) { try await admin.createUser(user) }
-            #expect(error?.code == code && error?.word == word, "\(String(describing: error))")
+            #expect(error?.code == code, "\(String(describing: error))")
+            #expect(error?.word == word, "\(String(describing: error))")
             let text = error?.description ?? ""
-            #expect(text.hasSuffix("(\(word))") && text.contains(" "), "\(text)")
+            #expect(text.hasSuffix("(\(word))"), "\(text)")
+            #expect(text.contains(" "), "\(text)")
         }
         #expect(try await code { try await admin.updateUser("bob", UserUpdate(isDisabled: true)) } == .userNotFound)
     }

@@ -63,12 +63,14 @@ struct FrameScannerTests {
 
     @Test("refuses a masked frame, which no server sends")
     func masked() {
-        #expect(throws: BenchError.self) { try Self.scan([[0x81, 0x81, 1, 2, 3, 4, 5][...]]) }
+        let error = #expect(throws: BenchError.self) { try Self.scan([[0x81, 0x81, 1, 2, 3, 4, 5][...]]) }
+        #expect(error?.message == "a server's frame is masked")
     }
 
     @Test("refuses a length that no frame has")
     func absurdLength() {
-        #expect(throws: BenchError.self) { try Self.scan([[0x81, 127, 0xFF, 0, 0, 0, 0, 0, 0, 0][...]]) }
+        let error = #expect(throws: BenchError.self) { try Self.scan([[0x81, 127, 0xFF, 0, 0, 0, 0, 0, 0, 0][...]]) }
+        #expect(error?.message == "a frame is too long to be one")
     }
 
     @Test("an opening is complete with the blank line and one frame after it")
@@ -77,8 +79,9 @@ struct FrameScannerTests {
         let whole = head + Self.frame(130)
         for count in whole.indices { #expect(try !WebSocketOpening.isComplete(Array(whole[..<count]))) }
         #expect(try WebSocketOpening.isComplete(whole))
-        #expect(throws: BenchError.self) {
+        let error = #expect(throws: BenchError.self) {
             try WebSocketOpening.isComplete(Array("HTTP/1.1 426 Upgrade Required\r\n\r\n".utf8))
         }
+        #expect(error?.message == "the upgrade was refused")
     }
 }

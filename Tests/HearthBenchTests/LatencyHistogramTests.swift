@@ -38,7 +38,8 @@ struct LatencyHistogramTests {
         for share in [0.01, 0.5, 0.9, 0.99, 0.999, 1] {
             let exact = values[max(0, Int((share * 2_000).rounded(.up)) - 1)]
             let found = histogram.percentile(share)
-            #expect(found >= exact && found <= exact + exact / 64 + 1, "seed \(seed), share \(share)")
+            #expect(found >= exact, "seed \(seed), share \(share)")
+            #expect(found <= exact + exact / 64 + 1, "seed \(seed), share \(share)")
         }
         #expect(histogram.max == values.last, "seed \(seed)")
     }

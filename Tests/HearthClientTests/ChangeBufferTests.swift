@@ -69,7 +69,9 @@ struct ChangeBufferTests {
         let buffer = ChangeBuffer(high: 1000, max: 2000) { news.add($0) }
         var levels: [ChangeBuffer.Level] = []
         for number in 0..<10 { levels.append(buffer.put(try change(number))) }
-        #expect(levels.filter { $0 == .high }.count == 1 && levels.first == .normal && levels.last == .overflow)
+        #expect(levels.filter { $0 == .high }.count == 1)
+        #expect(levels.first == .normal)
+        #expect(levels.last == .overflow)
         let taken = levels.filter { $0 != .overflow }.count
         for number in 0..<taken {
             #expect(try await buffer.next() == change(number))

@@ -68,7 +68,8 @@ struct ListenTests {
         let connection = try await connect(server)
         let listen = try await connection.listen(path("a"), since: [])
         #expect(server.heard.all.last == #"{"t":"d","d":{"r":1,"a":"q","b":{"p":"a","h":"","since":""}}}"#)
-        #expect(listen.position == nil && !listen.isResumed)
+        #expect(listen.position == nil)
+        #expect(!listen.isResumed)
         var changes = listen.makeAsyncIterator()
         for (value, position) in [("4", "e:10"), ("5", "f:1")] {
             if value == "4" { #expect(try await changes.required() == .set("a", #"{"b":1}"#)) }

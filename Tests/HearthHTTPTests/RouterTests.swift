@@ -97,7 +97,8 @@ struct RouterTests {
             "GET /headers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nx-given: a\r\nX-Given: b\r\n\r\n")
         #expect(answer.field("x-seen") == "a, b")
         #expect(answer.field("x-split") == "a  X-Evil: b")
-        #expect(answer.field("x-evil") == nil && answer.field("bad name") == nil)
+        #expect(answer.field("x-evil") == nil)
+        #expect(answer.field("bad name") == nil)
     }
 
     @Test("gives failures the program's form, and tells the program of errors that no client sees")

@@ -28,7 +28,8 @@ struct AccountsArchiveTests {
         #expect(path == AccountsArchive.copies(in: archive).last?.path)
         #expect(try keeper.advance(now: 2 * Self.day) == .unchanged)
         // A backup is another thing.
-        #expect(BackupStatus(in: data) == nil && AccountsArchive.copies(in: archive)[0].databases.isEmpty)
+        #expect(BackupStatus(in: data) == nil)
+        #expect(AccountsArchive.copies(in: archive)[0].databases.isEmpty)
         _ = try client.signUp("bob@example.com")
         try client.rest.ask("PUT", "/.settings/rules.json", RESTClient.owner, #"{"rules":{".read":true}}"#)
         _ = try keeper.advance(now: 3 * Self.day, isLast: true)
@@ -73,7 +74,8 @@ struct AccountsArchiveTests {
 
     @Test("lets the disk rest between copies, except for the last one")
     func rest() throws {
-        #expect(FolderSync.makeFolder(archive) == 0 && FolderSync.makeFolder(data) == 0)
+        #expect(FolderSync.makeFolder(archive) == 0)
+        #expect(FolderSync.makeFolder(data) == 0)
         var keeper = AccountsArchive(of: data, in: archive, window: Self.day)
         var isWaiting = false
         // A copy takes some time, and a change that follows at once comes before twenty times of it, sooner or later.
@@ -95,7 +97,8 @@ struct AccountsArchiveTests {
             let removed = Set(AccountsArchive.dispensable(times, window: window, now: now))
             return times.indices.filter { !removed.contains($0) }.map { times[$0] }
         }
-        #expect(kept([]) == [] && kept([1]) == [1])
+        #expect(kept([]) == [])
+        #expect(kept([1]) == [1])
         let hour = now - Self.hour
         #expect(kept([hour, hour + 1, hour + 2, now]) == [hour + 2, now])
         let old = now - 10 * Self.day

@@ -94,11 +94,16 @@ import HearthTreeStorage
         func client(_ text: String) -> Client { clients.client(at: SocketAddress(numeric: text, port: 7)) }
         do {
             let a = client("2001:db8:0:1::1")
-            #expect(a === client("2001:db8:0:1:ffff::9") && a !== client("2001:db8:0:2::1"))
+            #expect(a === client("2001:db8:0:1:ffff::9"))
+            #expect(a !== client("2001:db8:0:2::1"))
             let b = client("192.0.2.1")
-            #expect(b === client("::ffff:192.0.2.1") && b !== client("192.0.2.2") && a.number != b.number)
+            #expect(b === client("::ffff:192.0.2.1"))
+            #expect(b !== client("192.0.2.2"))
+            #expect(a.number != b.number)
             number = b.number
-            #expect(!a.isExempt && client("127.0.0.1").isExempt && client("::1").isExempt)
+            #expect(!a.isExempt)
+            #expect(client("127.0.0.1").isExempt)
+            #expect(client("::1").isExempt)
             let proxy = SocketAddress(numeric: "10.1.1.1", port: 1)
             #expect(clients.client(proxy, forwardedFor: Array("192.0.2.1".utf8)) === b)
             #expect(clients.client(SocketAddress(numeric: "192.0.2.1", port: 2), forwardedFor: [0x31]) === b)

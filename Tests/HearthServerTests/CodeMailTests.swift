@@ -75,7 +75,8 @@ struct MailBox {
         try MailCommand("(echo \"$HEARTH_MAIL_TO\"; cat) > \(folder.path)/mail").run("text\r\n", recipient: "a'b@x")
         #expect(
             String(decoding: TemporaryFolder.contents(of: folder.path + "/mail"), as: UTF8.self) == "a'b@x\ntext\r\n")
-        #expect(throws: MailError.self) { try MailCommand("exit 3").run("text", recipient: "a@x") }
+        let failure = #expect(throws: MailError.self) { try MailCommand("exit 3").run("text", recipient: "a@x") }
+        #expect(failure?.reason == "the command failed with status 3")
         // One that does not read all of it.
         let long = String(repeating: "x", count: 1 << 20)
         try MailCommand("true").run(long, recipient: "a@x")
@@ -96,13 +97,15 @@ struct MailBox {
     @Test("what a relay refuses is an error")
     func refusal() throws {
         let relay = try ScriptedRelay(["220 hello\r\n", "250 me\r\n", "550 no\r\n"])
-        #expect(throws: MailError.self) {
+        let refusal = #expect(throws: MailError.self) {
             try SMTPRelay(relay.settings).send("a", to: "r@x")
         }
+        #expect(refusal?.reason == "the mail relay 127.0.0.1: it answered 550 no, not 250")
         #expect(relay.received() == "EHLO hearth\r\nMAIL FROM:<s@x>\r\n")
-        #expect(throws: MailError.self) {
+        let absence = #expect(throws: MailError.self) {
             try SMTPRelay(SMTPSettings(host: "127.0.0.1", port: 1, sender: "s@x")).send("a", to: "r@x")
         }
+        #expect(absence?.reason == "the mail relay 127.0.0.1: 127.0.0.1:1 cannot be reached")
     }
 
     /// What follows the credentials.

@@ -61,7 +61,8 @@ struct ConfigurationCheckTests {
     @Test("finds mistakes in the rules, and rules that are open")
     func rules() throws {
         let broken = findings(configuration(#"{"rules":{".read":"x("}}"#))
-        #expect(broken.count == 1 && broken[0].hasPrefix("error: \(folder.path)/rules.json:1:"), "\(broken)")
+        #expect(broken.count == 1, "\(broken)")
+        #expect(broken.first?.hasPrefix("error: \(folder.path)/rules.json:1:") == true, "\(broken)")
         var open = configuration(#"{"rules":{".read":true,".write":true}}"#)
         #expect(findings(open).contains { $0.hasPrefix("warning: ") && $0.contains("let everybody") })
         open.address = try #require(SocketAddress(hostAndPort: "0.0.0.0:0"))

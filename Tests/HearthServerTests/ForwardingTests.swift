@@ -24,7 +24,11 @@ struct ForwardingTests {
         return peer
     }
 
-    private static func message(_ peer: RealtimePeer) throws -> String { try #require(try peer.receiveMessage()) }
+    private static func message(
+        _ peer: RealtimePeer, _ location: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        try #require(try peer.receiveMessage(), "the connection has ended", sourceLocation: location)
+    }
 
     private static func put(_ path: String, _ text: String, at node: RealtimeTestServer) throws -> Int {
         try node.connectREST().ask("PUT", "\(path).json", [], text).status

@@ -86,7 +86,9 @@ struct HTTPSFetcherTests {
         let trusting = try TLSContext.client(trusting: .file(peer.certificate.certificateFile))
         let url = "https://localhost:\(peer.port)/keys?a=b#part"
         let document = try await fetch(url, from: peer, trusting: trusting).get()
-        #expect(document.status == 200 && document.body == Array("{}".utf8) && document.maxAge == 120)
+        #expect(document.status == 200)
+        #expect(document.body == Array("{}".utf8))
+        #expect(document.maxAge == 120)
         let request = try #require(peer.firstRequest)
         #expect(request.hasPrefix("GET /keys?a=b HTTP/1.1\r\nHost: localhost:\(peer.port)\r\n"))
         let unknown = error(try await fetch(url, from: peer))
@@ -126,7 +128,9 @@ struct HTTPSFetcherTests {
         var limits = HTTPSFetcher.Limits()
         limits.bodyBytesMax = 10
         let document = try await fetch("http://localhost:\(peer.port)/", from: peer, limits).get()
-        #expect(document.status == 404 && document.body.count == 10 && document.maxAge == 0)
+        #expect(document.status == 404)
+        #expect(document.body.count == 10)
+        #expect(document.maxAge == 0)
     }
 
     @Test("a server that does not answer is given up, and so is one that is not there")
@@ -159,7 +163,7 @@ struct HTTPSFetcherTests {
         try loop.start()
         var limits = HTTPSFetcher.Limits()
         limits.openMax = 1
-        limits.timeout = .milliseconds(50)
+        limits.timeout = .seconds(2)
         let fetcher = HTTPSFetcher(loop: loop, tls: try .client(), limits: limits)
         let request = DocumentRequest(url: "http://localhost:\(silent.port)/")
         let second = Mutex<Result<FetchedDocument, FetchError>?>(nil)
@@ -191,8 +195,10 @@ struct HTTPSFetcherTests {
         ] as [(String, String, UInt16, String, String)])
     func addresses(url: String, host: String, port: UInt16, authority: String, target: String) throws {
         let address = try #require(FetchAddress(url))
-        #expect(address.host == host && address.port == port)
-        #expect(address.authority == authority && address.target == target)
+        #expect(address.host == host)
+        #expect(address.port == port)
+        #expect(address.authority == authority)
+        #expect(address.target == target)
     }
 
     @Test(

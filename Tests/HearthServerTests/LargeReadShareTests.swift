@@ -122,9 +122,11 @@ import HearthTreeStorage
             return count
         }
         #expect((0..<6).map(fill) == [8, 4, 2, 1, 1, 0])
-        #expect(shares.isFull && !shares.mayTake(9))
+        #expect(shares.isFull)
+        #expect(!shares.mayTake(9))
         shares.give(0)
-        #expect(!shares.mayTake(0) && shares.mayTake(9))
+        #expect(!shares.mayTake(0))
+        #expect(shares.mayTake(9))
         for _ in 0..<7 { shares.give(0) }
         #expect(fill(0) == 4)
         var single = Shares<Int>(of: 1)
@@ -146,7 +148,8 @@ import HearthTreeStorage
         for number in 0..<4 { queue.append(number, for: number < 2 ? "a" : "b") }
         #expect(queue.removeAll { $0 != 1 } == [0, 2, 3])
         #expect(queue.takeFirst { _ in true }?.element == 1)
-        #expect(queue.isEmpty && queue.takeFirst { _ in true } == nil)
+        #expect(queue.isEmpty)
+        #expect(queue.takeFirst { _ in true } == nil)
     }
 
     @Test("open snapshots are shared out by client and by user")
@@ -162,7 +165,8 @@ import HearthTreeStorage
         // One user from many addresses.
         var places = (1...8).compactMap { place(UInt64($0), "eve") }
         #expect(places.count == 4)
-        #expect(place(1, "ann") != nil && place(9, "eve") == nil)
+        #expect(place(1, "ann") != nil)
+        #expect(place(9, "eve") == nil)
         places = []
         // Many users at one address.
         places = (1...8).compactMap { place(7, "user\($0)") }

@@ -309,8 +309,10 @@ import HearthTreeStorage
 
     @Test("requests get a quarter of the memory, within reason")
     func requestMemorySize() {
-        #expect(RequestMemory.bytesMax(of: .max) == 1 << 30 && RequestMemory.bytesMax(of: 16 << 30) == 1 << 30)
-        #expect(RequestMemory.bytesMax(of: 1 << 30) == 256 << 20 && RequestMemory.bytesMax(of: 1) == 16 << 20)
+        #expect(RequestMemory.bytesMax(of: .max) == 1 << 30)
+        #expect(RequestMemory.bytesMax(of: 16 << 30) == 1 << 30)
+        #expect(RequestMemory.bytesMax(of: 1 << 30) == 256 << 20)
+        #expect(RequestMemory.bytesMax(of: 1) == 16 << 20)
     }
 
     @Test("memory for requests is free again when nobody needs it")
@@ -318,9 +320,14 @@ import HearthTreeStorage
         let memory = RequestMemory(bytesMax: 1000)
         let client = Client.unlimited()
         var claim = memory.claim(400, for: client)
-        #expect(claim != nil && memory.claim(101, for: client) == nil && memory.bytesUsed == 400)
-        #expect(claim?.resize(to: 501) == false && claim?.resize(to: 500) == true && memory.bytesUsed == 500)
-        #expect(claim?.resize(to: 100) == true && memory.bytesUsed == 100)
+        #expect(claim != nil)
+        #expect(memory.claim(101, for: client) == nil)
+        #expect(memory.bytesUsed == 400)
+        #expect(claim?.resize(to: 501) == false)
+        #expect(claim?.resize(to: 500) == true)
+        #expect(memory.bytesUsed == 500)
+        #expect(claim?.resize(to: 100) == true)
+        #expect(memory.bytesUsed == 100)
         claim = nil
         #expect(memory.bytesUsed == 0)
         // A request keeps its claim until the log has it.
@@ -332,19 +339,26 @@ import HearthTreeStorage
                 connection: nobody, number: 0, operation: write, claim: memory.claim(500, for: client))
             _ = database.process([request], now: 0)
         }
-        #expect(memory.bytesUsed == 500 && database.takeReady().isEmpty)
+        #expect(memory.bytesUsed == 500)
+        #expect(database.takeReady().isEmpty)
         database.committed(through: 1)
-        #expect(database.takeReady().count == 1 && memory.bytesUsed == 0)
+        #expect(database.takeReady().count == 1)
+        #expect(memory.bytesUsed == 0)
     }
 
     @Test("a backlog tells once when it has room again")
     func backlog() {
         let backlog = DeliveryBacklog(bytesMax: 100)
         backlog.add(60)
-        #expect(!backlog.isFull && !backlog.remove(10))
+        #expect(!backlog.isFull)
+        #expect(!backlog.remove(10))
         backlog.add(100)
-        #expect(backlog.isFull && !backlog.remove(50) && backlog.isFull)
-        #expect(backlog.remove(1) && !backlog.isFull && !backlog.remove(99))
+        #expect(backlog.isFull)
+        #expect(!backlog.remove(50))
+        #expect(backlog.isFull)
+        #expect(backlog.remove(1))
+        #expect(!backlog.isFull)
+        #expect(!backlog.remove(99))
     }
 
     // MARK: Large reads
@@ -441,7 +455,8 @@ import HearthTreeStorage
         }
         var pieces = 0
         while stream.waitForGrant(after: 1 << 20) { pieces += 1 }
-        #expect(pieces < 100 && ContinuousClock.now - start >= limits.patience)
+        #expect(pieces < 100)
+        #expect(ContinuousClock.now - start >= limits.patience)
         peer?.join()
     }
 
@@ -493,15 +508,20 @@ import HearthTreeStorage
         func use(_ name: String) throws -> DatabaseDirectory.Use {
             try directory.use(name, by: client, mayCreate: false)
         }
-        #expect(try use("").index == 0 && !use("default").mustEnd)
+        #expect(try use("").index == 0)
+        #expect(try !use("default").mustEnd)
         let (a, b) = (try use("a"), try use("b"))
         #expect(try use("a").index == a.index)
         #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try use("c") }
-        #expect(!directory.endUse(of: a.index) && directory.endUse(of: a.index))
-        #expect(try use("c").index == a.index && directory.name(of: a.index) == "c")
+        #expect(!directory.endUse(of: a.index))
+        #expect(directory.endUse(of: a.index))
+        #expect(try use("c").index == a.index)
+        #expect(directory.name(of: a.index) == "c")
         directory.keep(b.index)
-        #expect(!directory.endUse(of: b.index) && directory.name(of: b.index) == "b")
-        #expect(try use("b").index == b.index && directory.names.sorted() == ["b", "c", "default"])
+        #expect(!directory.endUse(of: b.index))
+        #expect(directory.name(of: b.index) == "b")
+        #expect(try use("b").index == b.index)
+        #expect(directory.names.sorted() == ["b", "c", "default"])
         // Databases with files take no place of those without.
         #expect(try use("a").mustEnd)
         #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try use("d") }
@@ -554,6 +574,7 @@ import HearthTreeStorage
         #expect(throws: DatabaseDirectory.LookUpError.unknown) {
             try directory.use("new", by: client, mayCreate: false)
         }
-        #expect(["default", "named"].allSatisfy(directory.isOpenToAll) && !directory.isOpenToAll("new"))
+        #expect(["default", "named"].allSatisfy(directory.isOpenToAll))
+        #expect(!directory.isOpenToAll("new"))
     }
 }

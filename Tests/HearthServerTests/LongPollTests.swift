@@ -150,7 +150,8 @@ struct LongPollTests {
         try client.ask("PUT", "/big/b.json?ns=example", [], #""\#(text)""#)
         let received = try peer.receive(
             2, sending: [request(1, "g", #"{"p":"/big","q":{}}"#), request(2, "p", #"{"p":"/n","d":1}"#)])
-        #expect(received.count == 2 && received.last == ok(2))
+        #expect(received.count == 2)
+        #expect(received.last == ok(2))
         #expect(received.first?.utf8.count == ok(1, #"{"a":"\#(text)","b":"\#(text)"}"#).utf8.count)
     }
 
@@ -169,7 +170,8 @@ struct LongPollTests {
             default: "/.lp?id=_\(peer.id.dropFirst())&pw=\(peer.password)&ser=1&dframe=t"
             }
         let answer = try peer.server.connectREST().ask("GET", target)
-        #expect(answer.status == 200 && answer.text == "pLPCommand('close');\n")
+        #expect(answer.status == 200)
+        #expect(answer.text == "pLPCommand('close');\n")
         #expect(try peer.receive(1, sending: [request(1, "s", "{}")]) == [ok(1)])
     }
 
@@ -196,7 +198,8 @@ struct LongPollTests {
     func timeout() throws {
         let server = try makeServer {
             $0.connectionLimits.pollHoldMax = .milliseconds(100)
-            $0.connectionLimits.pollGapMax = .milliseconds(1500)
+            // Between two polls the machine may have other things to do, but hardly for so long.
+            $0.connectionLimits.pollGapMax = .seconds(4)
         }
         let peer = try PollingPeer(server)
         let watcher = try watch(server)
@@ -204,11 +207,12 @@ struct LongPollTests {
         // Longer than the gap, in polls with nothing to say.
         let start = ContinuousClock.now
         var empty = 0
-        while ContinuousClock.now - start < .milliseconds(2000) {
+        while ContinuousClock.now - start < .seconds(5) {
             guard case .packet(_, "") = try #require(try peer.poll().first) else { break }
             empty += 1
         }
-        #expect(ContinuousClock.now - start >= .milliseconds(2000) && empty > 1)
+        #expect(ContinuousClock.now - start >= .seconds(5))
+        #expect(empty > 1)
         #expect(try watcher.receiveMessage() == push("presence", #""off""#))
     }
 

@@ -18,17 +18,20 @@ struct MetricsTests {
         var samples: [String: String] = [:]
 
         init(_ text: String) throws {
-            try #require(text.hasSuffix("\n") && !text.contains("\r"))
+            try #require(text.hasSuffix("\n"))
+            try #require(!text.contains("\r"))
             var family = ""
             var helped = ""
             for line in text.dropLast().split(separator: "\n", omittingEmptySubsequences: false) {
                 let words = line.split(separator: " ", maxSplits: 3).map(String.init)
                 if words[0] == "#", words[1] == "HELP" {
                     helped = words[2]
-                    #expect(words.count == 4 && !words[3].isEmpty, "\(line)")
+                    #expect(words.count == 4, "\(line)")
+                    #expect(words.last?.isEmpty == false, "\(line)")
                 } else if words[0] == "#" {
                     family = words[2]
-                    #expect(words[1] == "TYPE" && family == helped, "\(line)")
+                    #expect(words[1] == "TYPE", "\(line)")
+                    #expect(family == helped, "\(line)")
                     #expect(types.updateValue(words[3], forKey: family) == nil, "\(family) comes twice")
                 } else {
                     let end = try #require(line.lastIndex(of: " "))
@@ -235,7 +238,8 @@ struct MetricsTests {
         #expect(explained.subtracting(names).subtracting(conditional) == [])
         for file in ["alerts.yml", "alerts.test.yml", "dashboard.json"] {
             let used = Self.names(in: try Self.repositoryText("deploy/monitoring/" + file))
-            #expect(used.count > 3 && used.subtracting(names).subtracting(conditional) == [], "\(file)")
+            #expect(used.count > 3, "\(file)")
+            #expect(used.subtracting(names).subtracting(conditional) == [], "\(file)")
         }
     }
 

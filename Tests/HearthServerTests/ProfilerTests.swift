@@ -42,7 +42,8 @@ struct ProfilerTests {
         profiler.end(request, [], isUnindexed: true)
         let line = try Self.line(of: profiler)
         let (worked, waited) = (line["us"]?.integer ?? 0, line["wait"]?.integer ?? 0)
-        #expect(worked >= 10_000 && waited >= 60_000, "\(line)")
+        #expect(worked >= 10_000, "\(line)")
+        #expect(waited >= 60_000, "\(line)")
         // On a busy machine both may be more, but nothing counts twice.
         #expect(worked < 60_000 || waited > worked, "\(line)")
         #expect(profiler.takeLines() == nil)

@@ -37,9 +37,11 @@ import Testing
             #expect(answer.members["enabled"]?.bool == false)
         }
         let first = try ask("GET", "/oauthIdpConfigs?pageSize=2")
-        #expect(first.members["oauthIdpConfigs"]?.array?.count == 2 && first["nextPageToken"] == "oidc.c")
+        #expect(first.members["oauthIdpConfigs"]?.array?.count == 2)
+        #expect(first["nextPageToken"] == "oidc.c")
         let rest = try ask("GET", "/oauthIdpConfigs?pageSize=2&pageToken=oidc.c")
-        #expect(rest.members["oauthIdpConfigs"]?.array?.count == 1 && rest["nextPageToken"] == nil)
+        #expect(rest.members["oauthIdpConfigs"]?.array?.count == 1)
+        #expect(rest["nextPageToken"] == nil)
 
         // What the mask does not name stays.
         let mask = "/oauthIdpConfigs/oidc.example?updateMask="
@@ -47,13 +49,16 @@ import Testing
             "PATCH", mask + "displayName,responseType.idToken,responseType.code,clientSecret",
             #"{"clientId":"ignored","displayName":null,"clientSecret":"hush","responseType":{"idToken":false,"code":true}}"#
         )
-        #expect(changed["clientId"] == "c1" && changed["displayName"] == nil && changed["clientSecret"] == "hush")
+        #expect(changed["clientId"] == "c1")
+        #expect(changed["displayName"] == nil)
+        #expect(changed["clientSecret"] == "hush")
         #expect(changed.object("responseType")?["idToken"]?.bool == false)
         #expect(changed.object("responseType")?["code"]?.bool == true)
         #expect(try ask("PATCH", mask + "enabled", #"{"enabled":false}"#).members["enabled"]?.bool == false)
         // Without a mask the request says all.
         let replaced = try ask("PATCH", mask, #"{"clientId":"c3","issuer":"https://id.example"}"#)
-        #expect(replaced["clientId"] == "c3" && replaced["clientSecret"] == nil)
+        #expect(replaced["clientId"] == "c3")
+        #expect(replaced["clientSecret"] == nil)
 
         // Tenants have their own.
         #expect(
@@ -93,7 +98,8 @@ import Testing
     func refusals(id: String, body: String, message: String) throws {
         let client = try IdentityClient()
         let answer = try Self.ask(client, "POST", "/oauthIdpConfigs?oauthIdpConfigId=\(id)", body)
-        #expect(answer.status == 400 && answer.error?.hasPrefix(message) == true, "\(answer.http.text)")
+        #expect(answer.status == 400, "\(answer.http.text)")
+        #expect(answer.error?.hasPrefix(message) == true, "\(answer.http.text)")
         #expect(try Self.ask(client, "GET", "/oauthIdpConfigs").http.text == "{}")
     }
 
@@ -139,7 +145,8 @@ import Testing
         }
         for (method, path) in [("POST", "?inboundSamlConfigId=saml.x"), ("PATCH", "/saml.x?updateMask=enabled")] {
             let answer = try Self.ask(client, method, "/inboundSamlConfigs" + path, "{}")
-            #expect(answer.status == 501 && answer.error?.contains("does not support SAML") == true)
+            #expect(answer.status == 501)
+            #expect(answer.error?.contains("does not support SAML") == true)
         }
     }
 

@@ -133,7 +133,8 @@ final class RESTClient {
                 }
             }
             guard try readMore() else {
-                try #require(decoder.finish() != nil && head != nil, "the connection ended before the response did")
+                try #require(decoder.finish() != nil, "the connection ended before the response did")
+                try #require(head != nil, "the connection ended before the response did")
                 return Answer(head: try #require(head), body: body)
             }
         }

@@ -67,7 +67,8 @@ import Testing
             Issue.record("\(operation.summary)")
             return
         }
-        #expect("\(path)" == "/a" && "\(query.index)" == index)
+        #expect("\(path)" == "/a")
+        #expect("\(query.index)" == index)
         let expected = try Query(
             index: query.index, start: start.map { QueryBound($0) }, end: end.map { QueryBound($0) },
             limit: limit.map { QueryLimit($0 > 0 ? .first : .last, abs($0)) })

@@ -46,7 +46,8 @@ struct RealtimeSessionTests {
         ]
         for message in expected {
             let received = try peer.receiveMessage() ?? "the end"
-            #expect(received.count == message.count && received == message, "\(received.prefix(80))")
+            #expect(received.count == message.count, "\(received.prefix(80))")
+            #expect(received == message, "\(received.prefix(80))")
         }
     }
 
@@ -125,16 +126,23 @@ struct RealtimeSessionTests {
         reads.append(second)
         reads.hold([3])
         reads.fail(second, .busy("x"))
-        #expect(reads.current === first && reads.failure == nil && reads.heldCount == 3)
+        #expect(reads.current === first)
+        #expect(reads.failure == nil)
+        #expect(reads.heldCount == 3)
         #expect(reads.endFirst() == [1, 2])
-        #expect(reads.current === second && reads.failure == .busy("x") && reads.heldCount == 1)
+        #expect(reads.current === second)
+        #expect(reads.failure == .busy("x"))
+        #expect(reads.heldCount == 1)
         #expect(reads.endFirst() == [3])
-        #expect(reads.isEmpty && reads.heldCount == 0 && reads.endFirst().isEmpty)
+        #expect(reads.isEmpty)
+        #expect(reads.heldCount == 0)
+        #expect(reads.endFirst().isEmpty)
     }
 
     @Test("a client that only receives stays connected, a silent one is closed")
     func timeout() throws {
-        let limit = Duration.seconds(1)
+        // Between two messages the machine may have other things to do, but hardly for so long.
+        let limit = Duration.seconds(4)
         let server = try RealtimeTestServer {
             $0.durability = .memory
             $0.connectionLimits.realtimeTimeout = limit

@@ -69,7 +69,7 @@ final class TestCluster {
         var found: String?
         try wait("an owner") {
             let reply = try client.call(
-                EtcdRange(.key(LogKeys(database: "default").owner)), within: .seconds(5))
+                EtcdRange(.key(LogKeys(database: "default").owner)), within: Self.patience)
             found = reply.values.first.flatMap { OwnerRecord($0.value)?.node }
             return found != nil && found != other
         }

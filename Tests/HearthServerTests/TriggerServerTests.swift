@@ -18,7 +18,8 @@ import HearthRealtimeSessions
     private static func configure(_ configuration: inout ServerConfiguration) {
         configuration.connectionLimits.keepAliveTimeout = .seconds(600)
         configuration.connectionLimits.realtimeTimeout = .seconds(600)
-        configuration.triggers.timeout = .milliseconds(500)
+        // An answer that comes later has its event sent again.
+        configuration.triggers.timeout = .seconds(60)
         configuration.triggers.pauses.retries = [5, 20, 50]
         configuration.triggers.pauses.outage = 5
         configuration.triggers.pauses.outageMax = 50
@@ -54,12 +55,17 @@ import HearthRealtimeSessions
         let posts = receiver.posts
         let body = try #require(try JSONValue(parsing: posts[1].body).object)
         #expect(posts[1].contentType == "application/cloudevents+json; charset=utf-8")
-        #expect(body["specversion"]?.text == "1.0" && body["type"]?.text == "google.firebase.database.ref.v1.written")
-        #expect(body["ref"]?.text == "rooms/é %" && body["subject"]?.text == "refs/rooms/é %")
-        #expect(body["instance"]?.text == "default" && body["firebasedatabasehost"]?.text == "firebaseio.com")
+        #expect(body["specversion"]?.text == "1.0")
+        #expect(body["type"]?.text == "google.firebase.database.ref.v1.written")
+        #expect(body["ref"]?.text == "rooms/é %")
+        #expect(body["subject"]?.text == "refs/rooms/é %")
+        #expect(body["instance"]?.text == "default")
+        #expect(body["firebasedatabasehost"]?.text == "firebaseio.com")
         let source = "//firebasedatabase.googleapis.com/projects/_/locations/us-central1/instances/default"
-        #expect(body["source"]?.text == source && body["location"]?.text == "us-central1")
-        #expect(body["authtype"]?.text == "unauthenticated" && body["id"]?.text == posts[1].id)
+        #expect(body["source"]?.text == source)
+        #expect(body["location"]?.text == "us-central1")
+        #expect(body["authtype"]?.text == "unauthenticated")
+        #expect(body["id"]?.text == posts[1].id)
         #expect(posts[1].text.hasSuffix(#""data":{"n":1},"delta":{"n":2}}}"#), "\(posts[1].text)")
         for post in posts {
             let signed = Array("\(post.id).\(post.timestamp).".utf8) + post.body
@@ -82,7 +88,9 @@ import HearthRealtimeSessions
         _ = try client.ask("PUT", "/rooms/a%20b.json", RESTClient.owner, "1")
         try await eventually("an event") { receiver.posts.count == 1 }
         let post = receiver.posts[0]
-        #expect(post.ref == "rooms/a%20b" && post.contentType == "application/json" && post.signature.isEmpty)
+        #expect(post.ref == "rooms/a%20b")
+        #expect(post.contentType == "application/json")
+        #expect(post.signature.isEmpty)
         #expect(post.text.hasSuffix(#""data":null,"delta":1}"#))
     }
 
@@ -133,7 +141,7 @@ import HearthRealtimeSessions
                 try receiver.restart()
                 isHealthy.withLock { $0 = true }
                 let expected = written
-                try await eventually("all events, seed \(seed)", within: .seconds(60)) {
+                try await eventually("all events, seed \(seed)") {
                     taken.withLock { taken in expected.allSatisfy { taken[$0]?.last == $1.last } }
                 }
             }
@@ -196,7 +204,8 @@ import HearthRealtimeSessions
         let (aside, figures) = try list()
         #expect(Set(aside.map { $0["path"]?.text }) == ["/rooms/a", "/rooms/b", "/rooms/c"])
         #expect(aside.allSatisfy { $0["failure"]?.text == "HTTP status 500" })
-        #expect(figures["aside"]?.integer == 3 && figures["failures"]?.integer == 3)
+        #expect(figures["aside"]?.integer == 3)
+        #expect(figures["failures"]?.integer == 3)
         let metrics = try rest.ask("GET", "/metrics", RESTClient.owner).text
         #expect(metrics.contains(#"hearth_trigger_events_set_aside_total{database="example",trigger="t"} 3"#))
         for wish in ["list", "replay", "drop"] {
@@ -253,7 +262,8 @@ import HearthRealtimeSessions
             return nil
         }
         try await eventually("the file of the program") { found() != nil }
-        #expect(found()?.contains(#""ref":"rooms/a""#) == true && found()?.contains(#""delta":5"#) == true)
+        #expect(found()?.contains(#""ref":"rooms/a""#) == true)
+        #expect(found()?.contains(#""delta":5"#) == true)
     }
 
     @Test("go to no address that is not public, unless its network is named")

@@ -103,7 +103,8 @@ struct ChangingTests {
         #expect(await shell.run("get") == "null\n")
         let script = ShellSession(shell.session.target, shell.out)
         try await script.run(try ShellWords.split("set big {\(children)}"))
-        await #expect(throws: ShellError.self) { try await script.run(try ShellWords.split("rm big")) }
+        let error = await #expect(throws: ShellError.self) { try await script.run(try ShellWords.split("rm big")) }
+        #expect(error?.message == "remove /big, which is { 150 children }: -y says that you are sure")
         try await script.run(try ShellWords.split("rm big -y"))
         #expect(await shell.run("get") == "null\n")
     }

@@ -22,7 +22,8 @@ struct FollowingTests {
         sums.add(Array("[\(one),{\"others\":4}]".utf8))
         let taken = sums.take()
         #expect(taken.map(\.request.text) == ["get /a", "set /a", "other requests"])
-        #expect(taken.map(\.count) == [4, 1, 4] && taken.map(\.microseconds) == [10, 7, 0])
+        #expect(taken.map(\.count) == [4, 1, 4])
+        #expect(taken.map(\.microseconds) == [10, 7, 0])
         #expect(taken.first?.request.user == "ann")
         #expect(sums.take().isEmpty)
     }
@@ -32,7 +33,9 @@ struct FollowingTests {
         let before = try object(#"{"cpu":1.5,"pushes":100,"databases":[{"sequence":10},{"sequence":5}]}"#)
         let after = try object(#"{"cpu":2.5,"pushes":140,"databases":[{"sequence":30},{"sequence":9}]}"#)
         let rates = ServerRates(from: before, to: after, seconds: 4)
-        #expect(rates.commits == 6 && rates.pushes == 10 && rates.cores == 0.25)
+        #expect(rates.commits == 6)
+        #expect(rates.pushes == 10)
+        #expect(rates.cores == 0.25)
         #expect(rates.text == "commits 6/s, messages to listeners 10/s, cpu 25 % of a core")
         // The server was started over.
         #expect(ServerRates(from: after, to: before, seconds: 4).commits == 0)
@@ -52,9 +55,11 @@ struct FollowingTests {
         top.cancel()
         let lines = await top.value.split(separator: "\n")
         let pages = lines.dropLast()
-        #expect(lines.last == "(stopped)" && pages.count >= 2)
+        #expect(lines.last == "(stopped)")
+        #expect(pages.count >= 2)
         let first = try object(String(try #require(pages.first)))
-        #expect(first["rates"] == nil && first["figures"]?.object?["sessions"] != nil)
+        #expect(first["rates"] == nil)
+        #expect(first["figures"]?.object?["sessions"] != nil)
         #expect(try object(String(try #require(pages.last)))["rates"]?.object?["commits"] != nil)
     }
 
@@ -75,7 +80,9 @@ struct FollowingTests {
         let fixture = try ShellFixture()
         await fixture.run("set a 1")
         let text = await fixture.run("top -n 1")
-        #expect(text.hasPrefix("up        ") && text.contains("\ndefault  ") && !text.contains("\nnow "), "\(text)")
+        #expect(text.hasPrefix("up        "), "\(text)")
+        #expect(text.contains("\ndefault  "), "\(text)")
+        #expect(!text.contains("\nnow "), "\(text)")
         #expect(await fixture.run("top -s 0").contains("--seconds must be a number from 1 to 3600"))
     }
 
@@ -156,6 +163,7 @@ struct FollowingTests {
         fixture.session.format = .raw
         #expect(await fixture.run("get a") == #"{"x":1,"z":{"0":true}}"# + "\n")
         #expect(await fixture.run("count a") == "2\n")
-        #expect(OutputFormat(named: "table") == .text && OutputFormat(named: "yaml") == nil)
+        #expect(OutputFormat(named: "table") == .text)
+        #expect(OutputFormat(named: "yaml") == nil)
     }
 }

@@ -13,7 +13,8 @@ struct ScreenTextTests {
         #expect(ScreenText(coloured).width == 6)
         #expect(ScreenText(coloured).fitted(to: 6) == coloured)
         #expect(ScreenText(coloured).fitted(to: 4) == "a\u{1B}[32mbc…\u{1B}[0m")
-        #expect(ScreenText("").fitted(to: 1) == "" && ScreenText("").width == 0)
+        #expect(ScreenText("").fitted(to: 1) == "")
+        #expect(ScreenText("").width == 0)
     }
 
     @Test(

@@ -49,7 +49,8 @@ struct ScriptTests {
         #expect(try hearth(fixture, "set a").code == 64)
         #expect(try hearth(fixture, "mv a b") == (1, "there is nothing at /a\n"))
         let failed = try hearth(fixture, "", input: "set a 1\nmv nothing b\nset a 2\n")
-        #expect(failed.code == 1 && failed.text == "standard input:2: there is nothing at /nothing\n")
+        #expect(failed.code == 1)
+        #expect(failed.text == "standard input:2: there is nothing at /nothing\n")
         #expect(await fixture.run("get a") == "1\n")
         #expect(try hearth(fixture, "", input: "pwd\nset x \"\n").text.contains("standard input:2: the quote"))
         #expect(try hearth(fixture, "--nonsense ls").code == 64)
@@ -93,7 +94,8 @@ struct ScriptTests {
         #expect(try hearth(fixture, "set /x '{'").code == 64)
         #expect(try hearth(fixture, "set /x -", input: "{\"a\": 1}") == (0, ""))
         let piped = try hearth(fixture, "", input: "import x -\n{}")
-        #expect(piped.code == 64 && piped.text.contains("standard input has the commands here"), "\(piped)")
+        #expect(piped.code == 64, "\(piped)")
+        #expect(piped.text.contains("standard input has the commands here"), "\(piped)")
         #expect(await fixture.run("get x") == "{\"a\": 1}\n")
         let file = fixture.write("set y 2\nimport z -\n", to: "script")
         #expect(try hearth(fixture, "--file \(file)", input: "3") == (0, ""))
@@ -115,7 +117,8 @@ struct ScriptTests {
             "HEARTH_URL=\(url) \(program) shell get a/b", "\(program) shell \(url)/a get b",
             "\(program) get b --url \(url)/a", "HEARTH_URL=ws://127.0.0.1:1 \(program) get \(url)/a b",
         ] {
-            #expect(code(line) == 0 && fixture.contents(of: "output") == "1\n", "\(line)")
+            #expect(code(line) == 0, "\(line)")
+            #expect(fixture.contents(of: "output") == "1\n", "\(line)")
         }
         #expect(code("\(program) shell \(url) get a --url \(url)") == 64)
         #expect(fixture.contents(of: "output").contains("and --url both name the server"))

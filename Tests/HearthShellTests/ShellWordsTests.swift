@@ -27,9 +27,15 @@ struct ShellWordsTests {
 
     @Test(
         "what is not closed is refused",
-        arguments: [#"set a "x"#, "set a {", "set a [1", "ls 'x", "ls x\\", #"ls "\x""#])
-    func unclosed(line: String) {
-        #expect(throws: ShellError.self) { try ShellWords.split(line) }
+        arguments: [
+            (#"set a "x"#, "the quote \" is not closed"), ("set a {", "a bracket is not closed"),
+            ("set a [1", "a bracket is not closed"), ("ls 'x", "the quote ' is not closed"),
+            ("ls x\\", "a backslash at the end of the line"),
+            (#"ls "\x""#, #""\x" is no JSON string: malformed escape sequence"#),
+        ])
+    func unclosed(line: String, message: String) {
+        let error = #expect(throws: ShellError.self) { try ShellWords.split(line) }
+        #expect(error?.message == message)
     }
 
     @Test(

@@ -176,8 +176,8 @@ struct VerbTranscriptTests {
             if step.kind == .work { continue }
             let said = isShared ? lines.map(Self.withoutFrame) : lines
             let expected = step.expected.map { $0.hasPrefix("% ") ? String($0.dropFirst(2)) : $0 }
-            #expect(
-                Self.matches(said[...], expected[...]) && code == step.code, "\(file): \(step.line): \(code) \(said)")
+            #expect(Self.matches(said[...], expected[...]), "\(file): \(step.line): \(code) \(said)")
+            #expect(code == step.code, "\(file): \(step.line): \(code) \(said)")
         }
     }
 
@@ -189,8 +189,8 @@ struct VerbTranscriptTests {
             if !step.isOfShell { continue }
             let (code, lines) = await stage.shell(step.line)
             let expected = step.expected.filter { !$0.hasPrefix("% ") }
-            #expect(
-                Self.matches(lines[...], expected[...]) && code == step.code, "\(file): \(step.line): \(code) \(lines)")
+            #expect(Self.matches(lines[...], expected[...]), "\(file): \(step.line): \(code) \(lines)")
+            #expect(code == step.code, "\(file): \(step.line): \(code) \(lines)")
         }
     }
 

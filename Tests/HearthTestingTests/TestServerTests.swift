@@ -64,9 +64,10 @@ struct TestServerTests {
         let ann = try await auth.createUser(withEmail: "ann@example.com", password: "secret-1").user
         let database = try Database(url: server.url, options: DatabaseOptions(auth: auth))
         try await database.reference(withPath: "people/\(ann.uid)/name").setValue("Ann")
-        await #expect(throws: DatabaseError.self) {
+        let denial = await #expect(throws: DatabaseError.self) {
             try await database.reference(withPath: "people/somebody-else/name").setValue("Ann")
         }
+        #expect(denial?.description.hasPrefix("permission denied: ") == true)
     }
 
     private func preparing(_ server: TestServer) async throws {
@@ -83,7 +84,9 @@ struct TestServerTests {
         for server in [server, other] {
             let names = try Database(url: server.url).reference(withPath: "names")
             try await names.child("ann").setValue("Ann")
-            await #expect(throws: DatabaseError.self) { try await names.child("bob").setValue("Ann") }
+            let refusal = await #expect(throws: DatabaseError.self) { try await names.child("bob").setValue("Ann") }
+            #expect(
+                refusal == .permissionDenied(#"Another child of "/names" has the same value: unique"#))
         }
         let error = try #require(throws: TestServerError.self) {
             try TestServer(settings: #"{"settings":{".nope":1}}"#)

@@ -44,9 +44,13 @@ struct OpenIDProviderTests {
         let provider = OpenIDProvider.google(clientIDs: ["other", "client"], fetcher: fetcher)
         for issuer in provider.issuers {
             let identity = try verify(provider, token(#"{"iss":"\#(issuer)","nonce":"x"}"#)).get()
-            #expect(identity.provider == "google.com" && identity.rawID == "1093")
-            #expect(identity.email == "ann@example.com" && identity.isEmailVerified)
-            #expect(identity.displayName == "Ann A" && identity.firstName == "Ann" && identity.lastName == "A")
+            #expect(identity.provider == "google.com")
+            #expect(identity.rawID == "1093")
+            #expect(identity.email == "ann@example.com")
+            #expect(identity.isEmailVerified)
+            #expect(identity.displayName == "Ann A")
+            #expect(identity.firstName == "Ann")
+            #expect(identity.lastName == "A")
             #expect(identity.photoURL == "https://example.com/a.png")
             #expect(object(text(identity.profile))["sub"] == .text("1093"))
         }
@@ -111,7 +115,9 @@ struct OpenIDProviderTests {
         let provider = OpenIDProvider.discovered(
             id: "oidc.example", issuer: "https://id.example", clientIDs: ["client"], fetcher: fetcher)
         let identity = try verify(provider, token(#"{"iss":"https://id.example","email_verified":false}"#)).get()
-        #expect(identity.provider == "oidc.example" && identity.rawID == "1093" && !identity.isEmailVerified)
+        #expect(identity.provider == "oidc.example")
+        #expect(identity.rawID == "1093")
+        #expect(!identity.isEmailVerified)
     }
 }
 
@@ -144,8 +150,11 @@ struct FacebookProviderTests {
     @Test("a token of this application says who somebody is")
     func accepted() throws {
         let identity = try verify(debug: good, profile: profile).get()
-        #expect(identity.provider == "facebook.com" && identity.rawID == "42" && identity.displayName == "Ann A")
-        #expect(identity.email == "ann@example.com" && !identity.isEmailVerified)
+        #expect(identity.provider == "facebook.com")
+        #expect(identity.rawID == "42")
+        #expect(identity.displayName == "Ann A")
+        #expect(identity.email == "ann@example.com")
+        #expect(!identity.isEmailVerified)
         #expect(identity.photoURL == "https://example.com/a")
     }
 
@@ -182,6 +191,7 @@ struct FacebookProviderTests {
         let request = DocumentRequest(url: "https://graph.test/me?access_token=secret")
         var dumped = ""
         dump(request, to: &dumped)
-        #expect("\(request)" == "GET https://graph.test/me" && !dumped.contains("secret"))
+        #expect("\(request)" == "GET https://graph.test/me")
+        #expect(!dumped.contains("secret"))
     }
 }

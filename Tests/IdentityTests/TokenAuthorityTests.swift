@@ -41,8 +41,12 @@ struct TokenAuthorityTests {
                     "picture":"https://example.com/a.png","role":"owner","sub":"u1","user_id":"u1"}
                     """
                 ).members)
-        #expect(read.uid == bytes("u1") && read.issuedAt == now * 1000 + 250 && read.authTime == now - 1000)
-        #expect(read.expiresAt == now + 3600 && read.signInProvider == bytes("google.com") && read.tenant == nil)
+        #expect(read.uid == bytes("u1"))
+        #expect(read.issuedAt == now * 1000 + 250)
+        #expect(read.authTime == now - 1000)
+        #expect(read.expiresAt == now + 3600)
+        #expect(read.signInProvider == bytes("google.com"))
+        #expect(read.tenant == nil)
     }
 
     @Test("an anonymous user's token is short and says so")
@@ -74,7 +78,8 @@ struct TokenAuthorityTests {
         let signed = try production().idToken(contents, issuedAt: now * 1000 + 250)
         for token in [token, signed] {
             let read = try development.verifyIDToken(token, now: now + 1_000_000)
-            #expect(read.uid == bytes("u1") && read.expiresAt == nil)
+            #expect(read.uid == bytes("u1"))
+            #expect(read.expiresAt == nil)
         }
     }
 
@@ -82,7 +87,8 @@ struct TokenAuthorityTests {
     func mockToken() throws {
         let token = JSONWebToken.unsigned(object(#"{"user_id":"u7","iat":0}"#))
         let read = try development.verifyIDToken(token, now: now)
-        #expect(read.uid == bytes("u7") && read.issuedAt == 0)
+        #expect(read.uid == bytes("u7"))
+        #expect(read.issuedAt == 0)
         for claims in ["{}", #"{"sub":""}"#, #"{"sub":7}"#, #"{"sub":"\#(String(repeating: "x", count: 129))"}"#] {
             #expect(throws: TokenError.invalidClaim("sub"), "\(claims)") {
                 try development.verifyIDToken(JSONWebToken.unsigned(object(claims)), now: now)
@@ -96,7 +102,9 @@ struct TokenAuthorityTests {
         let token = try authority.verifyIDToken(authority.idToken(contents, issuedAt: now * 1000 + 250), now: now)
         let cookie = try authority.sessionCookie(for: token, seconds: 86_400, now: now + 10)
         let read = try authority.verifySessionCookie(cookie, now: now + 80_000)
-        #expect(read.uid == token.uid && read.authTime == token.authTime && read.issuedAt == (now + 10) * 1000)
+        #expect(read.uid == token.uid)
+        #expect(read.authTime == token.authTime)
+        #expect(read.issuedAt == (now + 10) * 1000)
         #expect(read.claims["iss"] == .text("https://session.firebase.google.com/demo-x"))
         #expect(throws: TokenError.expired) { try authority.verifySessionCookie(cookie, now: now + 10 + 86_400) }
         #expect(throws: TokenError.wrongIssuer) { try authority.verifyIDToken(cookie, now: now + 10) }
@@ -105,7 +113,10 @@ struct TokenAuthorityTests {
     @Test("refresh tokens differ, and are found by a digest that does not tell them")
     func refreshTokens() {
         let (a, b) = (RefreshToken(), RefreshToken())
-        #expect(a.text != b.text && a.text.count == 43 && a.digest != b.digest && a.digest.count == 32)
+        #expect(a.text != b.text)
+        #expect(a.text.count == 43)
+        #expect(a.digest != b.digest)
+        #expect(a.digest.count == 32)
         #expect(RefreshToken.digest(of: a.text) == a.digest)
         #expect("\(a)" == "(secret)")
     }

@@ -28,7 +28,8 @@ import Testing
     @Test("a value tells its shape")
     func shape() throws {
         let leaf = try json(#"{".value":"x",".priority":2}"#)
-        #expect(leaf.isLeaf && !leaf.isNull)
+        #expect(leaf.isLeaf)
+        #expect(!leaf.isNull)
         #expect(leaf.priority.description == "2")
         #expect(leaf.part(leaf.leafRange).description == "\"x\"")
         #expect(leaf.childCount == 0)
@@ -37,11 +38,15 @@ import Testing
         #expect(inner.priority.description == "\"p,}\"")
         #expect(inner.children.map(\.key.description) == ["a", "b"])
         #expect(inner.children.map { inner.part($0.value).description } == ["2", #"{"c":1}"#])
-        #expect(CanonicalJSON.null.isNull && !CanonicalJSON.null.isLeaf && CanonicalJSON.null.childCount == 0)
+        #expect(CanonicalJSON.null.isNull)
+        #expect(!CanonicalJSON.null.isLeaf)
+        #expect(CanonicalJSON.null.childCount == 0)
         #expect(!CanonicalJSON.null.hasValue(at: .root))
-        #expect(CanonicalJSON(bool: true).isLeaf && CanonicalJSON(bool: true).priority.isNull)
+        #expect(CanonicalJSON(bool: true).isLeaf)
+        #expect(CanonicalJSON(bool: true).priority.isNull)
         let placeholder = try json(#"{".sv":"timestamp"}"#)
-        #expect(placeholder.isLeaf && placeholder.childCount == 0)
+        #expect(placeholder.isLeaf)
+        #expect(placeholder.childCount == 0)
     }
 
     @Test(

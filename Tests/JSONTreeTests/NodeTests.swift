@@ -54,8 +54,11 @@ import Testing
         #expect(Node(try json(#""a\"\ud800""#)).leaf == .string(Array("a\"".utf8) + [0xED, 0xA0, 0x80]))
         #expect(
             Node(try json(#"{".value":1,".priority":"p"}"#)) == Node(.integer(1), priority: .string(Array("p".utf8))))
-        #expect(Leaf(number: 2) == .integer(2) && Leaf(number: 2.5) == .double(2.5))
-        #expect(Leaf(number: -0.0) == .integer(0) && Leaf(number: .infinity) == nil && Leaf(number: .nan) == nil)
+        #expect(Leaf(number: 2) == .integer(2))
+        #expect(Leaf(number: 2.5) == .double(2.5))
+        #expect(Leaf(number: -0.0) == .integer(0))
+        #expect(Leaf(number: .infinity) == nil)
+        #expect(Leaf(number: .nan) == nil)
         #expect(Node(children: [(Key(1), .null)], priority: .integer(1)) == .null)
     }
 }

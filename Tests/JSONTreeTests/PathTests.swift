@@ -70,10 +70,11 @@ import Testing
         #expect(priority == WriteTarget(path: try Path(parsing: "a/b"), isPriority: true))
         #expect(try WriteTarget(parsing: ".priority/") == WriteTarget(path: .root, isPriority: true))
         #expect(try WriteTarget(parsing: "/a/b") == WriteTarget(path: try Path(parsing: "a/b")))
-        #expect(throws: PathError.self) { try WriteTarget(parsing: "a/.priority/b") }
-        #expect(throws: PathError.self) { try WriteTarget(parsing: "a/.priority/.priority") }
-        #expect(throws: PathError.self) { try WriteTarget(parsing: "a/.value") }
-        #expect(throws: PathError.self) { try Path(parsing: "a/.priority") }
+        let dotted = PathError.key(.forbidden(byte: UInt8(ascii: ".")), index: 1)
+        #expect(throws: dotted) { try WriteTarget(parsing: "a/.priority/b") }
+        #expect(throws: dotted) { try WriteTarget(parsing: "a/.priority/.priority") }
+        #expect(throws: dotted) { try WriteTarget(parsing: "a/.value") }
+        #expect(throws: dotted) { try Path(parsing: "a/.priority") }
     }
 
     @Test("parents, keys, joins and suffixes agree with lists of keys", arguments: [1, 2] as [UInt64])

@@ -40,9 +40,11 @@ struct PositionTests {
     func checks() {
         let position = Position(epoch: 1, sequence: 5, time: 1_700_000_000_000)
         #expect(position.follows(commitAt: 1_700_000_000_000))
-        #expect(!position.follows(commitAt: 1_700_000_000_001) && !position.follows(commitAt: nil))
+        #expect(!position.follows(commitAt: 1_700_000_000_001))
+        #expect(!position.follows(commitAt: nil))
         let old = Position(epoch: 1, sequence: 5, time: nil)
-        #expect(!old.follows(commitAt: 1_700_000_000_000) && !old.follows(commitAt: nil))
+        #expect(!old.follows(commitAt: 1_700_000_000_000))
+        #expect(!old.follows(commitAt: nil))
         let beginning = Position(epoch: 1, sequence: 0, time: nil)
         #expect(beginning.follows(commitAt: nil))
     }
@@ -62,11 +64,14 @@ struct PositionTests {
             try changes.take(Self.record(sequence, sequence == 15 ? "b" : a.path.appending(Key(Int32(sequence)))))
         }
         #expect(changes.through == 20)
-        #expect(a.start == 17 && a.latest == 20)
-        #expect(b.start == 10 && b.latest == 15)
+        #expect(a.start == 17)
+        #expect(a.latest == 20)
+        #expect(b.start == 10)
+        #expect(b.latest == 15)
         // The same nodes again and again are no more of them.
         for sequence in 21...40 as ClosedRange<UInt64> { try changes.take(Self.record(sequence, "a/x")) }
-        #expect(a.start == 17 && a.latest == 40)
+        #expect(a.start == 17)
+        #expect(a.latest == 40)
         changes.forget(after: 14)
         try changes.take(Self.record(15, "b"))
         #expect(changes.through == 15)
@@ -75,20 +80,29 @@ struct PositionTests {
     @Test("what is recent is kept up to a bound, with the time of what was before it")
     func recent() {
         var recent = RecentRecords(after: 3, committedAt: 33)
-        #expect(recent.time(of: 3) == 33 && recent.time(of: 2) == nil && recent.time(of: 4) == nil)
+        #expect(recent.time(of: 3) == 33)
+        #expect(recent.time(of: 2) == nil)
+        #expect(recent.time(of: 4) == nil)
         for sequence in 4...9 as ClosedRange<UInt64> { recent.append(Self.record(sequence, "a", bytes: 3 << 20)) }
-        #expect(recent.start > 3 && recent.start < 9)
+        #expect(recent.start > 3)
+        #expect(recent.start < 9)
         #expect(recent.after(7).map(\.firstSequence) == [8, 9])
         for sequence in recent.start...9 { #expect(recent.time(of: sequence) == Int64(sequence)) }
-        #expect(recent.time(of: recent.start - 1) == nil && recent.time(of: 10) == nil)
+        #expect(recent.time(of: recent.start - 1) == nil)
+        #expect(recent.time(of: 10) == nil)
         recent.removeAll(through: 8)
-        #expect(recent.start == 8 && recent.after(0).map(\.firstSequence) == [9])
-        #expect(recent.time(of: 8) == 8 && recent.time(of: 7) == nil)
+        #expect(recent.start == 8)
+        #expect(recent.after(0).map(\.firstSequence) == [9])
+        #expect(recent.time(of: 8) == 8)
+        #expect(recent.time(of: 7) == nil)
         recent.removeAll(through: 9)
-        #expect(recent.start == 9 && recent.after(0).isEmpty && recent.time(of: 9) == 9)
+        #expect(recent.start == 9)
+        #expect(recent.after(0).isEmpty)
+        #expect(recent.time(of: 9) == 9)
         // Other nodes have appended records that are not here.
         recent.removeAll(through: 12)
-        #expect(recent.start == 12 && recent.time(of: 12) == nil)
+        #expect(recent.start == 12)
+        #expect(recent.time(of: 12) == nil)
     }
 
     // MARK: Epochs

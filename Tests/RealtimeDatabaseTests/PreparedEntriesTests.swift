@@ -102,7 +102,8 @@ struct PreparedEntriesTests {
         let index = try #require(database.indexes.catalog.indexes.first)
         let prefix = IndexEntries.prefix(of: index.number, at: "c")
         let found = try Self.keys(database, .ascending)
-        #expect(found.count == 2 && found.allSatisfy { $0.starts(with: prefix) })
+        #expect(found.count == 2)
+        #expect(found.allSatisfy { $0.starts(with: prefix) })
     }
 }
 
@@ -118,7 +119,8 @@ struct IndexCatalogTests {
         var rebuilt = catalog
         rebuilt.complete(2, isProven: true)
         let again = IndexCatalog(stored: rebuilt.stored)
-        #expect(again.indexes.map(\.isComplete) == [true, true] && again.indexes[1].isProven)
+        #expect(again.indexes.map(\.isComplete) == [true, true])
+        #expect(again.indexes[1].isProven)
         #expect(again.stored == rebuilt.stored)
     }
 

@@ -54,7 +54,8 @@ struct QueueTests {
         let connections = (0..<3).map { ConnectionID(loop: 1, kind: .realtime, serial: 10 + $0) }
         let requests = connections.map { Request(connection: $0, number: 1, operation: .job(Self.queue, Self.patient)) }
         #expect(Self.process(&bench, requests, at: 1000) == [])
-        #expect(bench.database.workers.claims.count == 3 && !bench.database.hasReadyClaims(at: 5999))
+        #expect(bench.database.workers.claims.count == 3)
+        #expect(!bench.database.hasReadyClaims(at: 5999))
         #expect(!bench.database.isAtRest)
         bench.process(.set("s/mail/jobs/a", "1"), .set("s/mail/jobs/b", #"{"at":3000}"#), at: 2000)
         _ = bench.commit()
@@ -175,7 +176,10 @@ struct QueueTests {
         let settings = try DatabaseSettings(
             parsing: Array(#"{"settings":{"q":{".queue":{"lease":5000,"attempts":3,"backoff":7200000}}}}"#.utf8))
         let queue = try #require(settings.queues.first)
-        #expect(queue.lease == 5000 && queue.attempts == 3 && queue.longestBackoff == 7_200_000 && queue.at == nil)
+        #expect(queue.lease == 5000)
+        #expect(queue.attempts == 3)
+        #expect(queue.longestBackoff == 7_200_000)
+        #expect(queue.at == nil)
         #expect(settings.summary == "1 .queue")
         #expect(mistake(#"{"settings":{"q":{".queue":true}}}"#).contains("'.queue' is an object"))
         #expect(mistake(#"{"settings":{"q":{".queue":{"lease":5}}}}"#).contains("from 1000 to 43200000"))

@@ -263,10 +263,8 @@ struct ResumeSimulationTests {
                 let expected = changes.filter { $0.sequence > listener.start }.compactMap { entry in
                     entry.change.seen(from: listener.path).map { (entry.sequence, $0) }
                 }
-                #expect(
-                    listener.heard.map(\.sequence) == expected.map(\.0)
-                        && listener.heard.map(\.change) == expected.map(\.1),
-                    "seed \(seed), listener \(index)")
+                #expect(listener.heard.map(\.sequence) == expected.map(\.0), "seed \(seed), listener \(index)")
+                #expect(listener.heard.map(\.change) == expected.map(\.1), "seed \(seed), listener \(index)")
                 let path = listener.path
                 let isPresent = listener.tree.tree.value(at: path) == present.value(at: path)
                 #expect(isPresent, "seed \(seed), listener \(index)")
@@ -363,6 +361,7 @@ struct ResumeSimulationTests {
             updated += simulation.updated
             begunAnew += simulation.begunAnew
         }
-        #expect(updated > 5 && begunAnew > 20, "\(recovered) recovered, \(updated) changed, \(begunAnew) began anew")
+        #expect(updated > 5, "\(recovered) recovered, \(updated) changed, \(begunAnew) began anew")
+        #expect(begunAnew > 20, "\(recovered) recovered, \(updated) changed, \(begunAnew) began anew")
     }
 }

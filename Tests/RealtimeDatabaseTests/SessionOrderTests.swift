@@ -14,14 +14,16 @@ struct SessionOrderTests {
         #expect(stops == [false, false, false, true])
         // Requests that were read already are processed, without new outputs.
         let stopsAgain = order.add(bytes: 1, reads: false)
-        #expect(!stopsAgain && order.isPaused)
+        #expect(!stopsAgain)
+        #expect(order.isPaused)
         order.answered(2, bytes: 0)
         let tooEarly = order.goOn(isWritable: true)
         order.answered(1, bytes: 0)
         let unsent = order.goOn(isWritable: false)
         let goesOn = order.goOn(isWritable: true)
         let goesOnTwice = order.goOn(isWritable: true)
-        #expect([tooEarly, unsent, goesOn, goesOnTwice] == [false, false, true, false] && !order.isPaused)
+        #expect([tooEarly, unsent, goesOn, goesOnTwice] == [false, false, true, false])
+        #expect(!order.isPaused)
     }
 
     @Test("not before it is known who the client is, whatever is answered meanwhile")
@@ -33,7 +35,9 @@ struct SessionOrderTests {
         let goesOnBefore = order.goOn(isWritable: true)
         order.finishWaiting()
         let goesOnAfter = order.goOn(isWritable: true)
-        #expect(stops && !goesOnBefore && goesOnAfter)
+        #expect(stops)
+        #expect(!goesOnBefore)
+        #expect(goesOnAfter)
     }
 
     @Test("to the end of the message that is being parsed when the client goes, and then leaves the database")
@@ -41,7 +45,8 @@ struct SessionOrderTests {
         var parsing = Self.order()
         _ = parsing.wait(for: .message)
         let leavesWhileParsing = parsing.end()
-        #expect(!leavesWhileParsing && parsing.hasEnded)
+        #expect(!leavesWhileParsing)
+        #expect(parsing.hasEnded)
         var identifying = Self.order()
         _ = identifying.wait(for: .caller)
         let leavesWhileIdentifying = identifying.end()

@@ -81,9 +81,11 @@ struct TriggerTests {
         let ann = try Principal(auth: Array(#"{"uid":"ann"}"#.utf8))
         bench.process(.set("rooms/a/state", #""paid""#), as: ann)
         let events = try Self.events(bench)
-        #expect(events.map(\.trigger) == ["new", "paid"] && events.map(\.author) == [.user(Array("ann".utf8))] * 2)
+        #expect(events.map(\.trigger) == ["new", "paid"])
+        #expect(events.map(\.author) == [.user(Array("ann".utf8))] * 2)
         // After the change itself, as the second operation of the log.
-        #expect(events.map(\.id) == ["0-2-0", "0-2-1"] && events.map(\.time) == [1000, 1000])
+        #expect(events.map(\.id) == ["0-2-0", "0-2-1"])
+        #expect(events.map(\.time) == [1000, 1000])
         bench.process(.set("rooms/a/state", #""paid""#), as: ann)
         bench.process(.set("rooms/x/state", #""paid""#), as: ann)
         #expect(try Self.events(bench).map(\.trigger) == ["new"])
@@ -115,13 +117,16 @@ struct TriggerTests {
         let large = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: Database.eventValueBytesMax))
         bench.process(.set("a/x", large))
         var events = try Self.events(bench)
-        #expect(events.count == 1 && events[0].failure?.contains("a value of more than") == true)
-        #expect(!events[0].isWhole && events[0].path == "a/x")
+        #expect(events.count == 1)
+        #expect(events.first?.failure?.contains("a value of more than") == true)
+        #expect(events.first?.isWhole == false)
+        #expect(events.first?.path == "a/x")
         let members = (0...Database.triggeredPlacesMax).map { "\"k\($0)\":1" }.joined(separator: ",")
         bench.process(.set("a", try CanonicalJSON.parse(Array("{\(members)}".utf8)).value))
         events = try Self.events(bench)
-        #expect(events.count == 1 && events[0].failure?.contains("places may have changed") == true)
-        #expect(events[0].path == "a")
+        #expect(events.count == 1)
+        #expect(events.first?.failure?.contains("places may have changed") == true)
+        #expect(events.first?.path == "a")
         // They are not told to anybody.
         let fresh = bench.database.takeFreshEvents()
         #expect(fresh.filter { !$0.key.isAside }.isEmpty)
@@ -138,7 +143,8 @@ struct TriggerTests {
         let many = (0...Database.triggeredPlacesMax).map { ("a/k\($0)", "1" as CanonicalJSON) }
         bench.process(try .update("a", many))
         var events = try Self.events(bench)
-        #expect(events.map(\.trigger) == ["s", "t"] && events.allSatisfy { $0.path == "a" && !$0.isWhole })
+        #expect(events.map(\.trigger) == ["s", "t"])
+        #expect(events.allSatisfy { $0.path == "a" && !$0.isWhole })
         #expect(events.allSatisfy { $0.failure?.contains("places may have changed") == true })
         bench.process(try .update("a", Array(many.dropLast())))
         #expect(try Self.events(bench).isEmpty, "nothing has changed")
@@ -147,7 +153,8 @@ struct TriggerTests {
         let large = (0...Database.eventBytesMax / Database.eventValueBytesMax).map { ("a/l\($0)", text) }
         bench.process(try .update("a", large))
         events = try Self.events(bench)
-        #expect(events.map(\.failure) == ["one commit has changed too much"] && events[0].path == "a")
+        #expect(events.map(\.failure) == ["one commit has changed too much"])
+        #expect(events.first?.path == "a")
         bench.process(.set("a/l0", "1"))
         #expect(try Self.events(bench).map(\.failure) == [nil])
     }
@@ -169,7 +176,8 @@ struct TriggerTests {
         }
         bench.process(.set("a/x", "null"))
         let events = try Self.events(bench)
-        #expect(events.map(\.trigger) == ["gone"] && events[0].failure?.contains("a value of more than") == true)
+        #expect(events.map(\.trigger) == ["gone"])
+        #expect(events.first?.failure?.contains("a value of more than") == true)
     }
 
     @Test("that are lost leave nothing to wait for")
@@ -193,7 +201,8 @@ struct TriggerTests {
         #expect(bench.database.takeFreshEvents().isEmpty)
         _ = bench.commit()
         let rows = bench.database.takeFreshEvents()
-        #expect(rows.count == 3 && bench.database.takeFreshEvents().isEmpty)
+        #expect(rows.count == 3)
+        #expect(bench.database.takeFreshEvents().isEmpty)
         var event = try TriggerEvent(stored: rows[1].event)
         event.failure = "no"
         var report = OutboxReport()
@@ -205,7 +214,8 @@ struct TriggerTests {
         _ = bench.commit()
         try bench.applyAll()
         let kept = bench.store.outbox.keys.sorted()
-        #expect(kept.map(\.isAside) == [false, true] && kept[0] == rows[2].key)
+        #expect(kept.map(\.isAside) == [false, true])
+        #expect(kept[0] == rows[2].key)
         #expect(try TriggerEvent(stored: bench.store.outbox[kept[1]] ?? []) == event)
         event.failure = nil
         event.since = 3000

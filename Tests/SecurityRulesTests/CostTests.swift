@@ -51,7 +51,8 @@ struct CostTests {
         let tree = MemoryTree(json("{\"big\":\"\(Self.text(1_000_000))\"}"))
         let operation = RuleOperation.write([assignment("/a", "{\(leaves)}")])
         let told = try judge.explain(operation, try Scene().context(), in: tree)
-        #expect(!told.verdict.isAllowed && told.summary.contains("the rules take too long on this request"))
+        #expect(!told.verdict.isAllowed)
+        #expect(told.summary.contains("the rules take too long on this request"))
     }
 }
 

@@ -364,9 +364,10 @@ struct DecisionTests {
     func brokenTree(rules: String, operation: String) throws {
         let judge = RulesJudge(try program(rules))
         let operation = DecisionCase(rules, "null", operation, false).ruleOperation()
-        #expect(throws: RuleTreeError.self) {
+        let error = #expect(throws: RuleTreeError.self) {
             try judge.decide(operation, RuleContext(auth: nil, now: 0), in: BrokenTree())
         }
+        #expect(error?.reason is BrokenTree.Gone)
         // The judge is as good as new.
         let fine = try judge.decide(
             .read(path("/x"), nil), RuleContext(auth: nil, now: 0), in: MemoryTree(json("{\"a\":1}")))

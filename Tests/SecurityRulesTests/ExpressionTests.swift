@@ -273,10 +273,17 @@ struct ExpressionTests {
 
     @Test("claims that are no JSON object are no auth")
     func badClaims() {
-        for text in [
-            "", "5", "[]", "null", "{\"a\":}", "{\"a\":1}}", String(repeating: "{\"a\":", count: 40), "{\"a\":[1,]}",
-        ] {
-            #expect(throws: JSONError.self, "\(text)") { try RuleAuth(json: Array(text.utf8)) }
+        let broken: [(String, JSONError)] = [
+            ("", JSONError(.unexpectedEnd, at: 0)), ("5", JSONError(.unexpectedByte(UInt8(ascii: "5")), at: 0)),
+            ("[]", JSONError(.unexpectedByte(UInt8(ascii: "[")), at: 0)),
+            ("null", JSONError(.unexpectedByte(UInt8(ascii: "n")), at: 0)),
+            ("{\"a\":}", JSONError(.unexpectedByte(UInt8(ascii: "}")), at: 5)),
+            ("{\"a\":1}}", JSONError(.trailingBytes, at: 7)),
+            (String(repeating: "{\"a\":", count: 40), JSONError(.tooDeep(limit: 32), at: 160)),
+            ("{\"a\":[1,]}", JSONError(.unexpectedByte(UInt8(ascii: "]")), at: 8)),
+        ]
+        for (text, error) in broken {
+            #expect(throws: error, "\(text)") { try RuleAuth(json: Array(text.utf8)) }
         }
         #expect(throws: Never.self) { try RuleAuth(json: Array("{\"a\":[ ], \"b\" : [ 1 , {} ]}".utf8)) }
         #expect(throws: Never.self) { try RuleAuth(uid: [0x61], provider: nil, claims: Array("{}".utf8)) }

@@ -27,9 +27,15 @@ struct TriggerSettingsTests {
                 == TriggerDefinition(
                     name: "ship", pattern: pattern, kind: .written, target: .url("https://a.example/hook")))
         let second = try #require(list.last)
-        #expect(list.count == 2 && second.name == "b_2" && second.kind == .created && second.filter != nil)
-        #expect(second.target == .command("tell.sh") && second.isBinary && second.concurrency == 64)
-        #expect(second.secrets == [Array(0..<24), Array(0..<24)] && second.retryTime == 30 * 86_400_000)
+        #expect(list.count == 2)
+        #expect(second.name == "b_2")
+        #expect(second.kind == .created)
+        #expect(second.filter != nil)
+        #expect(second.target == .command("tell.sh"))
+        #expect(second.isBinary)
+        #expect(second.concurrency == 64)
+        #expect(second.secrets == [Array(0..<24), Array(0..<24)])
+        #expect(second.retryTime == 30 * 86_400_000)
     }
 
     @Test(

@@ -73,7 +73,8 @@ struct NegotiationTests {
             #expect(answer == expected, "\(offer)")
             #expect((agreed == nil) == (expected == nil), "\(offer)")
             let off = try Self.answer(offer, nil)
-            #expect(off.0 == nil && off.1 == nil, "\(offer)")
+            #expect(off.0 == nil, "\(offer)")
+            #expect(off.1 == nil, "\(offer)")
         }
     }
 
@@ -184,7 +185,8 @@ struct NegotiationTests {
                 }
                 let response = fields(ofMessage: server.response)
                 let agreed = try client.verify(status: 101) { response[$0].map { Array($0.utf8) } }
-                #expect(agreed != nil && agreed == server.deflate, "\(offer) \(policy)")
+                #expect(agreed != nil, "\(offer) \(policy)")
+                #expect(agreed == server.deflate, "\(offer) \(policy)")
             }
         }
     }

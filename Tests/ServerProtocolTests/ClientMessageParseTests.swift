@@ -219,19 +219,46 @@ struct ClientMessageParseTests {
     @Test(
         "bytes that are no message end the connection",
         arguments: [
-            "", " ", "0", "5", "null", "[]", "{}", #"{"t":"d"}"#, #"{"d":{}}"#, #"{"t":"x","d":{}}"#,
-            #"{"t":"","d":{}}"#,
-            #"{"t":"dd","d":{}}"#, #"{"t":5,"d":{}}"#, #"{"t":"d","d":[]}"#, #"{"t":"d","d":null}"#,
-            #"{"t":"d","d":{}}"#,
-            #"{"t":"d","d":{"a":"g","b":{"p":"a"}}}"#, #"{"t":"d","d":{"r":1.5,"a":"g"}}"#,
-            #"{"t":"d","d":{"r":"1","a":"g"}}"#, #"{"t":"d","d":{"r":99999999999999999999,"a":"g"}}"#,
-            #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"a"}}"#, #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"a"}}}}"#,
-            #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"a"}}} x"#, #"{"t":"d" "d":{}}"#, #"{"t":"d",}"#,
-            "{\"t\":\"d\u{1}\"}",
-            #"{"t":"c","d":{"t":"p"}"#, #"{"t":"c","d":"p"}"#,
+            (
+                "malformed message: the JSON text ends too early",
+                ["", " ", #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"a"}}"#, #"{"t":"c","d":{"t":"p"}"#]
+            ),
+            ("malformed message: unexpected character 0", ["0"]),
+            ("malformed message: unexpected character 5", ["5"]),
+            ("malformed message: unexpected character n", ["null"]),
+            ("malformed message: unexpected character [", ["[]"]),
+            (
+                #"the layer "t" of a message is "c" or "d""#,
+                [
+                    "{}", #"{"d":{}}"#, #"{"t":"x","d":{}}"#, #"{"t":"","d":{}}"#, #"{"t":"dd","d":{}}"#,
+                    #"{"t":5,"d":{}}"#,
+                ]
+            ),
+            (
+                #"a message needs an object "d""#,
+                [#"{"t":"d"}"#, #"{"t":"d","d":[]}"#, #"{"t":"d","d":null}"#, #"{"t":"c","d":"p"}"#]
+            ),
+            (#"a request needs a number "r""#, [#"{"t":"d","d":{}}"#, #"{"t":"d","d":{"a":"g","b":{"p":"a"}}}"#]),
+            (
+                "malformed message: malformed number",
+                [
+                    #"{"t":"d","d":{"r":1.5,"a":"g"}}"#, #"{"t":"d","d":{"r":"1","a":"g"}}"#,
+                    #"{"t":"d","d":{"r":99999999999999999999,"a":"g"}}"#,
+                ]
+            ),
+            (
+                "malformed message: unexpected text after the JSON value",
+                [
+                    #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"a"}}}}"#,
+                    #"{"t":"d","d":{"r":1,"a":"g","b":{"p":"a"}}} x"#,
+                ]
+            ),
+            (#"malformed message: unexpected character ""#, [#"{"t":"d" "d":{}}"#]),
+            ("malformed message: unexpected character }", [#"{"t":"d",}"#]),
+            ("malformed message: unescaped control character 0x1", ["{\"t\":\"d\u{1}\"}"]),
         ])
-    func broken(text: String) {
-        #expect(throws: MessageError.self) { try parse(text) }
+    func broken(reason: String, texts: [String]) {
+        for text in texts { #expect(throws: MessageError(reason: reason), "\(text)") { try parse(text) } }
     }
 
     @Test("every beginning of a message is an error or a request, and no trap")

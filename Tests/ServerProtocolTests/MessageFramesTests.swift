@@ -58,10 +58,12 @@ struct MessageFramesTests {
         let message = String((0..<count).map { _ in pool[Int.random(in: 0..<4, using: &random)] })
         let bytes = Array(message.utf8)
         let ranges = bytes.withBytes { MessageChunks.ranges(of: $0) }
-        #expect(ranges.first?.lowerBound == 0 && ranges.last?.upperBound == bytes.count, "seed \(seed)")
+        #expect(ranges.first?.lowerBound == 0, "seed \(seed)")
+        #expect(ranges.last?.upperBound == bytes.count, "seed \(seed)")
         for (range, next) in zip(ranges, ranges.dropFirst()) {
             let chunk = try #require(String(validating: bytes[range], as: UTF8.self), "seed \(seed)")
-            #expect((16383...16384).contains(chunk.utf16.count) && range.upperBound == next.lowerBound, "seed \(seed)")
+            #expect((16383...16384).contains(chunk.utf16.count), "seed \(seed)")
+            #expect(range.upperBound == next.lowerBound, "seed \(seed)")
         }
         #expect(join(frames(of: bytes)).messages == [bytes], "seed \(seed)")
     }
@@ -95,7 +97,8 @@ struct MessageFramesTests {
         for byte in [0x80, 0xBF, 0xC3, 0xE3, 0xF0, 0xFF] as [UInt8] {
             let message = [UInt8](repeating: byte, count: 70_001)
             let ranges = message.withBytes { MessageChunks.ranges(of: $0) }
-            #expect(ranges.reduce(0) { $0 + $1.count } == message.count && !ranges.contains { $0.isEmpty })
+            #expect(ranges.reduce(0) { $0 + $1.count } == message.count)
+            #expect(!ranges.contains { $0.isEmpty })
         }
     }
 

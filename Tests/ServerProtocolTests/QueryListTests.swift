@@ -20,7 +20,8 @@ struct QueryListTests {
                 continue
             }
             #expect(place == (try path("a")))
-            #expect(query.isList && query.query == .everything)
+            #expect(query.isList)
+            #expect(query.query == .everything)
             #expect(query.text == Array(inner.utf8))
         }
         guard
@@ -35,9 +36,13 @@ struct QueryListTests {
 
     @Test(
         "what is not a list of queries is refused",
-        arguments: ["[]", "[1]", #"[{"l":0}]"#, #"[{"l":2},"#, "[{}{}]", #"[{"l":"x"}]"#])
-    func malformed(list: String) throws {
-        #expect(throws: RequestError.self) { try QueryObject(parsingList: Array(list.utf8)) }
+        arguments: [
+            ("[]", .missing("query \"q\"")), ("[1]", .missing("query \"q\"")),
+            (#"[{"l":0}]"#, .query(.limitNotPositive)), (#"[{"l":2},"#, .missing("query \"q\"")),
+            ("[{}{}]", .missing("query \"q\"")), (#"[{"l":"x"}]"#, .missing("limit \"l\" of the query")),
+        ] as [(String, RequestError)])
+    func malformed(list: String, error: RequestError) throws {
+        #expect(throws: error) { try QueryObject(parsingList: Array(list.utf8)) }
     }
 
     @Test("a tagged listener names one query")

@@ -66,7 +66,9 @@ struct ResumeMessagesTests {
                 return
             }
             let listening = try #require(try response.listening())
-            #expect(response.isOK && listening.position == Self.position && listening.recovered == recovered)
+            #expect(response.isOK)
+            #expect(listening.position == Self.position)
+            #expect(listening.recovered == recovered)
         }
         // A server that knows nothing of it, and other answers.
         for data in ["{}", #"{"w":["no_index"]}"#, "null", #""text""#] {

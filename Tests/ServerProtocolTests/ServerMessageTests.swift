@@ -40,7 +40,8 @@ struct ServerMessageTests {
             Issue.record("\(denied)")
             return
         }
-        #expect(!answer.isOK && answer.text.elementsEqual("Permission \"x\" denied".utf8))
+        #expect(!answer.isOK)
+        #expect(answer.text.elementsEqual("Permission \"x\" denied".utf8))
     }
 
     @Test("the data of a response is read as a value on demand")
@@ -49,7 +50,9 @@ struct ServerMessageTests {
         #expect(try answer.value().description == #"{"b":{"0":1,"1":2}}"#)
         #expect(answer.text.isEmpty)
         let broken = ServerResponse(number: 1, status: Array("ok".utf8), data: Array(#"{"b$":1}"#.utf8))
-        #expect(throws: MessageError.self) { try broken.value() }
+        #expect(throws: MessageError(malformed: JSONError(.key(.forbidden(byte: UInt8(ascii: "$"))), at: 1))) {
+            try broken.value()
+        }
     }
 
     @Test("pushes (Protocol.md 5)")
@@ -86,19 +89,51 @@ struct ServerMessageTests {
     @Test(
         "bytes that are no message",
         arguments: [
-            "", "7", "{}", #"{"t":"d","d":{}}"#, #"{"t":"d","d":{"error":"x"}}"#, #"{"t":"d","d":{"r":7}}"#,
-            #"{"t":"d","d":{"r":7,"b":{}}}"#, #"{"t":"d","d":{"r":7,"b":{"s":5}}}"#,
-            #"{"t":"d","d":{"r":"7","b":{"s":"ok"}}}"#,
-            #"{"t":"d","d":{"r":7,"b":"ok"}}"#, #"{"t":"d","d":{"a":"d","b":{"d":1}}}"#, #"{"t":"d","d":{"a":"d"}}"#,
-            #"{"t":"d","d":{"a":"d","b":{"p":"a"}}}"#, #"{"t":"d","d":{"a":"d","b":{"p":"a","d":{"x":tru}}}}"#,
-            #"{"t":"d","d":{"a":"d","b":{"p":"a$","d":1}}}"#, #"{"t":"d","d":{"a":"m","b":{"p":"a","d":[1]}}}"#,
-            #"{"t":"d","d":{"a":"m","b":{"p":"a","d":{"b":1,"b/c":2}}}}"#, #"{"t":"d","d":{"a":"c","b":{}}}"#,
-            #"{"t":"d","d":{"a":5,"b":{}}}"#, #"{"t":"c","d":{"t":"h","d":{"ts":1.5}}}"#,
-            #"{"t":"c","d":{"t":"h","d":5}}"#,
-            #"{"t":"c","d":{"t":"s","d":5}}"#, #"{"t":"c","d":{"t":"r","d":null}}"#, #"{"t":"x","d":{}}"#,
+            ("malformed message: the JSON text ends too early", [""]),
+            ("malformed message: unexpected character 7", ["7"]),
+            (#"the layer "t" of a message is "c" or "d""#, ["{}", #"{"t":"x","d":{}}"#]),
+            ("a message is neither a response nor a push", [#"{"t":"d","d":{}}"#, #"{"t":"d","d":{"error":"x"}}"#]),
+            (#"a response needs a status "s""#, [#"{"t":"d","d":{"r":7}}"#, #"{"t":"d","d":{"r":7,"b":{}}}"#]),
+            (
+                "malformed message: unexpected character 5",
+                [
+                    #"{"t":"d","d":{"r":7,"b":{"s":5}}}"#, #"{"t":"d","d":{"a":5,"b":{}}}"#,
+                    #"{"t":"c","d":{"t":"h","d":5}}"#, #"{"t":"c","d":{"t":"s","d":5}}"#,
+                ]
+            ),
+            (
+                "malformed message: malformed number",
+                [#"{"t":"d","d":{"r":"7","b":{"s":"ok"}}}"#, #"{"t":"c","d":{"t":"h","d":{"ts":1.5}}}"#]
+            ),
+            (#"malformed message: unexpected character ""#, [#"{"t":"d","d":{"r":7,"b":"ok"}}"#]),
+            (
+                #"malformed push: the request has no valid path "p""#,
+                [
+                    #"{"t":"d","d":{"a":"d","b":{"d":1}}}"#, #"{"t":"d","d":{"a":"d"}}"#,
+                    #"{"t":"d","d":{"a":"c","b":{}}}"#,
+                ]
+            ),
+            (#"malformed push: the request has no valid data "d""#, [#"{"t":"d","d":{"a":"d","b":{"p":"a"}}}"#]),
+            (
+                "malformed push: invalid data: unexpected character } at byte 8",
+                [#"{"t":"d","d":{"a":"d","b":{"p":"a","d":{"x":tru}}}}"#]
+            ),
+            (
+                "malformed push: invalid path: a key contains one of . $ # [ ] / or a control character",
+                [#"{"t":"d","d":{"a":"d","b":{"p":"a$","d":1}}}"#]
+            ),
+            (
+                #"malformed push: the request has no valid object "d""#,
+                [#"{"t":"d","d":{"a":"m","b":{"p":"a","d":[1]}}}"#]
+            ),
+            (
+                "malformed push: an update may not set a path and another one above it",
+                [#"{"t":"d","d":{"a":"m","b":{"p":"a","d":{"b":1,"b/c":2}}}}"#]
+            ),
+            ("malformed message: unexpected character n", [#"{"t":"c","d":{"t":"r","d":null}}"#]),
         ])
-    func broken(text: String) {
-        #expect(throws: MessageError.self) { try parse(text) }
+    func broken(reason: String, texts: [String]) {
+        for text in texts { #expect(throws: MessageError(reason: reason), "\(text)") { try parse(text) } }
     }
 
     @Test("what the server writes, the client reads as it was", arguments: 0..<200)

@@ -139,25 +139,37 @@ package final class EtcdServers: Sendable {
     }
 }
 
-/// Loopback ports without listeners.
+/// Loopback ports without listeners. They are below those that the system gives away by itself (32768 and above by
+/// default), so that no listener of another test gets one of them before it is used.
 package enum FreePort {
+    private static let last = Mutex(UInt16.random(in: 10_000..<30_000))
+
+    /// So many ports, each of which is given away once in this process.
     package static func several(_ count: Int) throws -> [UInt16] {
-        var descriptors: [Int32] = []
-        defer { for descriptor in descriptors { close(descriptor) } }
-        return try (0..<count).map { _ in
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            descriptors.append(descriptor)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let isBound = withUnsafeMutablePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-                }
+        var ports: [UInt16] = []
+        while ports.count < count {
+            let port = last.withLock { last in
+                last = last < 32_000 ? last + 1 : 10_000
+                return last
             }
-            guard isBound else { throw SystemError("bind", code: errno) }
-            return UInt16(bigEndian: address.sin_port)
+            if try isFree(port) { ports.append(port) }
         }
+        return ports
+    }
+
+    private static func isFree(_ port: UInt16) throws -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isBound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isBound || errno == EADDRINUSE else { throw SystemError("bind", code: errno) }
+        return isBound
     }
 }

@@ -77,7 +77,8 @@ package final class TestTLSClient {
 
     package func send(_ text: String) throws {
         var count = 0
-        try #require(SSL_write_ex(ssl, text, text.utf8.count, &count) == 1 && count == text.utf8.count)
+        try #require(SSL_write_ex(ssl, text, text.utf8.count, &count) == 1)
+        try #require(count == text.utf8.count)
     }
 
     /// What one read gives, or nil at an end announced by close_notify.

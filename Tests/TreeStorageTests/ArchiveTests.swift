@@ -86,13 +86,15 @@ struct ArchiveTests {
         }
         #expect(folder.chains.count > 1, "seed \(seed)")
         let windows = try ArchiveFolder.check(archive.path, database: "a")
-        #expect(windows.count == 1 && windows[0].sequence == history.work.acknowledged, "seed \(seed)")
+        #expect(windows.count == 1, "seed \(seed)")
+        #expect(windows.first?.sequence == history.work.acknowledged, "seed \(seed)")
         for _ in 0..<(10 * TestScale.factor) {
             let time = Int64.random(in: begin...history.clock.now, using: &history.random)
             #expect(try value(at: time) == history.tree(at: time), "seed \(seed), at \(time)")
         }
         #expect(try value(at: nil) == history.tree(at: .max), "seed \(seed)")
-        #expect(throws: BackupError.self) { try value(at: folder.chains[0].time - 1) }
+        let early = #expect(throws: BackupError.self) { try value(at: folder.chains[0].time - 1) }
+        #expect(early?.message == "the archive \(archive.path) begins later", "seed \(seed)")
     }
 
     @Test("waits for a new database until the server has made its files")
@@ -125,7 +127,8 @@ struct ArchiveTests {
         }
         for suffix in ["", "-wal", "-shm"] { unlink("\(data.path)/\(file)\(suffix)") }
         var keeper = DatabaseArchive(of: "a", in: data.path, to: archive.path, settings: .init())
-        #expect(throws: BackupError.self) { try keeper.advance() }
+        let error = #expect(throws: BackupError.self) { try keeper.advance() }
+        #expect(error?.message == "there is no database a in \(data.path)")
     }
 
     @Test("says that commits are missing where the log was pruned before they were archived, and continues with a copy")
@@ -230,6 +233,9 @@ struct ArchiveTests {
         #expect(try value(at: nil) == tree)
         // One in the middle is gone.
         unlink(try #require(chain.segments.first).path)
-        if chain.segments.count > 1 { #expect(throws: BackupError.self) { try value(at: nil) } }
+        if chain.segments.count > 1 {
+            let error = #expect(throws: BackupError.self) { try value(at: nil) }
+            #expect(error?.message.hasSuffix(" are missing") == true)
+        }
     }
 }

@@ -53,12 +53,15 @@ struct BackupTests {
     func atRest() throws {
         let work = try fill(seed: 3)
         let summary = try Backup.make(of: "a", in: folder.path, to: file)
-        #expect(summary.database == "a" && summary.sequence == work.acknowledged && summary.rows > 0)
+        #expect(summary.database == "a")
+        #expect(summary.sequence == work.acknowledged)
+        #expect(summary.rows > 0)
         #expect(summary.byteCount == TemporaryFolder.contents(of: file).count)
         #expect(work.problem(in: folder.path) == nil)
         #expect(TemporaryFolder.files(in: folder.path).filter { $0.hasPrefix("copy") } == ["copy"])
         var status = stat()
-        #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(stat(file, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
     }
 
     @Test("continues where it ends: numbers are not used again, and positions are not known")
@@ -86,7 +89,8 @@ struct BackupTests {
         #expect(try Backup.make(of: "a", in: folder.path, to: file).sequence == 2)
         _ = try restore()
         let (log, tree) = try DataFolder(path: target.path, durability: .full).open("a", newEpoch: 1)
-        #expect(log.lastSequence == 2 && tree.sequence == 1)
+        #expect(log.lastSequence == 2)
+        #expect(tree.sequence == 1)
         let owed = try tree.makeReader().owedWrites()
         #expect(owed.values.map { $0.assignments.map(\.target.path) } == [["a"]])
         try Connection(path: file, mode: .readWrite).execute("UPDATE owed SET writes = x'020000'")

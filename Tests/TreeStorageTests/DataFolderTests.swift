@@ -15,7 +15,9 @@ struct DataFolderTests {
         let data = try DataFolder(path: folder.path + "/new", durability: .process)
         #expect(data.databases == [])
         let (log, tree) = try data.open("b-1", newEpoch: 5)
-        #expect(log.epochs.current.name == 5 && log.lastSequence == 0 && tree.sequence == 0)
+        #expect(log.epochs.current.name == 5)
+        #expect(log.lastSequence == 0)
+        #expect(tree.sequence == 0)
         _ = try data.open("A_2", newEpoch: 5)
         #expect(data.databases == ["A_2", "b-1"])
     }
@@ -36,7 +38,9 @@ struct DataFolderTests {
     func forked() throws {
         var first: DataFolder? = try DataFolder(path: folder.path, durability: .full)
         let copy = try #require(DescriptorCopy(ofFile: folder.path + "/lock"))
-        #expect(throws: StorageError.self) { try DataFolder(path: folder.path, durability: .full) }
+        #expect(throws: StorageError.busy("another server uses the data folder \(folder.path)")) {
+            try DataFolder(path: folder.path, durability: .full)
+        }
         _ = first
         first = nil
         withExtendedLifetime(copy) {
@@ -92,7 +96,9 @@ struct DataFolderTests {
         TemporaryFolder.write(Array(bytes.prefix(5000)), to: path)
         unlink(path + "-wal")
         unlink(path + "-shm")
-        #expect(throws: StorageError.self) { try data.open("a", newEpoch: 1) }
+        #expect(throws: StorageError.damaged("database disk image is malformed (\(path))")) {
+            try data.open("a", newEpoch: 1)
+        }
     }
 
     @Test("notices files that do not belong together, unless a power loss may have parted them")

@@ -38,14 +38,19 @@ struct HistoryFileTests {
         func value(_ moment: HistoryFile.Moment, _ path: Path = "rooms/a/title") throws -> CanonicalJSON {
             try file.value(at: path, after: try file.sequence(at: moment, of: path))
         }
-        #expect(try value(.time(199)) == "\"Kitchen\"" && value(.time(200)) == "\"Bath\"")
-        #expect(try value(.time(299)) == "\"Bath\"" && value(.time(300)) == "null" && value(.time(9999)) == "null")
+        #expect(try value(.time(199)) == "\"Kitchen\"")
+        #expect(try value(.time(200)) == "\"Bath\"")
+        #expect(try value(.time(299)) == "\"Bath\"")
+        #expect(try value(.time(300)) == "null")
+        #expect(try value(.time(9999)) == "null")
         #expect(try value(.sequence(2), .root) == #"{"rooms":{"a":{"title":"Bath"}}}"#)
         #expect(throws: HistoryError.notKept) { try value(.time(200), "other") }
         let commits = try file.commits(at: "rooms/a", before: nil, limit: 10).commits
-        #expect(commits.map(\.sequence) == [4, 2, 1] && commits.map(\.time) == [300, 200, 100])
+        #expect(commits.map(\.sequence) == [4, 2, 1])
+        #expect(commits.map(\.time) == [300, 200, 100])
         let page = try file.commits(at: "rooms/a", before: 4, limit: 1)
-        #expect(page.commits.map(\.sequence) == [2] && page.next == 2)
+        #expect(page.commits.map(\.sequence) == [2])
+        #expect(page.next == 2)
         #expect(try file.commits(at: "rooms/b", before: nil, limit: 10).commits.isEmpty)
     }
 
@@ -200,9 +205,12 @@ struct HistoryFileTests {
             try set(disk, "mail", "null", at: 20)
             try disk.apply()
         }
-        #expect(contains("SECRET-MARKER") && contains("HIDDEN-MARKER"))
+        #expect(contains("SECRET-MARKER"))
+        #expect(contains("HIDDEN-MARKER"))
         _ = try Erasure("mail", of: "a", in: try DataFolder(path: folder.path, durability: .process))
-        #expect(!contains("SECRET-MARKER") && !contains("HIDDEN-MARKER") && contains("FRIEND-MARKER"))
+        #expect(!contains("SECRET-MARKER"))
+        #expect(!contains("HIDDEN-MARKER"))
+        #expect(contains("FRIEND-MARKER"))
         #expect(DatabaseCheck("a", in: folder.path, isServed: false).problems == [])
         let tree = try Connection(path: folder.path + "/a.tree", mode: .readOnly)
         #expect(try tree.integer("SELECT count(*) FROM index_entry") == 1)
@@ -227,7 +235,8 @@ struct HistoryFileTests {
         }
         let erasure = try Erasure(
             "pages/sec/t/now", of: "a", in: try DataFolder(path: folder.path, durability: .process))
-        #expect(erasure.isStillThere && erasure.changes > 0)
+        #expect(erasure.isStillThere)
+        #expect(erasure.changes > 0)
         let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
         let file = try makeFile()
         try set(disk, "pages/sec/t/now/x", "9", at: 70)
@@ -251,7 +260,8 @@ struct HistoryFileTests {
         // Places above are told without it, and are not set to that.
         #expect(try file.value(at: "pages", after: 4) == #"{"other":1}"#)
         #expect(try file.erasures(at: "pages", after: 4) == ["pages/sec/t/now"])
-        #expect(try file.erasures(at: "pages", after: 5) == [] && file.erasures(at: "pages/other", after: 4) == [])
+        #expect(try file.erasures(at: "pages", after: 5) == [])
+        #expect(try file.erasures(at: "pages/other", after: 4) == [])
         #expect(throws: HistoryError.tooOld(sequence: 5, time: 50)) {
             try file.checkRestoring("pages/sec", after: 4)
         }
@@ -329,14 +339,18 @@ struct HistoryFileTests {
             last = disk.log.lastSequence
         }
         let verified = LogVerification("a", in: folder.path)
-        #expect(verified.problems == [] && verified.erasedCount == 0)
+        #expect(verified.problems == [])
+        #expect(verified.erasedCount == 0)
         let head = try #require(verified.head)
         let erasure = try Erasure("users/ann", of: "a", in: try DataFolder(path: folder.path, durability: .process))
-        #expect(erasure.records > 0 && !erasure.isStillThere && erasure.copies == [])
+        #expect(erasure.records > 0)
+        #expect(!erasure.isStillThere)
+        #expect(erasure.copies == [])
         #expect(!contains(marker), "seed \(seed)")
         // The rest is as it was, and the chain still has the head that was noted.
         let after = LogVerification("a", in: folder.path, noted: [head])
-        #expect(after.problems == [] && after.erasedCount == erasure.records)
+        #expect(after.problems == [])
+        #expect(after.erasedCount == erasure.records)
         #expect(DatabaseCheck("a", in: folder.path, isServed: false).problems == [])
         let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
         #expect(try disk.value() == #"{"users":{"bob":77}}"#)

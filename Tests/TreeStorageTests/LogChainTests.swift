@@ -53,13 +53,19 @@ struct LogChainTests {
     func whole() throws {
         try write(40, seed: 1)
         let all = verification()
-        #expect(all.problems == [] && all.records == 40 && all.edge == 0 && all.erasedCount == 0)
+        #expect(all.problems == [])
+        #expect(all.records == 40)
+        #expect(all.edge == 0)
+        #expect(all.erasedCount == 0)
         let head = try #require(all.head)
         #expect(LogVerification.Head(head.text) == head)
         let (log, _) = try open()
         _ = try log.prune(before: 300, keepingBytes: .max, appliedSequence: log.lastSequence)
         let pruned = verification([head])
-        #expect(pruned.problems == [] && pruned.records < 40 && pruned.edge > 0 && pruned.head == head)
+        #expect(pruned.problems == [])
+        #expect(pruned.records < 40)
+        #expect(pruned.edge > 0)
+        #expect(pruned.head == head)
         try write(3, seed: 2)
         #expect(verification([head]).problems == [])
     }
@@ -189,7 +195,10 @@ struct LogChainTests {
         let log = try DataFolder(path: earlier.path, durability: .process).open("default", newEpoch: 1).log
         try log.append([Self.record(4, "1"), Self.record(5, "2")])
         let found = LogVerification("default", in: earlier.path)
-        #expect(found.problems == [] && found.edge == 3 && found.records == 2 && found.recordsBefore > 0)
+        #expect(found.problems == [])
+        #expect(found.edge == 3)
+        #expect(found.records == 2)
+        #expect(found.recordsBefore > 0)
     }
 
     @Test("starts over after a backup that was restored")
@@ -201,6 +210,7 @@ struct LogChainTests {
         let log = try DataFolder(path: target.path, durability: .process).open("default", newEpoch: 2).log
         try log.append([Self.record(log.lastSequence + 1, "1")])
         let found = LogVerification("default", in: target.path)
-        #expect(found.problems == [] && found.records == 1)
+        #expect(found.problems == [])
+        #expect(found.records == 1)
     }
 }

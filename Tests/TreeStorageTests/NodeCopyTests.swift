@@ -101,7 +101,9 @@ import Testing
         var damaged = TemporaryFolder.contents(of: copy)
         damaged.removeLast(4096)
         TemporaryFolder.write(damaged, to: copy)
-        #expect(throws: BackupError.self) { try replaceFiles() }
+        #expect(throws: BackupError(message: "\(copy): the database file is damaged: it is cut short")) {
+            try replaceFiles()
+        }
         #expect(try Self.open(target.path).value == "2")
     }
 }

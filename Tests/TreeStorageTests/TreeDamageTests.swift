@@ -65,7 +65,10 @@ struct TreeDamageTests {
             Set(reports.withLock { $0 }) == [.damaged("the row of /account/balance has a wrong checksum (\(file))")])
         #expect(try read("other").bytes.count == 102)
         #expect(problems.contains("\(file): the row of /account/balance has a wrong checksum"))
-        #expect(throws: BackupError.self) { try Backup.make(of: "a", in: folder.path, to: folder.path + "/copy") }
+        let error = #expect(throws: BackupError.self) {
+            try Backup.make(of: "a", in: folder.path, to: folder.path + "/copy")
+        }
+        #expect(error?.message == "the database file is damaged: the row of /account/balance has a wrong checksum")
         #expect(access(folder.path + "/copy", F_OK) != 0)
     }
 
@@ -208,7 +211,8 @@ struct TreeDamageTests {
         #expect(try Connection(path: file, mode: .readOnly).integer("SELECT count(*) FROM outbox") == 0)
         #expect(work.problem(in: folder.path) == nil)
         try change("PRAGMA user_version = 99")
-        #expect(throws: StorageError.self) { try TreeFile(path: file, durability: .memory) }
+        let error = #expect(throws: StorageError.self) { try TreeFile(path: file, durability: .memory) }
+        #expect(error?.message.hasPrefix("\(file) was written by a newer version of hearth") == true)
     }
 
     private static let tables = ["cleared", "cleared_entry", "index_entry", "meta", "outbox", "owed", "row"]

@@ -106,7 +106,8 @@ struct TriggerStorageTests {
         database = nil
         #expect(Self.problem(in: disk.path) == nil, "seed \(seed)")
         let (count, problems) = copies.withLock { $0 }
-        #expect(count > 30 && problems.isEmpty, "seed \(seed)")
+        #expect(count > 30, "seed \(seed)")
+        #expect(problems.isEmpty, "seed \(seed)")
     }
 
     @Test("leave the file when they are delivered, and are in backups")

@@ -35,7 +35,8 @@ import Testing
         let edited = value.setting(CanonicalJSON(integer: 1), at: try Path(parsing: "k15"))
         let differences = try #require(CompoundHash.differences(in: edited, from: .init(hashes: hashes, posts: posts)))
         #expect(differences.count == 1)
-        #expect(differences[0].after == posts[1] && differences[0].through == posts[2])
+        #expect(differences[0].after == posts[1])
+        #expect(differences[0].through == posts[2])
         #expect(differences[0].value.childCount == 7)
     }
 

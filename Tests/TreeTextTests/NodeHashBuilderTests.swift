@@ -50,7 +50,8 @@ import Testing
                 var builder = NodeHashBuilder(variant: variant)
                 Self.add(value, nil, to: &builder, &random)
                 #expect(builder.finish() == NodeHash.hash(value, variant: variant), "seed \(seed)")
-                #expect(builder.finish() != NodeHash.hash(value) && builder.wrongVariants.contains(variant))
+                #expect(builder.finish() != NodeHash.hash(value))
+                #expect(builder.wrongVariants.contains(variant))
             }
         }
     }

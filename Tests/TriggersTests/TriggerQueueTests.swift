@@ -21,14 +21,17 @@ struct TriggerQueueTests {
         var queue = TriggerQueue(concurrency: 2, retryTime: Self.day)
         for number in 0..<2 { for place in ["a", "b", "c"] as [Path] { queue.add(Self.entry(place, number)) } }
         let (first, second) = (queue.next(now: 0), queue.next(now: 0))
-        #expect(first?.place == "a" && second?.place == "b")
-        #expect(queue.next(now: 0) == nil && queue.underWay == 2)
+        #expect(first?.place == "a")
+        #expect(second?.place == "b")
+        #expect(queue.next(now: 0) == nil)
+        #expect(queue.underWay == 2)
         #expect(queue.finished(Self.key(0), at: "a", .delivered, now: 1, jitter: 0) == .done)
         #expect(queue.next(now: 1)?.place == "c")
         #expect(queue.next(now: 1) == nil)
         #expect(queue.finished(Self.key(0), at: "b", .delivered, now: 1, jitter: 0) == .done)
         #expect(queue.next(now: 1)?.key == Self.entry("a", 1).key)
-        #expect(queue.count == 4 && queue.byteCount == 8)
+        #expect(queue.count == 4)
+        #expect(queue.byteCount == 8)
     }
 
     @Test("tries an event again after growing pauses, while other places go on, and sets it aside in the end")
@@ -45,7 +48,8 @@ struct TriggerQueueTests {
                     #expect(queue.finished(entry.key, at: "good", .delivered, now: now, jitter: 0) == .done)
                 } else if entry.key == Self.entry("bad", 2).key {
                     // The first was set aside.
-                    #expect(now >= Self.day && attempts > 24)
+                    #expect(now >= Self.day)
+                    #expect(attempts > 24)
                     return
                 } else {
                     attempts += 1
@@ -68,7 +72,9 @@ struct TriggerQueueTests {
         #expect(queue.finished(Self.key(1), at: "a", .refused("gone"), now: 0, jitter: 0) == .setAside("gone"))
         _ = queue.next(now: 0)
         #expect(queue.finished(Self.key(2), at: "a", .failed("no"), now: 0, jitter: 0) == .setAside("no"))
-        #expect(queue.count == 0 && queue.next(now: .max) == nil && queue.nextTime == nil)
+        #expect(queue.count == 0)
+        #expect(queue.next(now: .max) == nil)
+        #expect(queue.nextTime == nil)
     }
 
     @Test("waits for as long as a receiver asks for")
@@ -96,7 +102,9 @@ struct TriggerQueueTests {
             for place in sent { _ = queue.finished(Self.key(1), at: place, .failed("down"), now: now, jitter: 0) }
             now = max(now + 1, queue.nextTime ?? .max)
         }
-        #expect(queue.isOut && attempts < 1600 && queue.count == 20)
+        #expect(queue.isOut)
+        #expect(attempts < 1600)
+        #expect(queue.count == 20)
         // It is back.
         var delivered: Set<Path> = []
         while delivered.count < 20 {
@@ -108,7 +116,9 @@ struct TriggerQueueTests {
                 delivered.insert(place)
             }
         }
-        #expect(now <= Self.day + 61_000 && !queue.isOut && queue.nextTime == nil)
+        #expect(now <= Self.day + 61_000)
+        #expect(!queue.isOut)
+        #expect(queue.nextTime == nil)
     }
 
     @Test("drops an event that is not under way")
@@ -134,9 +144,11 @@ struct TriggerQueueTests {
         #expect(queue.finished(Self.key(1), at: "a", .delivered, now: 1, jitter: 0) == .done)
         #expect(queue.next(now: 1)?.key == Self.key(2))
         #expect(queue.finished(Self.key(1), at: "a", .delivered, now: 2, jitter: 0) == .retry)
-        #expect(queue.count == 1 && queue.underWay == 1)
+        #expect(queue.count == 1)
+        #expect(queue.underWay == 1)
         #expect(queue.finished(Self.key(2), at: "a", .delivered, now: 3, jitter: 0) == .done)
-        #expect(queue.count == 0 && queue.underWay == 0)
+        #expect(queue.count == 0)
+        #expect(queue.underWay == 0)
     }
 
     @Test("keeps the order of each place and loses nothing, whatever fails", arguments: 0..<200 as Range<UInt64>)

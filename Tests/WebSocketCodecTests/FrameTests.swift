@@ -82,7 +82,8 @@ struct FrameTests {
     @Test("every violation has a code that may be sent and a reason that fits")
     func violations() {
         for violation in ProtocolViolation.allCases {
-            #expect(violation.closeCode.mayBeSent && violation.reason.utf8.count <= 123)
+            #expect(violation.closeCode.mayBeSent)
+            #expect(violation.reason.utf8.count <= 123)
         }
         #expect(ProtocolViolation.reservedBits.closeCode == .protocolError)
         #expect(ProtocolViolation.textNotUTF8.closeCode == .invalidPayload)

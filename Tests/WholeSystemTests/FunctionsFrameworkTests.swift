@@ -20,9 +20,9 @@ struct FunctionsFrameworkTests {
     func functions() async throws {
         let folder = TemporaryFolder()
         let settings = folder.path + "/settings.json"
-        // Ports that were free a moment ago: a function's program cannot choose its own.
+        // A function's program cannot choose its own port.
         let functions = [("shout", "written"), ("count", "created"), ("changed", "updated"), ("gone", "deleted")]
-        let ports = try functions.map { _ in try Self.freePort() }
+        let ports = try FreePort.several(functions.count)
         let triggers = zip(functions, ports).map { function, port in
             #"{"name":"\#(function.0)","on":"\#(function.1)","url":"http://127.0.0.1:\#(port)/"}"#
         }
@@ -66,7 +66,8 @@ struct FunctionsFrameworkTests {
             try await value("/seen").children.contains { _ in true }
         }
         let seen = try await value("/seen")
-        #expect(seen.childCount == 1 && seen.description.hasSuffix(#":{"old":true,"text":"hello"}}"#))
+        #expect(seen.childCount == 1)
+        #expect(seen.description.hasSuffix(#":{"old":true,"text":"hello"}}"#))
         let hello = #"{"old":true,"text":"hello"}"#
         let bye = #"{"text":"bye"}"#
         let last = #"{"extra":{"deep":{"er":1}},"text":"bye"}"#
@@ -84,12 +85,6 @@ struct FunctionsFrameworkTests {
             ])
         try await noted("/gone/m", [#"{"type":"\#(type).deleted","was":\#(last)}"#])
         for program in programs { program.signal(SIGKILL) }
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let receiver = try EventReceiver()
-        defer { receiver.stop() }
-        return receiver.port
     }
 }
 

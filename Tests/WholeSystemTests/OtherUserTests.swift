@@ -26,7 +26,8 @@ struct OtherUserTests {
         for name in TemporaryFolder.files(in: data) {
             var status = stat()
             try #require(stat("\(data)/\(name)", &status) == 0)
-            #expect(status.st_uid == OtherUser.id && status.st_gid == OtherUser.id, "\(name)")
+            #expect(status.st_uid == OtherUser.id, "\(name)")
+            #expect(status.st_gid == OtherUser.id, "\(name)")
             #expect(status.st_mode & 0o077 == 0, "\(name)")
         }
     }
@@ -58,7 +59,9 @@ struct OtherUserTests {
         try expectOwned()
         // The key itself is root's.
         var status = stat()
-        #expect(stat(key, &status) == 0 && status.st_uid == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(stat(key, &status) == 0)
+        #expect(status.st_uid == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
         #expect(try await HearthProcess.run("users", "list", "--key", key).code == 0)
         let second = try await HearthProcess.run("admin", "create-key", folder.path + "/second.json", "--data", data)
         #expect(second.code == 0)

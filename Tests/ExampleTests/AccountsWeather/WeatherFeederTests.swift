@@ -63,7 +63,8 @@ struct WeatherFeederTests {
         }
         let large = folder.path + "/large"
         try write(String(repeating: " ", count: 1 << 20) + "{}", to: large)
-        await #expect(throws: Feeder.Failure.self) { try await feeder.feed(from: large) }
+        let failure = await #expect(throws: Feeder.Failure.self) { try await feeder.feed(from: large) }
+        #expect(failure?.description == "\(large) is larger than 1 MiB")
     }
 
     private func write(_ text: String, to path: String) throws {
@@ -79,7 +80,8 @@ struct WeatherFeederTests {
             "", "[]", "{}", #"{"city":"","symbol":"","description":"","temperature":1}"#,
             #"{"city":"x","symbol":"","description":"","temperature":"1"}"#,
         ] {
-            #expect(throws: Forecast.Failure.self, "\(text)") { try Forecast(Array(text.utf8)) }
+            let failure = #expect(throws: Forecast.Failure.self, "\(text)") { try Forecast(Array(text.utf8)) }
+            #expect(failure?.description.hasPrefix("no forecast: ") == true, "\(text)")
         }
     }
 

@@ -44,7 +44,9 @@ struct CallTests {
             .init("feed SOURCE [CITY]", "Feeds.") { _ in },
             options: [.init("server", "URL", "the database", usual: "http://127.0.0.1:9000")])
         let call = try #require(try Call(["--server=http://x:1", "file"], program))
-        #expect(call.command?.words[0] == "feed" && call["SOURCE"] == "file" && call["CITY"] == nil)
+        #expect(call.command?.words[0] == "feed")
+        #expect(call["SOURCE"] == "file")
+        #expect(call["CITY"] == nil)
         #expect(call.server == "http://x:1")
         #expect(try Call(["--help"], program) == nil)
         #expect(throws: WrongCall("the command is: feed SOURCE [CITY]")) { try Call([], program) }

@@ -72,7 +72,8 @@ struct PseudoTerminalTests {
         terminal.type("héllo", .enter)
         try await terminal.wait(for: "<héllo>")
         #expect(try await terminal.outcome() == 3)
-        await #expect(throws: PseudoTerminal.Failure.self) { try await terminal.wait(for: "more") }
+        let failure = await #expect(throws: PseudoTerminal.Failure.self) { try await terminal.wait(for: "more") }
+        #expect(failure?.description.contains("waited for 'more': /bin/sh ended with 3;") == true)
     }
 
     @Test("is told by signals what happens to it")
@@ -94,9 +95,10 @@ struct PseudoTerminalTests {
     func drawing() async throws {
         let script = "printf 'old\\033[?2026h\\r'; printf 'new'; read x; printf ' and all\\033[?2026l'; read x"
         let terminal = try PseudoTerminal("/bin/sh", ["-c", script])
-        await #expect(throws: PseudoTerminal.Failure.self) {
+        let failure = await #expect(throws: PseudoTerminal.Failure.self) {
             try await terminal.wait(for: "new", within: .milliseconds(50))
         }
+        #expect(failure?.description.contains("/bin/sh did not show it in time") == true)
         terminal.type(.enter)
         try await terminal.wait(for: "and all")
     }

@@ -98,7 +98,8 @@ struct FriendsTests {
         let account = try Account(url: server.url)
         try await account.signIn(.campus, token: #"{"sub":"c1","name":"Nemo"}"#)
         let person = try account.needPerson()
-        #expect(person.name == "Nemo" && person.email == nil)
+        #expect(person.name == "Nemo")
+        #expect(person.email == nil)
         try await Session(account.database, of: person).prepare()
         await #expect(throws: FieldProblems(["token": "The token is missing."])) {
             try await account.signIn(.facebook, token: " ")

@@ -32,7 +32,8 @@ struct PlaceMapTests {
         let rows = drawn(north, 21, 9)
         let bottom = Array(rows[8])
         let right = (bottom.firstIndex(of: "b") ?? 0) - (bottom.firstIndex(of: "a") ?? 0)
-        #expect(rows[0].contains("c") && right == 8, "one degree there is half as far to the east as to the north")
+        #expect(rows[0].contains("c"), "one degree there is half as far to the east as to the north")
+        #expect(right == 8, "one degree there is half as far to the east as to the north")
     }
 
     @Test("writes labels where they fit")
@@ -63,8 +64,8 @@ struct PlaceMapTests {
                     Character("\(number % 10)"), String(repeating: "x", count: .random(in: 0...30, using: &random)))
             }
             let lines = PlaceMap(marks + (round % 50 == 0 ? [mark(.nan, .infinity, "!")] : []), size: size).lines
-            #expect(
-                lines.count == size.rows && lines.allSatisfy { $0.width == size.columns }, "seed 7, round \(round)")
+            #expect(lines.count == size.rows, "seed 7, round \(round)")
+            #expect(lines.allSatisfy { $0.width == size.columns }, "seed 7, round \(round)")
         }
     }
 }

@@ -101,10 +101,13 @@ struct TodoScreenTests {
         let list = try await server.run(name, session: "ann", "list").text
         #expect(list == "1     2026-03-02 09:00  Run\n2  x  2026-03-01 18:30  Dinner")
         let missing = try await server.run(name, session: "ann", "add", "2026-03-01", "", "Dinner")
-        #expect(missing.text == "hearth-todo: The time is missing." && missing.code == 1)
+        #expect(missing.text == "hearth-todo: The time is missing.")
+        #expect(missing.code == 1)
         let beyond = try await server.run(name, session: "ann", "done", "3")
-        #expect(beyond.text == "hearth-todo: there is no entry 3" && beyond.code == 1)
+        #expect(beyond.text == "hearth-todo: there is no entry 3")
+        #expect(beyond.code == 1)
         let least = try await server.run(name, session: "ann", "done", "--", "-9223372036854775808")
-        #expect(least.text == "hearth-todo: there is no entry -9223372036854775808" && least.code == 1)
+        #expect(least.text == "hearth-todo: there is no entry -9223372036854775808")
+        #expect(least.code == 1)
     }
 }

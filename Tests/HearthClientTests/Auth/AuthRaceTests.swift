@@ -51,11 +51,14 @@ struct AuthRaceTests {
         let user = try await auth.signIn(with: credential).user
         async let token = user.getIDToken(forcingRefresh: true)
         let question = await server.next()
-        #expect(question?.operation == "token" && question?.body.contains("refresh 1") == true)
+        #expect(question?.operation == "token")
+        #expect(question?.body.contains("refresh 1") == true)
         #expect(try await auth.signIn(with: credential).user === user)
         if let word { question?.refuse(word) } else { refreshed(question, "late") }
         #expect(try await token == "id 2")
-        #expect(auth.currentUser === user && auth.sessionEndError == nil && user.refreshToken == "refresh 2")
+        #expect(auth.currentUser === user)
+        #expect(auth.sessionEndError == nil)
+        #expect(user.refreshToken == "refresh 2")
     }
 
     @Test("what is asked when the sign-in is closed fails with that, and not with the network")
@@ -79,8 +82,10 @@ struct AuthRaceTests {
         let question = await server.next()
         try await auth.signIn(with: credential)
         question?.refuse("USER_NOT_FOUND")
-        await #expect(throws: AuthError.self) { try await change.value }
-        #expect(auth.currentUser === user && user.refreshToken == "refresh 2")
+        let error = await #expect(throws: AuthError.self) { try await change.value }
+        #expect(error?.code == .userNotFound)
+        #expect(auth.currentUser === user)
+        #expect(user.refreshToken == "refresh 2")
     }
 
     @Test("a proof of who this is does not cross with a refresh, and its tokens stay")
@@ -118,7 +123,8 @@ struct AuthRaceTests {
         let proof = Task { try await user.reauthenticate(with: nobody) }
         await server.next()?.refuse(word)
         let error = await #expect(throws: AuthError.self) { _ = try await proof.value }
-        #expect(error?.code == .userMismatch && auth.currentUser === user)
+        #expect(error?.code == .userMismatch)
+        #expect(auth.currentUser === user)
     }
 
     @Test("many who ask for a new token at once share one request, or the next")
@@ -146,7 +152,8 @@ struct AuthRaceTests {
         }
         let count = try await tokens.value.count
         answers.cancel()
-        #expect(count == 8 && requests.withLock { $0 } <= 2)
+        #expect(count == 8)
+        #expect(requests.withLock { $0 } <= 2)
     }
 
     @Test("an account that is deleted is nobody's any more, whatever the disk says")
@@ -157,14 +164,17 @@ struct AuthRaceTests {
         let auth = try open(server) { $0.sessionFile = file }
         let user = try await auth.signIn(with: credential).user
         // A folder cannot be removed as a file.
-        #expect(unlink(file) == 0 && mkdir(file, 0o700) == 0)
+        #expect(unlink(file) == 0)
+        #expect(mkdir(file, 0o700) == 0)
         defer { rmdir(file) }
         let refused = #expect(throws: AuthError.self) { try auth.signOut() }
-        #expect(refused?.code == .sessionFile && auth.currentUser === user)
+        #expect(refused?.code == .sessionFile)
+        #expect(auth.currentUser === user)
         let deletion = Task { try await user.delete() }
         await server.next()?.answer("{}")
         let error = await #expect(throws: AuthError.self) { try await deletion.value }
-        #expect(error?.code == .sessionFile && auth.currentUser == nil)
+        #expect(error?.code == .sessionFile)
+        #expect(auth.currentUser == nil)
     }
 
     @Test("the program shares one for a server, and another one when that is closed")

@@ -40,8 +40,13 @@ struct ConvertingTests {
                 beforeValue: ratio * 2),
         ]
         for query in queries { #expect(try await query.getData().childrenCount == 1) }
-        await #expect(throws: DatabaseError.self) { try await room.setValue(["n": UInt.max, "title": title]) }
-        await #expect(throws: DatabaseError.self) { try await rooms.queryEqual(toValue: UInt.max).getData() }
+        let reason = "18446744073709551615 does not fit 64 bits"
+        await #expect(throws: DatabaseError.invalidValue(reason)) {
+            try await room.setValue(["n": UInt.max, "title": title])
+        }
+        await #expect(throws: DatabaseError.invalidQuery(reason)) {
+            try await rooms.queryEqual(toValue: UInt.max).getData()
+        }
         #expect(try DatabaseValue(seats) == 4)
     }
 
@@ -117,6 +122,7 @@ struct ConvertingTests {
         try await eventually("the error") { value.error != nil }
         #expect(value.error == .typeMismatch("an object was expected"))
         try await eventually("an empty list") { list.children.isEmpty }
-        #expect(list.error == nil && list.isLoaded)
+        #expect(list.error == nil)
+        #expect(list.isLoaded)
     }
 }

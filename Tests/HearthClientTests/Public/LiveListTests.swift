@@ -29,7 +29,8 @@ struct LiveListTests {
         #expect(notes.items == nil)
         try await notes.load()
         #expect(notes.items == [Note(id: "b", text: "Y"), Note(id: "a", text: "Z")])
-        #expect(notes.item("a")?.text == "Z" && notes.item("c") == nil)
+        #expect(notes.item("a")?.text == "Z")
+        #expect(notes.item("c") == nil)
         // Without an order, that of the query.
         let first = LiveList(place.queryOrderedByKey().queryLimited(toFirst: 1), note)
         try await first.load()
@@ -68,7 +69,8 @@ struct LiveListTests {
         _ = await following.result
         try await other.removeValue()
         _ = try await place.getData()
-        #expect(notes.items?.count == 2 && notes.error == nil)
+        #expect(notes.items?.count == 2)
+        #expect(notes.error == nil)
     }
 
     @Test("says why it is not kept up to date any more, until it is followed again")
@@ -80,7 +82,8 @@ struct LiveListTests {
         let place = try server.client().reference(withPath: "notes")
         let notes = list(place)
         let error = await #expect(throws: DatabaseError.self) { try await notes.follow() }
-        #expect(notes.error == error && error != nil)
+        #expect(notes.error == error)
+        #expect(error != nil)
         #expect(notes.items == nil)
     }
 }

@@ -39,7 +39,8 @@ struct PortedNameTests {
         }
         let query = database.reference(withPath: "list").queryOrderedByValue().queryLimited(toLast: 1)
         let (error, snapshot) = await get(query)
-        #expect(error == nil && snapshot?.children.map(\.key) == ["b"])
+        #expect(error == nil)
+        #expect(snapshot?.children.map(\.key) == ["b"])
         guard case (.invalidPath?, nil) = await get(database.reference(withPath: "a.b")) else {
             Issue.record("no error")
             return
@@ -56,7 +57,8 @@ struct PortedNameTests {
         try await list.setValue(["a": 1, "b": 2])
         let query = list.queryOrderedByKey().queryStarting(atValue: "b")
         let (first, before) = try await query.observeSingleEventAndPreviousSiblingKey(of: .childAdded)
-        #expect(first.key == "b" && before == nil)
+        #expect(first.key == "b")
+        #expect(before == nil)
         let told = await withCheckedContinuation { continuation in
             list.observeSingleEvent(
                 of: .value, andPreviousSiblingKeyWith: { continuation.resume(returning: ($0.childrenCount, $1)) })
@@ -82,17 +84,20 @@ struct TenantTests {
         let server = try AccountServer()
         let auth = try server.auth { $0.tenantID = "school" }
         let pupil = try await auth.createUser(withEmail: "ann@example.com", password: "secret1").user
-        #expect(auth.tenantID == "school" && pupil.tenantID == "school")
+        #expect(auth.tenantID == "school")
+        #expect(pupil.tenantID == "school")
         let database = try server.client(auth)
         #expect(try await pupil.getIDTokenResult().claims["firebase"]?["tenant"] == "school")
         try await pupil.reload()
         auth.tenantID = nil
         #expect(auth.currentUser === pupil)
-        await #expect(throws: AuthError.self) {
+        let error = await #expect(throws: AuthError.self) {
             try await auth.signIn(withEmail: "ann@example.com", password: "secret1")
         }
+        #expect(error?.code == .userNotFound)
         let other = try await auth.createUser(withEmail: "ann@example.com", password: "secret2").user
-        #expect(other.tenantID == nil && other.uid != pupil.uid)
+        #expect(other.tenantID == nil)
+        #expect(other.uid != pupil.uid)
         await database.close()
     }
 
@@ -103,6 +108,7 @@ struct TenantTests {
         #expect(try await auth.fetchSignInMethods(forEmail: "ann@example.com").isEmpty)
         try await auth.createUser(withEmail: "ann@example.com", password: "secret1")
         #expect(try await auth.fetchSignInMethods(forEmail: "ann@example.com") == ["password"])
-        await #expect(throws: AuthError.self) { try await auth.fetchSignInMethods(forEmail: "nonsense") }
+        let error = await #expect(throws: AuthError.self) { try await auth.fetchSignInMethods(forEmail: "nonsense") }
+        #expect(error?.code == .invalidEmail)
     }
 }

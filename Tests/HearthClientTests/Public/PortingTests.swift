@@ -113,7 +113,9 @@ struct PortingTests {
     @Test("are looked for strictly")
     func strict() {
         #expect(Self.isDeclared("DatabaseQuery.observe(_:with:)"))
-        #expect(!Self.isDeclared("DatabaseQuery.observe(_:by:)") && !Self.isDeclared("DatabaseQuery.observe(with:)"))
-        #expect(!Self.isDeclared("DatabaseQuery.getData") && !Self.isDeclared("DataSnapshot.key()"))
+        #expect(!Self.isDeclared("DatabaseQuery.observe(_:by:)"))
+        #expect(!Self.isDeclared("DatabaseQuery.observe(with:)"))
+        #expect(!Self.isDeclared("DatabaseQuery.getData"))
+        #expect(!Self.isDeclared("DataSnapshot.key()"))
     }
 }

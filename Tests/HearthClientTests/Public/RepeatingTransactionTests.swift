@@ -48,7 +48,8 @@ struct RepeatingTransactionTests {
         }
         #expect(isMade)
         let stored = try await room.getData()
-        #expect(stored.childrenCount == 3 && stored["seats"].int == 2)
+        #expect(stored.childrenCount == 3)
+        #expect(stored["seats"].int == 2)
         #expect(stored.children.compactMap(\.priority.int) == [1])
     }
 

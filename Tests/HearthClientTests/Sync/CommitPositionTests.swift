@@ -45,7 +45,8 @@ struct CommitPositionTests {
         #expect(position(a) == "e:5")
         #expect(try change("a", "2", "e:6").count == 1)
         // What another listen missed is nothing new to this one.
-        #expect(try change("a", "1", "e:5").isEmpty && change("a", "3", "e:6").isEmpty)
+        #expect(try change("a", "1", "e:5").isEmpty)
+        #expect(try change("a", "3", "e:6").isEmpty)
         #expect(position(a) == "e:6")
         // An answer that was overtaken does not set it back, but one that says that the log has lost its end.
         _ = tree.listenCompleted(a, Array("e:5".utf8), isRecovered: true)
@@ -76,10 +77,12 @@ struct CommitPositionTests {
         _ = try change("a", #"{"b":1,"c":2}"#)
         _ = tree.listenCompleted(above, Array("e:5".utf8))
         let below = try #require(tree.removeObserver(1).starts.first)
-        #expect(below.path == (try path("a/b")) && position(below) == "e:5")
+        #expect(below.path == (try path("a/b")))
+        #expect(position(below) == "e:5")
         // The other way, the whole is asked for again.
         let again = try listen(3, "a")
-        #expect(position(again) == "" && tree.cached(again) == nil)
+        #expect(position(again) == "")
+        #expect(tree.cached(again) == nil)
     }
 
     @Test("what is restored has one, unless parts of it are of another time")

@@ -114,8 +114,11 @@ import Testing
             $0.email = "ann@example.com"
             $0.deletedProviders = ["facebook.com"]
         }
-        #expect(update.signIn == nil && update.changes.isEmpty)
-        #expect(update.user.displayName == "Ann" && update.user.emailVerified && update.user.createdAt != 0)
+        #expect(update.signIn == nil)
+        #expect(update.changes.isEmpty)
+        #expect(update.user.displayName == "Ann")
+        #expect(update.user.emailVerified)
+        #expect(update.user.createdAt != 0)
     }
 
     @Test("an anonymous user of any age can become a permanent one, by every way")
@@ -127,10 +130,12 @@ import Testing
             $0.email = "a@example.com"
             $0.password = "secret1"
         }
-        #expect(first.user.id == guests[0].user.id && first.changes == ["+email", "+password"])
+        #expect(first.user.id == guests[0].user.id)
+        #expect(first.changes == ["+email", "+password"])
         #expect(try signIn(fixture, identity("1"), linkingTo: guests[1].idToken).user.id == guests[1].user.id)
         let third = try link(fixture, "c@example.com", linkingTo: guests[2].idToken)
-        #expect(third.user.id == guests[2].user.id && third.changes == ["+email", "+emailLink"])
+        #expect(third.user.id == guests[2].user.id)
+        #expect(third.changes == ["+email", "+emailLink"])
         // Now they are users like others, and their old tokens are old.
         expectRefusal(.credentialTooOld) {
             try update(fixture, guests[1].idToken) { $0.deletedProviders = ["google.com"] }
@@ -159,12 +164,16 @@ import Testing
         let update = try update(fixture, ann.idToken) {
             if asProvider { $0.deletedProviders = ["password"] } else { $0.deletedAttributes = ["EMAIL"] }
         }
-        #expect(update.emailChanged && update.user.email == nil)
+        #expect(update.emailChanged)
+        #expect(update.user.email == nil)
         let recovery = try #require(update.recovery)
-        #expect(recovery.code.kind == .recoverEmail && recovery.code.email == "ann@example.com")
+        #expect(recovery.code.kind == .recoverEmail)
+        #expect(recovery.code.email == "ann@example.com")
         let squatter = try fixture.signUp("ann@example.com", "secret9")
         let back = try fixture.accounts.apply(code: recovery.text, in: fixture.realm).user
-        #expect(back.id == ann.user.id && back.email == "ann@example.com" && back.emailVerified)
+        #expect(back.id == ann.user.id)
+        #expect(back.email == "ann@example.com")
+        #expect(back.emailVerified)
         #expect(try fixture.user(squatter.user.id).isAnonymous)
         expectRefusal(.tokenExpired) { try fixture.accounts.refresh(squatter.refreshToken) }
     }
@@ -229,8 +238,12 @@ import Testing
     private let recovery = Box()
 
     private func expectShutOut(_ squatter: SignIn, _ owner: User, _ fixture: AccountsFixture) throws {
-        #expect(owner.id == squatter.user.id && owner.email == "cto@example.com" && owner.emailVerified)
-        #expect(owner.phone == nil && !owner.hasCustomAuth && !owner.links.contains { $0.provider == "oidc.a" })
+        #expect(owner.id == squatter.user.id)
+        #expect(owner.email == "cto@example.com")
+        #expect(owner.emailVerified)
+        #expect(owner.phone == nil)
+        #expect(!owner.hasCustomAuth)
+        #expect(!owner.links.contains { $0.provider == "oidc.a" })
         expectRefusal(.tokenExpired) { try fixture.accounts.refresh(squatter.refreshToken) }
         expectRefusal(.tokenExpired) { try fixture.accounts.lookUp(squatter.idToken, in: fixture.realm) }
         #expect(fixture.state(of: squatter) == .revoked)
@@ -244,7 +257,9 @@ import Testing
         let fixture = try production()
         let squatter = try squat(fixture)
         let owner = try link(fixture, "cto@example.com")
-        #expect(!owner.isNew && owner.user.links.isEmpty && owner.user.password == nil)
+        #expect(!owner.isNew)
+        #expect(owner.user.links.isEmpty)
+        #expect(owner.user.password == nil)
         try expectShutOut(squatter, owner.user, fixture)
     }
 
@@ -253,7 +268,8 @@ import Testing
         let fixture = try production()
         let squatter = try squat(fixture)
         let owner = try signIn(fixture, identity("cto", "cto@example.com", verified: true))
-        #expect(owner.user.links.map(\.provider) == ["google.com"] && owner.user.password == nil)
+        #expect(owner.user.links.map(\.provider) == ["google.com"])
+        #expect(owner.user.password == nil)
         #expect(!owner.user.hasEmailLink)
         try expectShutOut(squatter, owner.user, fixture)
     }
@@ -275,7 +291,8 @@ import Testing
         let fixture = try production()
         let squatter = try signIn(fixture, identity("squatter", "cfo@example.com", provider: "facebook.com"))
         let owner = try link(fixture, "cfo@example.com")
-        #expect(owner.user.id == squatter.user.id && owner.user.links.isEmpty)
+        #expect(owner.user.id == squatter.user.id)
+        #expect(owner.user.links.isEmpty)
         guard
             case .needsConfirmation = try fixture.accounts.signIn(
                 identity("squatter", "cfo@example.com", provider: "facebook.com"), linkingTo: nil,
@@ -301,7 +318,8 @@ import Testing
             $0.phone = "+15551234567"
             $0.link = ProviderLink(provider: "oidc.a", rawID: "1")
         }
-        #expect(harmless.user.isAnonymous && harmless.changes.isEmpty)
+        #expect(harmless.user.isAnonymous)
+        #expect(harmless.changes.isEmpty)
         for _ in 0..<3 {
             expectRefusal(.emailExists) { try update(fixture, guest.idToken) { $0.email = ann.user.email } }
         }
