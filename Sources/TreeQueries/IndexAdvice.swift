@@ -4,9 +4,9 @@ extension ConditionQuery {
     /// The orders of the index that serves this best. Nil if there is none, and for all children in the order of their
     /// keys, which need none.
     ///
-    /// First come the values that are fixed, and then the query's order: such an index has what is selected in order. If
-    /// there is a range of another value than the first of that order, the range comes instead: then only children in it
-    /// are looked at.
+    /// First come the values that are fixed, and then the query's order: such an index has what is selected in order.
+    /// If there is a range of another value than the first of that order, the range comes instead: then only children
+    /// in it are looked at.
     package var servingOrders: [Order]? {
         let parts = ConditionParts(self)
         let (fixed, ranged) = parts.unordered

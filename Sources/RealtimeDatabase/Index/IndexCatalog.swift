@@ -65,8 +65,8 @@ struct IndexCatalog {
 
     /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or
     /// the number of a dropped index alone. `complete` is 0 or 1, or 2 if the index is also proven to be unique. Of a
-    /// counter, a line is `count TAB number TAB complete TAB sums TAB pattern TAB collection TAB target TAB summed`, where
-    /// `sums` is 0 or 1 (totals of a line without the two are counted again); of an expiry
+    /// counter, a line is `count TAB number TAB complete TAB sums TAB pattern TAB collection TAB target TAB summed`,
+    /// where `sums` is 0 or 1 (totals of a line without the two are counted again); of an expiry
     /// `expires TAB number TAB complete TAB pattern TAB index TAB after`, of a queue `queue TAB number TAB complete TAB
     /// pattern TAB at`; `version TAB number`
     /// tells how the entries were made, which is 1 if no line does.

@@ -56,8 +56,8 @@ extension IndexKeeper {
         let segments: [[UInt8]]
     }
 
-    /// The candidates of the index that has the fewest, about, if these are not too many; and how many entries were read
-    /// for that.
+    /// The candidates of the index that has the fewest, about, if these are not too many; and how many entries were
+    /// read for that.
     func candidates(
         for query: Query, at path: Path, beside plan: Plan?
     ) throws(StorageError) -> (found: Candidates?, entryCount: Int) {

@@ -33,8 +33,8 @@ struct QueryScan {
     /// There are places beyond the outermost that is kept, or were.
     private var isCut = false
     private var walk = Walk.toBegin
-    /// The index whose entries are visited, or that has named the candidates; nil for the children in the order of their
-    /// keys.
+    /// The index whose entries are visited, or that has named the candidates; nil for the children in the order of
+    /// their keys.
     private(set) var index: QueryIndex?
     /// Children whose segments come before these bytes have been visited, or whose places in the query do if it is the
     /// entries of an index; nil when all have.
