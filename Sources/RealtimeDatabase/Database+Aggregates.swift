@@ -22,15 +22,19 @@ extension Database {
     ) throws(Failure) -> CanonicalJSON {
         let live = LiveQuery(path: path, query: query)
         live.spare = found
-        var examined = found?.visitedCount ?? 0
+        do throws(StorageError) {
+            let isServed = indexes.plan(for: query, at: path)?.isExact == true
+            if found == nil, !isServed { live.spare = try finishedScan(query, at: path) }
+        } catch {
+            throw .unavailable(error)
+        }
+        var looked = Looked(places: [], examined: live.spare?.visitedCount ?? 0, index: live.spare?.index)
         try recount(live) { () throws(Failure) in
-            let looked = try look(for: query, at: path, nil, count: nil)
-            examined = looked.examined
+            looked = try look(for: query, at: path, nil, count: nil)
             return looked.places[...]
         }
         guard asked.isExplained else { return live.told }
-        var figures = live.told.setting(
-            CanonicalJSON(trusted: explanation(of: query, at: path, examined: examined)), at: Path(child: "explain"))
+        var figures = live.told.setting(CanonicalJSON(trusted: looked.explanation), at: Path(child: "explain"))
         if let needs = neededIndex(for: query, at: path) {
             figures = figures.setting(CanonicalJSON(string: needs), at: Path(child: "needs"))
         }

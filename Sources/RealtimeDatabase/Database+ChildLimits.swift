@@ -37,9 +37,9 @@ extension Database {
     /// The write, without the children for which there is no room.
     private func limiting(_ assignments: [Assignment]) throws(Failure) -> [Assignment] {
         // A place that goes with its total is not a child any more.
-        let totals =
-            indexes.catalog.counters.isEmpty ? [] : try indexes.totals(after: assignments, counting: false, in: rows)
-        let whole = totals.added(to: assignments)
+        let whole =
+            indexes.catalog.counters.isEmpty
+            ? assignments : try indexes.totals(after: assignments, counting: false, in: rows).assignments
         let after = WrittenTree(rows, whole)
         var dropped: [Path] = []
         for collection in limitedCollections(concernedBy: whole) {

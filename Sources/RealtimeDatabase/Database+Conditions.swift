@@ -40,10 +40,10 @@ extension Database {
             }
             var page = Array("{\"count\":\(count)".utf8)
             if asked.isExplained {
-                page += Array(",\"explain\":".utf8) + explanation(of: query, at: path, examined: looked.examined)
+                page += Array(",\"explain\":".utf8) + looked.explanation
             }
             if count > 0 { page += Array(",\"items\":".utf8) + items + [UInt8(ascii: "}")] }
-            if let needs = neededIndex(for: query, at: path) {
+            if let needs = neededIndex(for: query, at: path, looked) {
                 page += Array(",\"needs\":".utf8)
                 JSONText.appendQuoted(needs, to: &page)
             }
@@ -60,40 +60,69 @@ extension Database {
     /// The index that would serve a query with conditions best, as in a settings file. Nil if it has one that is as
     /// good, or if none would.
     func neededIndex(for query: Query, at path: Path) -> [UInt8]? {
-        guard let orders = query.conditions?.servingOrders else { return nil }
-        let index = QueryIndex.conditions(ConditionQuery([], orders: orders))
-        guard IndexRanges(of: query, in: index) != nil else { return nil }
-        if let plan = indexes.plan(for: query, at: path) {
-            if plan.isExact || plan.valueCount >= orders.count { return nil }
+        guard let orders = query.conditions?.servingOrders,
+            let worth = IndexWorth(of: .conditions(ConditionQuery([], orders: orders)), for: query)
+        else { return nil }
+        let isServed = indexes.trie.indexes(at: path).contains { index in
+            index.isComplete && IndexWorth(of: index.definition.index, for: query).map { $0 >= worth } ?? false
         }
-        return ConditionQuery.text(of: orders)
+        return isServed ? nil : ConditionQuery.text(of: orders)
     }
 
-    /// The index that serves a query, and how many of its entries, or children, were looked at.
-    func explanation(of query: Query, at path: Path, examined: Int) -> [UInt8] {
-        let index = query.isInKeyOrder ? .key : indexes.plan(for: query, at: path)?.index.definition.index
-        var text = Array("{\"examined\":\(examined)".utf8)
-        if let index {
-            text += Array(",\"index\":".utf8)
-            JSONText.appendQuoted(Array(index.description.utf8), to: &text)
-        }
-        return text + [UInt8(ascii: "}")]
+    /// The same of a query that was answered, if an index would have spared it some looks.
+    private func neededIndex(for query: Query, at path: Path, _ looked: Looked) -> [UInt8]? {
+        let found = looked.places.count
+        return looked.examined <= found + found / 4 ? nil : neededIndex(for: query, at: path)
     }
 
-    /// The first places that a query selects, and how many entries of an index, or children, were looked at for that.
-    func look(
-        for query: Query, at path: Path, _ found: QueryScan?, count: Int?
-    ) throws(Failure) -> (places: [IndexPlace], examined: Int) {
-        if let found, let known = found.next(count: count) { return (known, found.visitedCount) }
+    /// What a query was answered from.
+    struct Looked {
+        let places: [IndexPlace]
+        /// How many entries of indexes, or children, were looked at.
+        let examined: Int
+        /// Nil if children were, in the order of their keys.
+        let index: QueryIndex?
+
+        /// For people.
+        var explanation: [UInt8] {
+            var text = Array("{\"examined\":\(examined)".utf8)
+            if let index {
+                text += Array(",\"index\":".utf8)
+                JSONText.appendQuoted(Array(index.description.utf8), to: &text)
+            }
+            return text + [UInt8(ascii: "}")]
+        }
+    }
+
+    /// The first places that a query with conditions selects. `found` is what a scan has found.
+    func look(for query: Query, at path: Path, _ found: QueryScan?, count: Int?) throws(Failure) -> Looked {
+        if let found, let known = found.next(count: count) {
+            return Looked(places: known, examined: found.visitedCount, index: found.index)
+        }
         do throws(StorageError) {
             if let plan = indexes.plan(for: query, at: path), plan.isExact {
                 let read = try indexes.places(plan, at: path, in: query.interval(beyond: nil), .ascending, count: count)
-                return (read.places, read.entryCount)
+                return Looked(places: read.places, examined: read.entryCount, index: plan.index.definition.index)
+            }
+            if !query.isInKeyOrder {
+                let scan = try finishedScan(query, at: path)
+                if let known = scan.next(count: count) {
+                    return Looked(places: known, examined: scan.visitedCount, index: scan.index)
+                }
             }
             let places = try places(of: query, at: path, count: count)
-            return (places, places.count)
+            return Looked(places: places, examined: places.count, index: query.isInKeyOrder ? .key : nil)
         } catch {
             throw .unavailable(error)
         }
     }
+
+    /// What a scan finds, at once.
+    func finishedScan(_ query: Query, at path: Path) throws(StorageError) -> QueryScan {
+        var scan = QueryScan(query, isPage: true)
+        while !scan.isDone { try scan.step(rows, path, indexes, childrenMax: Self.selectedAtOnce) }
+        return scan
+    }
+
+    private static var selectedAtOnce: Int { 256 }
 }

@@ -31,7 +31,7 @@ extension Database {
             }
             written.removeAll { indexes.settings.keptPath(amongTargetsOf: [$0]) != nil }
         }
-        return try indexes.totals(after: written, counting: true, in: rows).added(to: written)
+        return try indexes.totals(after: written, counting: true, in: rows).assignments
     }
 
     /// The same place as it is.
@@ -62,10 +62,9 @@ extension Database {
 
     private func write(_ totals: [DerivedValue], now: Int64) throws(StorageError) -> LogRecord? {
         var assignments: [Assignment] = []
-        let kept = KeptTotals([], rows, [], nil)
         do throws(RuleTreeError) {
-            for total in totals where try !kept.isThere(total) {
-                assignments.append(Assignment(target: WriteTarget(path: total.target), value: total.value ?? .null))
+            for total in totals where try !total.isThere(in: rows) {
+                assignments.append(Assignment(target: WriteTarget(path: total.target), value: total.value))
             }
         } catch {
             throw error.storageError
@@ -74,7 +73,7 @@ extension Database {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [], principal: .server)
         do throws(Failure) {
             // A place that goes with its total can be counted itself.
-            assignments = try indexes.totals(after: assignments, counting: true, in: rows).added(to: assignments)
+            assignments = try indexes.totals(after: assignments, counting: true, in: rows).assignments
             try commit(Change(assignments), nil, in: &turn)
         } catch {
             // Torn: memory is built again, and the counting begins again.

@@ -119,13 +119,19 @@ extension Database {
             !exceedsRate(measure, at: path, for: request, now: now)
         else { return nil }
         let live = listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
-        if live.scan != nil { return live }
-        if live.spare != nil || !live.isEmpty && (live.window.keepsOrder || live.aggregates != nil) {
+        let isPage = measure == .read && query.conditions != nil
+        if let scan = live.scan {
+            // A window wants more than a page does.
+            if scan.isPage, !isPage { live.scan = QueryScan(query) }
+            return live
+        }
+        let isKnown = live.spare.map { isPage || !$0.isPage } ?? false
+        if isKnown || !live.isEmpty && (live.window.keepsOrder || live.aggregates != nil) {
             listeners.scans.keep(live, for: request)
             return nil
         }
         if !hasIndex(for: query, at: path) { tally?.addUnindexed() }
-        var scan = QueryScan(query)
+        var scan = QueryScan(query, isPage: isPage)
         do throws(StorageError) {
             while !scan.isDone, scan.visitedCount < scannedAtOnceMax, mayGoOn() {
                 let left = scannedAtOnceMax - scan.visitedCount

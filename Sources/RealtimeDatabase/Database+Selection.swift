@@ -8,7 +8,9 @@ extension Database {
     func hasIndex(for query: Query, at path: Path) -> Bool {
         switch query.index {
         case .key, .priority: true
-        case .conditions(let asked): asked.isKeyOrder || indexes.plan(for: query, at: path)?.isExact == true
+        case .conditions(let asked):
+            asked.isKeyOrder || indexes.plan(for: query, at: path)?.isExact == true
+                || indexes.hasCandidates(for: query, at: path)
         case .value, .child: query.selectsEverything || indexes.plan(for: query, at: path) != nil
         }
     }
@@ -101,8 +103,14 @@ extension Database {
     ) throws(StorageError) -> [IndexPlace] {
         let direction: ScanDirection = query.limit?.side == .last ? .descending : .ascending
         let interval = query.interval(beyond: beyond)
-        if let plan = indexes.plan(for: query, at: path) {
-            if plan.isExact { return try indexes.places(plan, at: path, in: interval, direction, count: count).places }
+        let plan = indexes.plan(for: query, at: path)
+        if let plan, plan.isExact {
+            return try indexes.places(plan, at: path, in: interval, direction, count: count).places
+        }
+        if let candidates = try indexes.candidates(for: query, at: path, beside: plan).found {
+            return try selectedPlaces(among: candidates, query, at: path, in: interval, direction, count: count)
+        }
+        if let plan {
             return try selectedPlaces(among: plan, query, at: path, in: interval, direction, count: count)
         }
         let segments = query.segments(of: interval)
@@ -113,7 +121,20 @@ extension Database {
             guard let place = try rows.place(of: child, below: path, in: query.index) else { return true }
             if interval.contains(place.bytes) { found.add(place) }
             // Keys come in their order.
-            return !query.isInKeyOrder || !found.isFull
+            return !query.isOrderedByKey || !found.isFull
+        }
+        return found.finish()
+    }
+
+    private func selectedPlaces(
+        among candidates: IndexKeeper.Candidates, _ query: Query, at path: Path, in interval: KeyRange,
+        _ direction: ScanDirection, count: Int?
+    ) throws(StorageError) -> [IndexPlace] {
+        var found = BestPlaces(count: count, direction)
+        for segment in candidates.segments {
+            let child = Path(encoded: path.encoded + segment)
+            let place = try rows.place(of: child, segment: segment, in: query.index, remembering: false)
+            if let place, interval.contains(place.bytes) { found.add(place) }
         }
         return found.finish()
     }
@@ -165,7 +186,7 @@ extension Query {
 
     /// Between which segments the children are whose places lie in an interval of the index.
     fileprivate func segments(of interval: KeyRange) -> KeyRange {
-        guard isInKeyOrder else { return KeyRange(lower: [0], upper: [0xFF]) }
+        guard isOrderedByKey else { return KeyRange(lower: [0], upper: [0xFF]) }
         // Those of a query with conditions have two bytes before the segment.
         let lower = index == .key ? interval.lower : Array(interval.lower.dropFirst(2))
         // No segment is empty.
@@ -174,6 +195,12 @@ extension Query {
 
     /// Whether the rows of the children are in the order of the query, and only the interval selects from them.
     var isInKeyOrder: Bool { index == .key || conditions?.isKeyOrder == true }
+
+    /// Whether they stand in the order of the query, and conditions can select from them as well.
+    var isOrderedByKey: Bool { index == .key || conditions?.orders.isEmpty == true }
+
+    /// In the order of keys, the segment before which no child is in the interval.
+    var firstSegment: [UInt8] { segments(of: interval(beyond: nil)).lower }
 }
 
 /// The first places in a direction, of many that come in any order. O(n log count).

@@ -71,7 +71,7 @@ extension Database {
     /// Applies operations that the log has and the store has not, in order: at start, and after a failed commit.
     package func replay(_ operations: some Sequence<LogRecord.Operation>) throws(StorageError) {
         for operation in operations where operation.sequence > sequence {
-            indexes.willReplay(operation.content, in: rows)
+            indexes.willReplay(operation.content, large: largePlace(in: operation.content), in: rows)
             switch operation.content {
             case .change(let change):
                 do throws(Failure) {
@@ -85,6 +85,11 @@ extension Database {
             log.advance(to: operation)
         }
         log.recovered()
+    }
+
+    private func largePlace(in content: LogRecord.Operation.Content) -> Path? {
+        guard case .change(let change) = content else { return nil }
+        return change.assignmentsOneByOne.first { isLarge($0) }?.target.path
     }
 
     /// Begins to refuse writes; everything that is not durable is undone. Memory is built again from the store, whose

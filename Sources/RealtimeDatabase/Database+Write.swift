@@ -117,6 +117,7 @@ extension Database {
             && !indexes.settings.childLimits.contains { $0.pattern.concerns(base) }
             && !indexes.catalog.expiries.contains { $0.definition.pattern.concerns(base) }
             && !indexes.catalog.queues.contains { $0.definition.pattern.concerns(base) }
+            && !indexes.catalog.counters.contains { $0.definition.pattern.concerns(base) }
             && listeners.trie.queries(at: base).allSatisfy { $0.query.limit != nil }
     }
 
@@ -219,6 +220,7 @@ extension Database {
     func apply(_ assignments: [Assignment], _ prepared: PreparedRows? = nil) throws(Failure) {
         decision?.note(assignments)
         do throws(StorageError) {
+            let sums = try indexes.sums(after: assignments, in: rows)
             let large = assignments.firstIndex { isLarge($0) }
             if let large {
                 // The store must be able to stop right before the operation that brings a large value, and what else
@@ -234,6 +236,7 @@ extension Database {
                 }
             }
             for (index, assignment) in assignments.enumerated() where index != large { try change(assignment) }
+            try indexes.keep(sums, generation: rows.generation)
         } catch {
             tree.tear(by: error)
             throw .unavailable(error)
@@ -262,7 +265,7 @@ extension Database {
     }
 
     /// Whether a value stays text until the store has its rows. One at a time does.
-    private func isLarge(_ assignment: Assignment) -> Bool {
+    func isLarge(_ assignment: Assignment) -> Bool {
         !assignment.target.isPriority && rows.canAttach && assignment.value.isLarge(largeBytesMin, rows.packing)
     }
 

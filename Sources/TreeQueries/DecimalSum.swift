@@ -35,13 +35,8 @@ package struct DecimalSum: Equatable, Sendable {
 
     /// Nil if no double is as large.
     package var number: JSONNumber? {
-        var sum = normalized
+        let (isNegative, sum) = magnitude
         guard let top = sum.parts.keys.max(), let least = sum.parts.keys.min() else { return .integer(0) }
-        let isNegative = sum.parts[top, default: 0] < 0
-        if isNegative {
-            sum.parts = sum.parts.mapValues { -$0 }
-            sum = sum.normalized
-        }
         var text = isNegative ? "-" : ""
         for key in stride(from: max(top, 0), through: least, by: -1) {
             let digits = "\(sum.parts[key, default: 0])"
@@ -52,6 +47,43 @@ package struct DecimalSum: Equatable, Sendable {
         }
         guard let double = Double("\(text)e\(least * Self.partDigits)"), double.isFinite else { return nil }
         return JSONNumber(double)
+    }
+
+    package var isNegative: Bool { magnitude.isNegative }
+
+    /// The sign, and what it is without that, with carries.
+    private var magnitude: (isNegative: Bool, sum: DecimalSum) {
+        let sum = normalized
+        guard let top = sum.parts.keys.max(), sum.parts[top, default: 0] < 0 else { return (false, sum) }
+        var negated = DecimalSum()
+        negated.parts = sum.parts.mapValues { -$0 }
+        return (true, negated.normalized)
+    }
+
+    // MARK: Storing
+
+    /// One for a negative sum, else zero; 128 more than the place of the last part; and the parts from there on, four
+    /// bytes each. Equal sums have equal bytes. Empty for zero.
+    package var stored: [UInt8] {
+        let (isNegative, sum) = magnitude
+        guard let least = sum.parts.keys.min(), let top = sum.parts.keys.max() else { return [] }
+        var bytes = [isNegative ? 1 : 0, UInt8(truncatingIfNeeded: least + 128)]
+        for key in least...top {
+            let part = UInt32(truncatingIfNeeded: sum.parts[key, default: 0])
+            for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: part >> shift)) }
+        }
+        return bytes
+    }
+
+    /// Nil if the bytes are not those of a sum.
+    package init?(stored bytes: [UInt8]) {
+        if bytes.isEmpty { return }
+        guard bytes.count % 4 == 2, bytes[0] <= 1 else { return nil }
+        for (number, start) in stride(from: 2, to: bytes.count, by: 4).enumerated() {
+            let part = bytes[start..<start + 4].reduce(0 as Int128) { $0 << 8 | Int128($1) }
+            guard part < Self.base else { return nil }
+            if part != 0 { parts[Int(bytes[1]) - 128 + number] = bytes[0] == 1 ? -part : part }
+        }
     }
 
     /// The same with carries: the parts below the uppermost one are positive, and less than ``base``.

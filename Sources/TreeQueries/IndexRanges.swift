@@ -1,23 +1,25 @@
 package import HearthJSONTree
 
-/// The ranges of an index that have what a query selects, each in the query's order.
+/// The ranges of an index that have what a query selects. No child is in two of them.
 ///
 /// An index of the query's own order has it as a whole. An index of several values has that of a query with conditions
-/// if it begins with values that `==` and `in` fix, in any order, and continues with exactly the query's order. There
-/// is a range for each combination of the fixed values, and no child is in two of them. Conditions on the first value
-/// of that order, `starts` among them, bound the ranges.
+/// in the query's order if it begins with values that the conditions fix, in any order, and continues with exactly the
+/// query's order: there is a range for each combination of the fixed values, and for each range of the first value of
+/// that order. Other indexes that a condition bounds have it in another order (``init(candidatesOf:in:)``).
 package struct IndexRanges: Hashable, Sendable {
     package let ranges: [IndexRange]
     /// Whether all children in the ranges are selected. Otherwise conditions remain that each of them must be asked.
     package let isExact: Bool
+    /// How many values of the index are bounded by conditions: more leave less to be looked at.
+    package let constraintCount: Int
 
-    /// Combinations of fixed values.
+    /// Combinations of fixed values and ranges.
     private static let rangesMax = 100
 
-    /// Nil if the index does not serve the query.
+    /// The ranges, each in the query's order. Nil if the index does not have that.
     package init?(of query: Query, in index: QueryIndex) {
         if query.index == index {
-            (ranges, isExact) = ([.whole], true)
+            (ranges, isExact, constraintCount) = ([.whole], true, 0)
             return
         }
         guard case .conditions(let kept) = index, kept.conditions.isEmpty, let asked = query.conditions else {
@@ -25,105 +27,80 @@ package struct IndexRanges: Hashable, Sendable {
         }
         let parts = ConditionParts(asked)
         let fixedCount = kept.orders.count - parts.orders.count
-        guard fixedCount >= 0, kept.orders.dropFirst(fixedCount).elementsEqual(parts.orders), let bounds = parts.bounds
-        else { return nil }
-        var prefixes: [[UInt8]] = [[IndexPlace.conditionTag]]
+        guard fixedCount >= 0, kept.orders.dropFirst(fixedCount).elementsEqual(parts.orders) else { return nil }
+        var bounds = IndexBounds([IndexPlace.conditionTag])
         for order in kept.orders.prefix(fixedCount) {
-            guard let values = parts.fixed[order.path], prefixes.count * values.count <= Self.rangesMax else {
+            guard let values = parts.allowed[order.path]?.values, bounds.fix(values, order, Self.rangesMax) else {
                 return nil
             }
-            prefixes = prefixes.flatMap { prefix in values.map { prefix + order.turned($0) } }
         }
-        isExact = !parts.hasOthers && parts.fixed.count == fixedCount
+        var constraintCount = fixedCount
+        if let first = parts.orders.first, let allowed = parts.allowed[first.path] {
+            guard bounds.cut(allowed, first, Self.rangesMax) else { return nil }
+            constraintCount += 1
+        }
+        isExact = !parts.hasOthers && parts.allowed.count == constraintCount
         // To look at every child in the order of an index costs more than in that of the keys, unless that can end.
-        if !isExact, fixedCount == 0, parts.ranges.isEmpty, query.limit == nil { return nil }
-        ranges = prefixes.map { IndexRange(prefix: $0, from: bounds.lower, below: bounds.upper) }
+        if !isExact, constraintCount == 0, query.limit == nil { return nil }
+        ranges = bounds.ranges
+        self.constraintCount = constraintCount
+    }
+
+    /// The ranges in which all children are that a query with conditions selects, in whatever order. Nil if the
+    /// conditions do not bound the first value of the index.
+    package init?(candidatesOf query: Query, in index: QueryIndex) {
+        guard let asked = query.conditions else { return nil }
+        let orders: [ConditionQuery.Order]
+        var bounds: IndexBounds
+        switch index {
+        case .conditions(let kept) where kept.conditions.isEmpty:
+            (orders, bounds) = (kept.orders, IndexBounds([IndexPlace.conditionTag]))
+        case .child(let path): (orders, bounds) = ([ConditionQuery.Order(path)], IndexBounds([]))
+        case .value: (orders, bounds) = ([ConditionQuery.Order(.root)], IndexBounds([]))
+        case .conditions, .key, .priority: return nil
+        }
+        let parts = ConditionParts(asked)
+        var constraintCount = 0
+        for order in orders {
+            guard let allowed = parts.allowed[order.path] else { break }
+            if let values = allowed.values, bounds.fix(values, order, Self.rangesMax) {
+                constraintCount += 1
+                continue
+            }
+            if bounds.cut(allowed, order, Self.rangesMax) { constraintCount += 1 }
+            break
+        }
+        if constraintCount == 0 { return nil }
+        isExact = !parts.hasOthers && parts.allowed.count == constraintCount
+        ranges = bounds.ranges
+        self.constraintCount = constraintCount
     }
 }
 
-extension ConditionQuery {
-    /// The orders of the index that serves this best (``IndexRanges``). Nil if there is none, and for all children in
-    /// the order of their keys, which need none.
-    package var servingOrders: [Order]? {
-        let parts = ConditionParts(self)
-        let orders = parts.fixed.keys.sorted().map { Order($0) } + parts.orders
-        // No index has a value twice.
-        guard !orders.isEmpty, orders.count <= ConditionQuery.ordersMax,
-            Set(orders.map(\.path)).count == orders.count
-        else { return nil }
-        return orders
+/// Ranges of an index in the making: the values that are fixed so far, and the bounds of the one after them.
+private struct IndexBounds {
+    private var prefixes: [[UInt8]]
+    private var last = ValueRanges.everything.ranges
+
+    init(_ head: [UInt8]) { prefixes = [head] }
+
+    /// The next value of the index is one of these. Not if there would be too many ranges.
+    mutating func fix(_ values: [[UInt8]], _ order: ConditionQuery.Order, _ countMax: Int) -> Bool {
+        guard prefixes.count * values.count <= countMax else { return false }
+        prefixes = prefixes.flatMap { prefix in values.map { prefix + order.turned($0) } }
+        return true
     }
 
-    /// Whether it selects all children in the order of their keys.
-    package var isKeyOrder: Bool { conditions.isEmpty && orders.isEmpty && aggregates == nil }
-}
-
-/// The conditions of a query, as an index sees them.
-private struct ConditionParts {
-    /// The encoded values that a path may have, in their order.
-    private(set) var fixed: [Path: [[UInt8]]] = [:]
-    let orders: [ConditionQuery.Order]
-    /// Conditions on the first value of the orders.
-    private(set) var ranges: [Range] = []
-    /// There are conditions that are neither.
-    private(set) var hasOthers = false
-
-    struct Range {
-        let isLower: Bool
-        let isInclusive: Bool
-        /// An encoded value, or what those begin with that are in the range.
-        let value: [UInt8]
+    /// The next value of the index is in one of these ranges. Nothing can follow.
+    mutating func cut(_ allowed: ValueRanges, _ order: ConditionQuery.Order, _ countMax: Int) -> Bool {
+        guard prefixes.count * allowed.ranges.count <= countMax else { return false }
+        last = allowed.ranges.map { $0.turned(order) }
+        return true
     }
 
-    init(_ query: ConditionQuery) {
-        orders = query.orders
-        for condition in query.conditions { add(condition) }
-    }
-
-    private mutating func add(_ condition: Condition) {
-        switch condition {
-        case .compare(let path, .equal, let value): fix(path, [value])
-        case .isIn(let path, let values): fix(path, values)
-        case .compare(let path, let comparison, let value)
-        where comparison != .notEqual && path == orders.first?.path:
-            let isLower = comparison == .greater || comparison == .notLess
-            let isInclusive = comparison == .notLess || comparison == .notGreater
-            ranges.append(Range(isLower: isLower, isInclusive: isInclusive, value: IndexValue.encoded(value)))
-        case .starts(let path, let prefix) where path == orders.first?.path:
-            // But for the byte that ends it.
-            let value = Array(IndexValue.encoded(prefix).dropLast())
-            ranges.append(Range(isLower: true, isInclusive: true, value: value))
-            ranges.append(Range(isLower: false, isInclusive: true, value: value))
-        default: hasOthers = true
+    var ranges: [IndexRange] {
+        prefixes.flatMap { prefix in
+            last.map { IndexRange(prefix: prefix, from: $0.lower.position, below: $0.upper.position) }
         }
-    }
-
-    private mutating func fix(_ path: Path, _ values: [CanonicalJSON]) {
-        if fixed[path] != nil || orders.contains(where: { $0.path == path }) {
-            hasOthers = true
-        } else {
-            fixed[path] = Set(values.map(IndexValue.encoded)).sorted { $0.precedesBytewise($1) }
-        }
-    }
-
-    /// Bounds of what follows the fixed values in an index; nil if the ranges are of different types.
-    var bounds: (lower: [UInt8], upper: [UInt8])? {
-        var bounds: (lower: [UInt8], upper: [UInt8]) = ([], [0xFF])
-        guard let first = orders.first, let value = ranges.first?.value else { return bounds }
-        let tags = Condition.tags(like: value)
-        guard ranges.allSatisfy({ tags.contains($0.value[0]) }) else { return nil }
-        let turned = first.isDescending ? ~tags.upperBound...(~tags.lowerBound) : tags
-        bounds = ([turned.lowerBound], [turned.upperBound + 1])
-        for range in ranges {
-            let value = first.turned(range.value)
-            // What follows a value, or the beginning of one, is less: the one byte 0xFF is the end of a text whose
-            // order is turned, and less follows that.
-            let beyond = value + [0xFF, 0xFF]
-            let isLower = range.isLower != first.isDescending
-            let bound = range.isInclusive == isLower ? value : beyond
-            if isLower, bounds.lower.precedesBytewise(bound) { bounds.lower = bound }
-            if !isLower, bound.precedesBytewise(bounds.upper) { bounds.upper = bound }
-        }
-        return bounds
     }
 }

@@ -8,13 +8,17 @@ extension Command {
     static let erase = Command(
         name: "erase", synopsis: "PATH [-y] [OPTIONS]", summary: "Remove the past of a place from the files for good.",
         json: #"""
-            {"database", "path", "records", "changes", "valueStays": BOOL, "copies": [FILE…]}: from how many
-            records of the log and changes of the history something was erased, and where it may still be.
+            {"database", "path", "records", "changes", "eventsWaiting", "eventsAside", "valueStays": BOOL, "copies":
+            [FILE…]}: from how many records of the log and changes of the history something was erased, how many
+            events of triggers were dropped, and where it may still be.
             """#,
         details: """
             The commit log, the tree and the history are written anew without what was ever written at PATH
             and below, so that its bytes are not in the files any more. The present value stays: remove it
             first, if it is to go too. The server must have been stopped in order.
+
+            Events of triggers that wait to be sent, or were set aside, and tell of a place at, above or below PATH are
+            dropped. They are never sent, and the command says how many there were.
 
             Backups, the archive, exports and other nodes of a cluster are not touched. The command names the
             copies in the data folder. It can be run again after it was interrupted.
@@ -44,13 +48,15 @@ extension Command {
             let lines =
                 [
                     "\(name): erased from \(result.records) records of the log and \(result.changes) changes of the history"
-                ] + (result.isStillThere ? ["\(path) has a value, which stays"] : [])
+                ] + droppedEvents(result) + (result.isStillThere ? ["\(path) has a value, which stays"] : [])
                 + result.copies.map { "may still have it: \($0)" } + [
                     "the archive, exports and backups elsewhere, and other nodes, are not touched"
                 ]
             let json = JSONObject([
                 "database": .text(name), "path": .text("\(path)"), "records": .integer(Int64(result.records)),
-                "changes": .integer(Int64(result.changes)), "valueStays": .bool(result.isStillThere),
+                "changes": .integer(Int64(result.changes)),
+                "eventsWaiting": .integer(Int64(result.events.waiting)),
+                "eventsAside": .integer(Int64(result.events.aside)), "valueStays": .bool(result.isStillThere),
                 "copies": result.copies.json,
             ])
             output.show(json, lines)
@@ -60,4 +66,10 @@ extension Command {
             return .failure
         }
     }
+}
+
+private func droppedEvents(_ erasure: Erasure) -> [String] {
+    let (waiting, aside) = erasure.events
+    return waiting + aside == 0
+        ? [] : ["dropped events of triggers: \(waiting) that waited to be sent, \(aside) that were set aside"]
 }

@@ -47,6 +47,25 @@ struct DecimalSumTests {
         #expect(self.sum([.init(Int64.min), 0]) == -9_223_372_036_854_775_808)
     }
 
+    @Test("are the same after they were stored")
+    func stored() throws {
+        var sum = DecimalSum()
+        #expect(DecimalSum(stored: sum.stored) == sum)
+        for number in [-0.001, 1e16, 3 * .leastNonzeroMagnitude, -1e300, 2e300, -5e299, 1e308, 1e308] {
+            sum.add(JSONNumber(number))
+            let read = try #require(DecimalSum(stored: sum.stored))
+            #expect(read == sum && read.stored == sum.stored && read.isNegative == sum.isNegative)
+            var other = DecimalSum()
+            other.subtract(JSONNumber(1))
+            other.add(sum)
+            other.add(JSONNumber(1))
+            #expect(other.stored == sum.stored)
+        }
+        for bytes in [[0], [0, 128], [2, 128, 0, 0, 0, 1], [0, 128, 255, 0, 0, 0], [0, 128, 0, 0, 1]] as [[UInt8]] {
+            #expect(DecimalSum(stored: bytes).map(\.isZero) ?? true)
+        }
+    }
+
     @Test("agree with whole numbers of hundredths", arguments: 0..<20)
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -131,6 +131,27 @@ struct TriggerStorageTests {
         let restored = try Self.open(target.path)
         #expect(try Self.outbox(of: restored).map { try TriggerEvent(stored: $0.event).path } == ["q"])
     }
+
+    @Test("are dropped with the past that is erased, and counted")
+    func erasure() throws {
+        let folder = TemporaryFolder()
+        do {
+            let disk = try Self.open(folder.path)
+            try disk.commit(disk.process([[.set("p", "1"), .set("q", "2"), .set("r", "3")]]))
+            try disk.apply()
+            let rows = try Self.outbox(of: disk)
+            var report = OutboxReport()
+            report.aside = [(rows[0].key, try TriggerEvent(stored: rows[0].event))]
+            try disk.commit([try #require(disk.database.note(report, now: 1))])
+            try disk.apply()
+        }
+        for (path, waiting, aside) in [("p", 0, 1), ("q/deep", 1, 0), ("q", 0, 0)] as [(Path, Int, Int)] {
+            let erasure = try Erasure(path, of: "a", in: try DataFolder(path: folder.path, durability: .process))
+            #expect(erasure.events == (waiting, aside), "\(path)")
+        }
+        let left = try Self.outbox(of: try Self.open(folder.path))
+        #expect(try left.map { try TriggerEvent(stored: $0.event).path } == ["r"])
+    }
 }
 
 extension Operation {

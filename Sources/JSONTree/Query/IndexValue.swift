@@ -12,7 +12,7 @@
 package enum IndexValue {
     static let nothingTag: UInt8 = 0x01
     package static let numberTag: UInt8 = 0x04
-    static let stringTag: UInt8 = 0x05
+    package static let stringTag: UInt8 = 0x05
     package static let numberByteCount = 9
 
     package static let nothing: [UInt8] = [nothingTag]

@@ -19,9 +19,13 @@ struct IndexCatalog {
 
     /// A count or a sum kept with the data.
     struct Counter {
+        /// That of the entries that have exact sums (``KeptSum``).
+        var number: UInt32
         let definition: CounterDefinition
         /// All totals are those of the children; else they are being counted.
         var isComplete: Bool
+        /// There may be such entries.
+        var hasSums = false
     }
 
     /// The order in which children expire.
@@ -61,7 +65,8 @@ struct IndexCatalog {
 
     /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or
     /// the number of a dropped index alone. `complete` is 0 or 1, or 2 if the index is also proven to be unique. Of a
-    /// counter, a line is `count TAB complete TAB pattern TAB collection TAB target TAB summed`, of an expiry
+    /// counter, a line is `count TAB number TAB complete TAB sums TAB pattern TAB collection TAB target TAB summed`,
+    /// where `sums` is 0 or 1 (totals of a line without the two are counted again); of an expiry
     /// `expires TAB number TAB complete TAB pattern TAB index TAB after`, of a queue `queue TAB number TAB complete TAB
     /// pattern TAB at`; `version TAB number`
     /// tells how the entries were made, which is 1 if no line does.
@@ -76,7 +81,7 @@ struct IndexCatalog {
             if fields.count == 2, fields[0] == "version" { version = Int(fields[1]) ?? version }
             if fields.count == 5, let queue = Queue(fields) { queues.append(queue) }
             if fields.count == 6, let expiry = Expiry(fields) { expiries.append(expiry) }
-            if fields.count == 6, let counter = Counter(fields) { counters.append(counter) }
+            if fields.count == 8, let counter = Counter(fields) { counters.append(counter) }
             guard fields.count == 4, let number = UInt32(fields[0]),
                 let pattern = IndexPattern(text: String(fields[2])),
                 let index = QueryIndex(description: String(fields[3]))
@@ -117,9 +122,13 @@ struct IndexCatalog {
             return Expiry(number: next, definition: definition, isComplete: false)
         }
         dropped += ordered.filter { !expiries.contains($0.definition) }.map(\.number)
+        let totals = self.counters
         self.counters = counters.map { definition in
-            self.counters.first { $0.definition == definition } ?? Counter(definition: definition, isComplete: false)
+            if let known = totals.first(where: { $0.definition == definition }) { return known }
+            defer { next += 1 }
+            return Counter(number: next, definition: definition, isComplete: false)
         }
+        dropped += totals.filter { !counters.contains($0.definition) }.map(\.number)
         let known = Dictionary(indexes.map { ($0.definition, $0) }) { first, _ in first }
         indexes = []
         for definition in definitions + uniques where !indexes.contains(where: { $0.definition == definition }) {
@@ -189,26 +198,41 @@ struct IndexCatalog {
         for place in queues.indices where queues[place].number == number { queues[place].isComplete = true }
     }
 
-    /// All totals are to be counted again.
-    mutating func forgetTotals() { for place in counters.indices { counters[place].isComplete = false } }
+    /// All totals are to be counted again. What there is of exact sums is dropped.
+    mutating func forgetTotals() {
+        for place in counters.indices {
+            counters[place].isComplete = false
+            if !counters[place].hasSums { continue }
+            dropped.append(counters[place].number)
+            (counters[place].number, counters[place].hasSums) = (next, false)
+            next += 1
+        }
+    }
+
+    /// There is an entry with an exact sum.
+    mutating func noteSum(of number: UInt32) {
+        for place in counters.indices where counters[place].number == number { counters[place].hasSums = true }
+    }
 }
 
 extension IndexCatalog.Counter {
     /// Reads what ``line`` gives, split at its tabs.
     fileprivate init?(_ fields: [Substring]) {
-        guard fields[0] == "count", let pattern = IndexPattern(text: String(fields[2])),
-            let collection = try? Path(parsing: String(fields[3])), let target = try? Path(parsing: String(fields[4]))
+        guard fields[0] == "count", let number = UInt32(fields[1]), let pattern = IndexPattern(text: String(fields[4])),
+            let collection = try? Path(parsing: String(fields[5])), let target = try? Path(parsing: String(fields[6]))
         else { return nil }
+        self.number = number
         definition = CounterDefinition(
             pattern: pattern, collection: collection, target: target,
-            summed: QueryIndex(description: String(fields[5])))
-        isComplete = fields[1] == "1"
+            summed: QueryIndex(description: String(fields[7])))
+        (isComplete, hasSums) = (fields[2] == "1", fields[3] == "1")
     }
 
     fileprivate var line: String {
         let paths = [definition.collection, definition.target].map { String(decoding: $0.text, as: UTF8.self) }
         let summed = definition.summed?.description ?? ""
-        return "count\t\(isComplete ? 1 : 0)\t\(definition.pattern.text)\t\(paths[0])\t\(paths[1])\t\(summed)"
+        let state = "\(number)\t\(isComplete ? 1 : 0)\t\(hasSums ? 1 : 0)"
+        return "count\t\(state)\t\(definition.pattern.text)\t\(paths[0])\t\(paths[1])\t\(summed)"
     }
 }
 

@@ -16,8 +16,18 @@ final class IndexEntries {
         var key: [UInt8]
         var isPresent: Bool
         var generation: UInt64
+        var removal: Removal
 
         var orderBytes: [UInt8] { key }
+    }
+
+    /// When the store may remove an entry.
+    enum Removal {
+        /// Before a large value of the same changes is there as a whole: after a crash the log brings back what it is
+        /// without the entry.
+        case early
+        /// With the last of the changes: the log is replayed with the entry.
+        case late
     }
 
     private let store: any RowStore
@@ -45,11 +55,11 @@ final class IndexEntries {
     // MARK: Changing
 
     /// `generation` is the one that changes of rows are counted to.
-    func set(_ key: [UInt8], isPresent: Bool, generation: UInt64) {
+    func set(_ key: [UInt8], isPresent: Bool, generation: UInt64, removal: Removal = .early) {
         changedBytes += 96 + key.count
         changedCount += 1
         if isPresent { gaps.fill(key) }
-        changed.insert(Changed(key: key, isPresent: isPresent, generation: generation))
+        changed.insert(Changed(key: key, isPresent: isPresent, generation: generation, removal: removal))
     }
 
     /// Removes all entries of the collections at and below a place.
@@ -184,7 +194,11 @@ final class IndexEntries {
             changes.cleared.append(KeyRange(lower: path, upper: Path.subtreeEnd(of: path)))
         }
         for entry in changed.elements where entry.generation == generation {
-            if entry.isPresent { changes.added.append(entry.key) } else { changes.removed.append(entry.key) }
+            switch (entry.isPresent, entry.removal) {
+            case (true, _): changes.added.append(entry.key)
+            case (false, .early): changes.removed.append(entry.key)
+            case (false, .late): changes.cleared.append(KeyRange(lower: entry.key, upper: entry.key + [0]))
+            }
         }
         return changes
     }

@@ -19,6 +19,10 @@ extension IndexKeeper {
         _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
         if !areConcerned(by: assignment.target.path) { return try body() }
+        // Those of the collections in the value are added at the end of its commit.
+        if prepared == nil, replacesSums(assignment) {
+            entries.clear(assignment.target.path, generation: rows.generation)
+        }
         if childCounts.isEmpty, catalog.expiries.isEmpty, catalog.queues.isEmpty {
             return try keepingEntries(assignment, prepared, in: rows, body)
         }

@@ -12,13 +12,10 @@ extension IndexKeeper {
         /// Whether the index has exactly the selected children.
         var isExact: Bool { ranges.isExact }
 
-        /// How many values the index compares: of those that serve a query, more leave less to be looked at.
-        var valueCount: Int {
-            if case .conditions(let query) = index.definition.index { query.orders.count } else { 1 }
-        }
+        var constraintCount: Int { ranges.constraintCount }
     }
 
-    /// The best index for a query, if there is one.
+    /// The best index that has what a query selects in the query's order, if there is one.
     func plan(for query: Query, at path: Path) -> Plan? {
         if trie.isEmpty { return nil }
         var best: Plan?
@@ -26,9 +23,76 @@ extension IndexKeeper {
             guard let ranges = IndexRanges(of: query, in: index.definition.index) else { continue }
             let plan = Plan(index: index, ranges: ranges)
             if plan.isExact { return plan }
-            if best.map({ $0.valueCount < plan.valueCount }) ?? true { best = plan }
+            if best.map({ $0.constraintCount < plan.constraintCount }) ?? true { best = plan }
         }
         return best
+    }
+
+    /// The indexes that have what a query with conditions selects in another order, and leave less to be looked at than
+    /// the one that has it in order, if that does not have it alone; the best come first.
+    private func candidatePlans(for query: Query, at path: Path, beside plan: Plan?) -> [Plan] {
+        if trie.isEmpty || query.conditions == nil || plan?.isExact == true { return [] }
+        var plans: [Plan] = []
+        for index in trie.indexes(at: path) where index.isComplete {
+            guard let ranges = IndexRanges(candidatesOf: query, in: index.definition.index),
+                ranges.constraintCount > plan?.constraintCount ?? 0
+            else { continue }
+            plans.append(Plan(index: index, ranges: ranges))
+        }
+        return plans.sorted {
+            ($1.constraintCount, $0.index.number) < ($0.constraintCount, $1.index.number)
+        }
+    }
+
+    /// Whether some index has what a query with conditions selects and nothing else, in another order.
+    func hasCandidates(for query: Query, at path: Path) -> Bool {
+        candidatePlans(for: query, at: path, beside: nil).contains(where: \.isExact)
+    }
+
+    /// The children among which is what a query with conditions selects.
+    struct Candidates {
+        let index: QueryIndex
+        /// In order.
+        let segments: [[UInt8]]
+    }
+
+    /// The candidates of the index that has the fewest, about, if these are not too many; and how many entries were
+    /// read for that.
+    func candidates(
+        for query: Query, at path: Path, beside plan: Plan?
+    ) throws(StorageError) -> (found: Candidates?, entryCount: Int) {
+        let plans = candidatePlans(for: query, at: path, beside: plan)
+        // What comes in order can end when there is enough of it.
+        let endsEarly = query.limit != nil && (plan != nil || query.isOrderedByKey)
+        let countMax = endsEarly ? Self.candidatesMax / 10 : Self.candidatesMax
+        var entryCount = 0
+        for countMax in plans.count > 1 ? [countMax / 100, countMax / 10, countMax] : [countMax] {
+            for plan in plans {
+                let segments = try segments(of: plan, at: path, countMax: countMax + 1)
+                entryCount += segments.count
+                if segments.count > countMax { continue }
+                let sorted = segments.sorted { $0.precedesBytewise($1) }
+                return (Candidates(index: plan.index.definition.index, segments: sorted), entryCount)
+            }
+        }
+        return (nil, entryCount)
+    }
+
+    /// Candidates that are collected from an index; of more the children are looked at in order.
+    static let candidatesMax = 10_000
+
+    /// The children that an index has in its ranges, up to so many.
+    private func segments(of plan: Plan, at path: Path, countMax: Int) throws(StorageError) -> [[UInt8]] {
+        let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
+        var segments: [[UInt8]] = []
+        for range in plan.ranges.ranges where segments.count < countMax {
+            let bounds = range.bounds(lower: [], upper: [0xFF])
+            try entries.scan(from: prefix + bounds.lower, below: prefix + bounds.upper, .ascending) { key in
+                segments.append(IndexPlace(Array(key[prefix.count...])).segment)
+                return segments.count < countMax
+            }
+        }
+        return segments
     }
 
     /// The places of a query that an index has in an interval, from one side, up to `count` of them; and how many

@@ -13,7 +13,7 @@ final class IndexKeeper {
     private var definitions: [IndexDefinition]?
     private(set) var settings = DatabaseSettings()
     /// The indexes there are.
-    private(set) var catalog = IndexCatalog()
+    var catalog = IndexCatalog()
     /// Those of the catalog, by collection.
     private(set) var trie = IndexTrie([])
     /// All that a write can have to do with.
@@ -24,10 +24,12 @@ final class IndexKeeper {
     /// No child expires before, in milliseconds since 1970.
     private(set) var nextExpiry = Int64.max
     /// The store does not have the catalog as it is.
-    private(set) var isCatalogChanged = false
+    var isCatalogChanged = false
 
     private var indexBuild: IndexBuild?
-    private var counterBuild: CounterBuild?
+    var counterBuild: CounterBuild?
+    /// What the totals of a write are, as long as nothing has changed since.
+    var totalsInSight: WrittenTotals?
     private var expiryBuild: ExpiryBuild?
     private var queueBuild: QueueBuild?
     /// Told of jobs that are due.
@@ -53,6 +55,7 @@ final class IndexKeeper {
         childCounts = ChildCounts()
         isCatalogChanged = false
         (indexBuild, counterBuild, expiryBuild, queueBuild) = (nil, nil, nil, nil)
+        totalsInSight = nil
         sweepable = Set(catalog.dropped)
         sweepableLater = nil
         trie = IndexTrie(catalog.indexes)
@@ -66,7 +69,7 @@ final class IndexKeeper {
         catalog.set(
             definitions + settings.indexes, uniques: settings.uniques, counters: settings.counters,
             expiries: settings.expiries, queues: settings.queues)
-        (counterBuild, expiryBuild, queueBuild) = (nil, nil, nil)
+        (counterBuild, expiryBuild, queueBuild, totalsInSight) = (nil, nil, nil, nil)
         nextExpiry = catalog.expiries.isEmpty ? .max : 0
         childCounts = ChildCounts()
         uniqueFindings = [:]
@@ -108,18 +111,6 @@ final class IndexKeeper {
         catalog.forgetDropped(numbers)
         sweepable.subtract(numbers)
         isCatalogChanged = true
-    }
-
-    /// Before an operation of the log is applied that this process has not judged. The catalog's state may be older
-    /// than a time without this setting.
-    func willReplay(_ content: LogRecord.Operation.Content, in rows: TreeRows) {
-        if trie.hasUniques { catalog.forgetProofs() }
-        guard case .change(let change) = content,
-            catalog.counters.contains(where: { $0.definition.pattern.concerns(change.base) })
-        else { return }
-        // An operation brings totals along if they were kept when it was made.
-        let changed = (try? totals(after: change.assignments, counting: false, in: rows)) ?? []
-        if !changed.isEmpty { catalog.forgetTotals() }
     }
 
     // MARK: Earlier data
@@ -251,52 +242,6 @@ final class IndexKeeper {
         return list
     }
 
-    // MARK: Totals
-
-    /// Some totals are not known yet.
-    var isCounting: Bool { catalog.counters.contains { !$0.isComplete } }
-
-    /// The totals that a write must change and does not. `counting` if it is about to be made: then the collection that
-    /// is being counted takes part in it.
-    func totals(
-        after assignments: [Assignment], counting: Bool, in rows: TreeRows
-    ) throws(Failure) -> [DerivedValue] {
-        var kept = KeptTotals(catalog.counters, rows, assignments, counterBuild)
-        let changed = try Database.reading { () throws(RuleTreeError) in try kept.changedTotals() }
-        if let total = changed.first(where: { $0.value == nil }) {
-            let text = "The sum at \"\(total.target)\" would be larger than any number"
-            throw .refusedBySetting(why: StaticText("sum"), text)
-        }
-        if counting, counterBuild != nil {
-            counterBuild?.add(kept.partialChange)
-            for assignment in assignments where !assignment.target.isPriority {
-                counterBuild?.replace(assignment.target.path)
-            }
-        }
-        return changed
-    }
-
-    /// Counts up to so many children of collections whose totals are not known. Returns the totals of those that are
-    /// done. Costs about one row per child.
-    func countSome(childrenMax: Int, in rows: TreeRows) throws(StorageError) -> [DerivedValue] {
-        guard let counter = catalog.counters.first(where: { !$0.isComplete }) else { return [] }
-        var build = counterBuild ?? CounterBuild(counter.definition)
-        if build.definition != counter.definition { build = CounterBuild(counter.definition) }
-        var left = childrenMax
-        var totals: [DerivedValue] = []
-        let isDone = try build.step(rows, childrenLeft: &left) { collection, total in
-            let end = collection.encoded.count - counter.definition.collection.encoded.count
-            let target = collection.prefix(bytes: end).appending(counter.definition.target)
-            totals.append(DerivedValue(target: target, value: total.value ?? .null))
-        }
-        counterBuild = isDone ? nil : build
-        if isDone {
-            catalog.complete(counter.definition)
-            isCatalogChanged = true
-        }
-        return totals
-    }
-
     // MARK: Times of expiry
 
     /// A child expires at a time, or may.
@@ -309,7 +254,7 @@ final class IndexKeeper {
     func checkInvariants() {
         let numbers =
             catalog.indexes.map(\.number) + catalog.expiries.map(\.number)
-            + catalog.queues.map(\.number) + catalog.dropped
+            + catalog.queues.map(\.number) + catalog.counters.map(\.number) + catalog.dropped
         precondition(Set(numbers).count == numbers.count, "two indexes have one number")
         precondition(sweepable.isSubset(of: catalog.dropped), "entries of an index are removed that is in use")
         precondition(trie.isEmpty == catalog.indexes.isEmpty, "the trie is not that of the catalog")

@@ -26,6 +26,7 @@ package struct ObsoleteEntries {
             return try IndexKeeper.time(of: child.encoded, expiry, in: rows) != expiry.time(ofKey: key)
         }
         return !catalog.indexes.contains { $0.number == number } && !catalog.queues.contains { $0.number == number }
+            && !catalog.counters.contains { $0.number == number }
     }
 
     private func concerns(_ child: Path) -> Bool { path.contains(child) || child.contains(path) }

@@ -1,18 +1,30 @@
 import HearthJSONTree
 import HearthTreeQueries
+import HearthSecurityRules
 import HearthStorageErrors
 
-/// The places in a query's interval, if no index has exactly these, or if they are too many for one step. They are
-/// found by a walk that can stop anywhere and continue later, between commits. It visits all children, or the entries
-/// of an index that includes the selected ones.
+/// The places in a query's interval that no index has alone, or too many for once: found by a walk that can stop
+/// anywhere and go on later, while commits go on. It goes through all children, through the entries of an index that
+/// has what is selected among others in the query's order, or through some children that another index has named. In
+/// the query's order it ends when it has found enough.
 ///
 /// Of a query with a limit those are kept that its limit keeps and some more beyond them, so that a window that loses
-/// members can be filled up from here for a while. Of a query that tells aggregates the totals are kept, and the places
-/// only if extremes are told.
+/// members can be filled up from here for a while; for a page, one more, as it tells whether there is another one. Of a
+/// query that tells aggregates the totals are kept, and the places only if extremes are told.
 struct QueryScan {
     private static let spareMin = 1000
 
+    private enum Walk: Equatable {
+        case toBegin
+        case children
+        /// Of the index with this number.
+        case entries(UInt32)
+        case candidates
+    }
+
     private let query: Query
+    /// It is for a page alone, not for a window.
+    let isPage: Bool
     private let countMax: Int?
     private let keepsPlaces: Bool
     /// For a query with aggregates: the figures so far.
@@ -20,18 +32,27 @@ struct QueryScan {
     private var places = SortedChunks<IndexPlace>()
     /// There are places beyond the outermost that is kept, or were.
     private var isCut = false
-    /// The index whose entries are visited; nil for the children in the order of their keys.
-    private var indexNumber: UInt32?
+    private var walk = Walk.toBegin
+    /// The index whose entries are visited, or that has named the candidates; nil for the children in the order of
+    /// their keys.
+    private(set) var index: QueryIndex?
     /// Children whose segments come before these bytes have been visited, or whose places in the query do if it is the
     /// entries of an index; nil when all have.
-    private var done: [UInt8]? = [0]
+    private var done: [UInt8]?
+    /// The segments of the candidates, the next one last; and those of them that are yet to be visited.
+    private var candidates: [[UInt8]] = []
+    private var unvisited: Set<[UInt8]> = []
+    /// Some of what was found comes from commits, perhaps from beyond the candidates that were visited.
+    private var hasChanged = false
     /// How many children or entries have been visited.
     private(set) var visitedCount = 0
 
-    init(_ query: Query) {
+    init(_ query: Query, isPage: Bool = false) {
         self.query = query
+        self.isPage = isPage
         keepsPlaces = query.conditions?.aggregates?.needsOrder ?? true
-        countMax = query.limit.map { $0.count + max(Self.spareMin, $0.count) }
+        countMax = query.limit.map { $0.count + (isPage ? 1 : max(Self.spareMin, $0.count)) }
+        done = query.firstSegment
     }
 
     var isDone: Bool { done == nil }
@@ -44,11 +65,16 @@ struct QueryScan {
         _ rows: TreeRows, _ path: Path, _ indexes: IndexKeeper, childrenMax: Int
     ) throws(StorageError) {
         guard let start = done else { return }
+        if walk == .candidates { return try visitCandidates(rows, path, countMax: childrenMax) }
         let plan = query.conditions == nil ? nil : indexes.plan(for: query, at: path)
-        if plan?.index.number != indexNumber {
+        let next = plan.map { Walk.entries($0.index.number) } ?? .children
+        if walk != next {
             let visitedCount = visitedCount
-            self = QueryScan(query)
-            (self.visitedCount, indexNumber) = (visitedCount, plan?.index.number)
+            self = QueryScan(query, isPage: isPage)
+            self.visitedCount = visitedCount
+            (walk, index) = (next, plan?.index.definition.index)
+            if plan != nil { done = [0] }
+            try collect(beside: plan, path, indexes)
             return try step(rows, path, indexes, childrenMax: childrenMax)
         }
         if let plan {
@@ -58,6 +84,36 @@ struct QueryScan {
         }
     }
 
+    /// Asks the indexes for candidates, if that leaves less to be visited.
+    private mutating func collect(
+        beside plan: IndexKeeper.Plan?, _ path: Path, _ indexes: IndexKeeper
+    ) throws(StorageError) {
+        if query.conditions == nil { return }
+        let collected = try indexes.candidates(for: query, at: path, beside: plan)
+        visitedCount += collected.entryCount
+        guard let found = collected.found else { return }
+        (walk, index) = (.candidates, found.index)
+        candidates = found.segments.reversed()
+        let start = query.firstSegment
+        while let next = candidates.last, next.precedesBytewise(start) { candidates.removeLast() }
+        unvisited = Set(candidates)
+    }
+
+    private mutating func visitCandidates(_ rows: TreeRows, _ path: Path, countMax: Int) throws(StorageError) {
+        var left = countMax
+        while left > 0, let segment = candidates.popLast() {
+            guard unvisited.remove(segment) != nil else { continue }
+            left -= 1
+            let child = Path(encoded: path.encoded + segment)
+            let place = try rows.place(of: child, segment: segment, in: query.index, remembering: false)
+            if let place, query.contains(place) { insert(place) }
+            guard query.isOrderedByKey, !hasChanged, let max = self.countMax, places.count >= max else { continue }
+            isCut = !candidates.isEmpty
+            candidates = []
+        }
+        if candidates.isEmpty { (done, unvisited) = (nil, []) }
+    }
+
     private mutating func visitChildren(
         from start: [UInt8], _ rows: TreeRows, _ path: Path, countMax: Int
     ) throws(StorageError) {
@@ -65,10 +121,11 @@ struct QueryScan {
         var left = countMax
         var last: [UInt8]?
         let query = query
+        let foundMax = query.isOrderedByKey ? self.countMax.map { $0 - places.count } : nil
         try rows.forEachChild(
             of: path, from: start, below: [0xFF], .ascending
         ) { (child) throws(StorageError) in
-            if left <= 0 { return false }
+            if left <= 0 || found.count == foundMax { return false }
             if let place = try rows.place(of: child, below: path, in: query.index), query.contains(place) {
                 found.append(place)
             }
@@ -78,7 +135,8 @@ struct QueryScan {
         }
         for place in found { insert(place) }
         visitedCount += countMax - left
-        done = left > 0 ? nil : last.map { Path.subtreeEnd(of: $0) }
+        isCut = isCut || found.count == foundMax
+        done = left > 0 || found.count == foundMax ? nil : last.map { Path.subtreeEnd(of: $0) }
     }
 
     private mutating func visitEntries(
@@ -88,21 +146,33 @@ struct QueryScan {
         let lower = start.precedesBytewise(query.lower) ? query.lower : start
         let interval = KeyRange(lower: lower, upper: query.upper)
         let next = try indexes.firstPlaces(plan, at: path, in: interval, countMax: countMax)
-        var found = next.places
-        if !plan.isExact {
-            found = []
-            for place in next.places where try rows.selects(place, query, at: path) { found.append(place) }
+        for (number, place) in next.places.enumerated() {
+            if !plan.isExact {
+                guard try rows.selects(place, query, at: path) else { continue }
+            }
+            insert(place)
+            // Entries come in the query's order.
+            if let max = self.countMax, places.count >= max {
+                visitedCount += number + 1
+                (isCut, done) = (true, nil)
+                return
+            }
         }
-        for place in found { insert(place) }
         visitedCount += next.entryCount
         // No place is a prefix of another.
         done = next.isMore ? next.places.last.map { $0.bytes + [0] } : nil
-        // Entries come in the query's order.
-        if let max = self.countMax, places.count >= max { (isCut, done) = (true, nil) }
     }
 
     /// Takes in what a commit did to a child.
     mutating func take(_ change: ChildChange) {
+        if walk == .candidates, done != nil, let segment = (change.before ?? change.after)?.segment {
+            // What is not among the candidates is not visited any more.
+            let isNew = unvisited.remove(segment) != nil
+            if !isNew, let before = change.before { remove(before) }
+            if let after = change.after, query.contains(after) { insert(after) }
+            hasChanged = true
+            return
+        }
         if let before = change.before, isVisited(before) { remove(before) }
         if let after = change.after, query.contains(after), isVisited(after) { insert(after) }
     }
@@ -110,7 +180,7 @@ struct QueryScan {
     /// Whether the walk has passed a place. Later places are visited in their state at that time.
     private func isVisited(_ place: IndexPlace) -> Bool {
         guard let done else { return true }
-        return (indexNumber == nil ? place.segment : place.bytes).precedesBytewise(done)
+        return (index == nil ? place.segment : place.bytes).precedesBytewise(done)
     }
 
     /// Up to a number of places beyond one, or from the first one on, in the direction from the side that the limit

@@ -5,8 +5,7 @@ import HearthSecurityRules
 /// What a setting makes of a place in the commit of a write.
 struct DerivedValue {
     var target: Path
-    /// Nil for a sum that no number can hold.
-    var value: CanonicalJSON?
+    var value: CanonicalJSON
 }
 
 extension [DerivedValue] {
@@ -17,7 +16,7 @@ extension [DerivedValue] {
         var result = assignments
         var edits: [Int: [CanonicalJSON.Edit]] = [:]
         for derived in self {
-            let value = derived.value ?? .null
+            let value = derived.value
             let place = assignments.firstIndex { !$0.target.isPriority && $0.target.path.contains(derived.target) }
             if let place, let relative = derived.target.suffix(after: assignments[place].target.path) {
                 edits[place, default: []].append(CanonicalJSON.Edit(path: relative, value: value))
@@ -27,5 +26,16 @@ extension [DerivedValue] {
         }
         for (place, edits) in edits { result[place].value = assignments[place].value.setting(edits) }
         return result
+    }
+}
+
+extension DerivedValue {
+    /// Whether it stands in a tree.
+    func isThere(in tree: any RuleTree) throws(RuleTreeError) -> Bool {
+        switch try tree.value(at: target.encoded.span.bytes) {
+        case .nothing: value.isNull
+        case .text(let json, let range): json.part(range) == value
+        case .spread: false
+        }
     }
 }

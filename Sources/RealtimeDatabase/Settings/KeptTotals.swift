@@ -1,6 +1,7 @@
 import HearthJSONTree
 import HearthTreeQueries
 import HearthSecurityRules
+import HearthStorageErrors
 
 /// The effect of a write on the totals that are kept with the data: those that it changes, and those inside of data
 /// that it replaces.
@@ -22,6 +23,7 @@ struct KeptTotals {
     }
 
     private let counters: [IndexCatalog.Counter]
+    private let entries: IndexEntries
     private let before: any RuleTree
     private var assignments: [Assignment]
     private var after: WrittenTree
@@ -30,11 +32,17 @@ struct KeptTotals {
     private var places: [Place: Int] = [:]
     /// What becomes known of the collection that is being counted.
     private(set) var partialChange = DecimalSum()
+    /// The sums of the totals that it concerns, as they must be after the write.
+    private(set) var sums: [KeptSum] = []
+    /// The first total that becomes larger than any double by the write.
+    private(set) var tooLarge: Path?
 
     init(
-        _ counters: [IndexCatalog.Counter], _ before: any RuleTree, _ assignments: [Assignment], _ build: CounterBuild?
+        _ counters: [IndexCatalog.Counter], _ entries: IndexEntries, _ before: any RuleTree,
+        _ assignments: [Assignment], _ build: CounterBuild?
     ) {
         self.counters = counters
+        self.entries = entries
         self.before = before
         self.build = build
         self.assignments = assignments
@@ -82,7 +90,7 @@ struct KeptTotals {
             left.removeFirst(level.count)
             var totals: [DerivedValue] = []
             for change in level {
-                if let total = try total(change), try !isThere(total) { totals.append(total) }
+                if let total = try total(change), try !total.isThere(in: after) { totals.append(total) }
             }
             changed += totals
             if totals.isEmpty || left.isEmpty { continue }
@@ -113,18 +121,34 @@ struct KeptTotals {
             case .done: break
             }
         }
-        if change.isReplaced {
-            let total = try counter.definition.total(ofChildrenOf: collection.encoded, in: after)
-            return DerivedValue(target: target, value: total.value)
+        let known = change.isReplaced ? DecimalSum() : try sum(counter, collection, target)
+        var sum = known
+        sum.add(
+            change.isReplaced
+                ? try counter.definition.total(ofChildrenOf: collection.encoded, in: after)
+                : try difference(change, counter.definition) { _ in true })
+        let kept = KeptSum(counter.number, collection, sum)
+        // What was too large before can become less.
+        if kept.shown == nil, tooLarge == nil, known.number != nil { tooLarge = target }
+        if counter.definition.summed != nil { sums.append(kept) }
+        return DerivedValue(target: target, value: kept.value)
+    }
+
+    /// The sum before the write.
+    private func sum(
+        _ counter: IndexCatalog.Counter, _ collection: Path, _ target: Path
+    ) throws(RuleTreeError) -> DecimalSum {
+        if counter.hasSums {
+            do throws(StorageError) {
+                if let sum = try entries.sum(of: counter.number, at: collection) { return sum }
+            } catch {
+                throw RuleTreeError(error)
+            }
         }
-        var total = DecimalSum()
-        if case .text(let json, let range) = try before.value(at: target.encoded.span.bytes),
+        guard case .text(let json, let range) = try before.value(at: target.encoded.span.bytes),
             let number = json.number(in: range)
-        {
-            total.add(number)
-        }
-        total.add(try difference(change, counter.definition) { _ in true })
-        return DerivedValue(target: target, value: total.value)
+        else { return DecimalSum() }
+        return DecimalSum(number)
     }
 
     private func difference(
@@ -136,23 +160,5 @@ struct KeptTotals {
             if let amount = try definition.amount(ofChildAt: child, in: before) { difference.subtract(amount) }
         }
         return difference
-    }
-
-    /// Whether the place has a total after the write alone.
-    func isThere(_ total: DerivedValue) throws(RuleTreeError) -> Bool {
-        switch try after.value(at: total.target.encoded.span.bytes) {
-        case .nothing: total.value?.isNull == true
-        case .text(let json, let range): json.part(range) == total.value
-        case .spread: false
-        }
-    }
-}
-
-extension DecimalSum {
-    /// The value of a total in the tree: nothing for zero, so that a place does not stay only for its total. Nil if it
-    /// exceeds the range of numbers.
-    var value: CanonicalJSON? {
-        guard let number else { return nil }
-        return isZero ? .null : CanonicalJSON(number)
     }
 }

@@ -13,6 +13,8 @@ package struct Erasure: Sendable {
     /// Records of the log, and changes of the history, from which something was removed.
     package private(set) var records = 0
     package private(set) var changes = 0
+    /// Events of triggers that were dropped: those that waited to be sent, and those that were set aside.
+    package private(set) var events = (waiting: 0, aside: 0)
     /// The place has a value, which stays.
     package private(set) var isStillThere = false
     /// Files in the folder that may have it too: backups, and what restores have put aside.
@@ -34,7 +36,7 @@ package struct Erasure: Sendable {
             changes = try history.erase(path, present: TreeRows(store: reader))
         }
         records = try log.erase(path)
-        try tree.removeEvents(concerning: path)
+        events = try tree.removeEvents(concerning: path)
         try tree.removeObsoleteEntries(concerning: path)
         try tree.rewrite()
         copies = Self.copies(of: name, in: folder.path)

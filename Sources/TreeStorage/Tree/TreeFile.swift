@@ -230,7 +230,9 @@ package final class TreeFile: @unchecked Sendable {
     }
 
     /// Removes the events of triggers that tell something of the value at a path, or below it.
-    func removeEvents(concerning path: Path) throws(StorageError) {
+    ///
+    /// - returns: how many waited, and how many were set aside.
+    func removeEvents(concerning path: Path) throws(StorageError) -> (waiting: Int, aside: Int) {
         let select = try connection.prepare("SELECT key, event FROM outbox")
         var removed: [OutboxKey: [UInt8]?] = [:]
         while try select.step() {
@@ -239,6 +241,8 @@ package final class TreeFile: @unchecked Sendable {
         }
         select.reset()
         try set(removed)
+        let aside = removed.keys.count { $0.isAside }
+        return (removed.count - aside, aside)
     }
 
     /// Writes the file again, so that it has the bytes of no row that was deleted. Takes as long as copying it.
