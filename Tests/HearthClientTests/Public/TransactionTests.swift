@@ -190,7 +190,7 @@ struct TransactionTests {
         #expect(snapshot["list/a"].priority == 3)
         #expect(snapshot["count"].int == 2)
         #expect(try await place.child("list/b/at").getData().int ?? 0 > 1_700_000_000_000)
-        let reason = "'a.b' is no path: a key contains one of . $ # [ ] / or a control character"
+        let reason = "'a.b' is not a path: a key contains one of . $ # [ ] / or a control character"
         await #expect(throws: DatabaseError.invalidPath(reason)) {
             try await place.runTransactionBlock { data in
                 data["a.b"].value = 1
