@@ -14,7 +14,7 @@ public struct Page: Sendable {
     /// - parameter lines: between title and hints; what does not fit is cut.
     /// - parameter hints: what keys do, in the last row.
     /// - parameter cursor: where it blinks, in rows of `lines` and columns; nil to hide it.
-    /// - parameter notice: shown in place of messages, while there is none.
+    /// - parameter notice: shown when there are no messages.
     public init(
         _ title: String, _ lines: [Line] = [], hints: [(key: Key, does: String)] = [],
         cursor: (row: Int, column: Int)? = nil, notice: Line? = nil

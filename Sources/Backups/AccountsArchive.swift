@@ -82,7 +82,7 @@ package struct AccountsArchive: Sendable {
     /// The copies in an archive, the oldest first.
     package static func copies(in archive: String) -> [BackupSet] { BackupSet.list(in: path(in: archive)) }
 
-    /// The state at a moment: the last copy made by then, or else the first one. Nil if there is none.
+    /// The state at a moment: the last copy that is not later, or the first one if all are. Nil without copies.
     ///
     /// - parameter time: in milliseconds since 1970; nil for the last one.
     package static func copy(in archive: String, at time: Int64?) -> BackupSet? {

@@ -4,7 +4,7 @@ package import HearthRealtimeDatabase
 /// All requests that cannot be processed yet.
 ///
 /// Each connection has one line, and its requests leave the line only from the front. Therefore the requests of a
-/// connection are processed in order, whatever each of them waits for.
+/// connection are processed in order, also if they wait for different things.
 ///
 /// The first request of a line waits for one thing at a time: for the history that a listener needs to resume, for the
 /// scan of a query, for the end of a large read, or for its turn. Small requests of all connections share a turn; the
@@ -393,7 +393,7 @@ package struct Admission: ~Copyable {
         return questionsMade
     }
 
-    /// The next questions to the log; nil if there are none, or questions are being answered.
+    /// The next questions to the log; nil without questions, or while the last ones are being answered.
     package mutating func takeQuestions() -> [HistoryQuestion]? {
         guard asking == nil, !questions.isEmpty else { return nil }
         defer {

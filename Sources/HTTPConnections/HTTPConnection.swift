@@ -67,7 +67,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var readers = PermittedReaders.all
 
     enum Work {
-        /// There is none, or the rest of its answer waits in the stream.
+        /// No request is processed, or the rest of its answer waits in the stream.
         case none
         /// Its large body or answer is processed on another thread.
         case beside
