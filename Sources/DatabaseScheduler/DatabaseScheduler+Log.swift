@@ -101,6 +101,7 @@ extension DatabaseScheduler {
         database.accept()
         report(.writesAccepted)
         payOrphans()
+        freezeSoon()
     }
 }
 

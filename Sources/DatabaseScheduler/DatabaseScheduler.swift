@@ -203,6 +203,8 @@ package struct DatabaseScheduler: ~Copyable {
         // While there is little data, indexes are whole before the first request.
         buildIndex()
         payOrphans()
+        // A large value that was replayed from the log keeps large writes waiting.
+        freezeSoon()
     }
 
     /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while

@@ -138,6 +138,8 @@ extension Database {
                 ending.append(query.live)
             } catch {
                 telling.giveBack()
+                // Memory has the commit, and the window perhaps half of it.
+                if case .unavailable(let reason) = error, tornBy == nil { tree.tear(by: reason) }
                 throw error
             }
             let bytes = query.place.reads.takeCost()
@@ -216,8 +218,6 @@ extension Database {
                 )
             }
         } catch {
-            // Memory has the commit and the window perhaps half of it.
-            tree.tear(by: error)
             throw .unavailable(error)
         }
         let value = live.query.chosen(ofChildren: try selection(of: live, in: reads))

@@ -20,12 +20,18 @@ struct SettlingTests {
         var isSettled: Bool { scheduler.isSettled }
         var appliedSequence: UInt64 { scheduler.appliedSequence }
 
-        init() {
+        init(_ database: Database = Database(index: 0, store: EmptyRowStore(), sequence: 0)) {
             scheduler = DatabaseScheduler(
-                database: Database(index: 0, store: EmptyRowStore(), sequence: 0), limits: DatabaseLimits(),
-                lastTime: 0, isClearing: false, at: Conditions(wall: 1, uptime: 1), nanoseconds: { 0 })
+                database: database, limits: DatabaseLimits(), lastTime: 0, isClearing: false,
+                at: Conditions(wall: 1, uptime: 1), nanoseconds: { 0 })
             handle(.opened)
-            ask(1, .set(WriteTarget(path: "a"), IncomingValue(json: "1")))
+        }
+
+        /// A host that has written one value.
+        static func used() -> Host {
+            let host = Host()
+            host.ask(1, .set(WriteTarget(path: "a"), IncomingValue(json: "1")))
+            return host
         }
 
         func ask(_ number: Int64, _ operation: Operation, from client: UInt64 = 1) {
@@ -63,7 +69,7 @@ struct SettlingTests {
 
     @Test("waits until the store has everything")
     func waiting() throws {
-        let host = Host()
+        let host = Host.used()
         host.handle(.settle)
         #expect(!host.isSettled)
         try host.writeSome()
@@ -75,7 +81,7 @@ struct SettlingTests {
 
     @Test("leaves rows of a large value to the log that would take long")
     func leaving() throws {
-        let host = Host()
+        let host = Host.used()
         host.handle(.settle)
         host.uptime += 900
         try host.writeSome()
@@ -103,7 +109,7 @@ struct SettlingTests {
 
     @Test("turns large writes away that would wait for such rows, and what their connections have asked after them")
     func largeWrites() throws {
-        let host = Host()
+        let host = Host.used()
         let small = Operation.set(WriteTarget(path: "b"), IncomingValue(json: "2"))
         host.ask(2, Self.large("x"))
         let first = try #require(host.writing)
@@ -126,5 +132,18 @@ struct SettlingTests {
         #expect(host.turnedAway == [3, 4, 6])
         #expect(host.isSettled)
         #expect(host.scheduler.database.creditors.isEmpty)
+    }
+
+    @Test("is continued by one that does not keep large writes waiting for those that the log has")
+    func replayed() throws {
+        let database = Database(index: 0, store: EmptyRowStore(), sequence: 0)
+        guard case .set(let target, let value, _, _) = Self.large("x") else { return }
+        try database.replay([
+            LogRecord.Operation(
+                sequence: 1, time: 1, uid: [],
+                content: .change(.set(Assignment(target: target, value: value.json))))
+        ])
+        // Not with the first tick.
+        #expect(Host(database).writing != nil)
     }
 }

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthSecurityRules
 import HearthTestSupport
 import HearthTreeText
 import Testing
@@ -399,5 +400,26 @@ struct DatabaseTests {
         try bench.database.refuse(because: .inputOutput("scripted"), storeSequence: 1, replaying: [])
         #expect(try bench.database.rows.read("a/x") == #""a long text""#)
         #expect(bench.log.count == 1)
+    }
+
+    @Test("a write whose listeners cannot be told is undone")
+    func tornTelling() throws {
+        var bench = Bench()
+        bench.database.setIndexes([IndexDefinition(pattern: IndexPattern(text: "list")!, index: .child("n"))])
+        try bench.database.buildIndex()
+        bench.process(.set("list", #"{"a":{"n":1},"b":{"n":2}}"#))
+        let query = try Query(index: .child("n"), start: QueryBound("2"))
+        bench.process(.listenQuery("list", query, .tagged(1)), by: Bench.reader)
+        _ = bench.commit()
+        try bench.applyAll()
+        // The selection is read after the write, from the index in the store.
+        bench.store.readsLeft = 0
+        bench.process(.set("", "1"))
+        bench.store.readsLeft = nil
+        #expect(bench.takeReady() == ["3 \(Failure.unavailable(.inputOutput("scripted")))"])
+        #expect(bench.log.count == 1)
+        let error = try #require(bench.database.tornBy)
+        try bench.database.refuse(because: error, storeSequence: 1, replaying: [])
+        #expect(try bench.database.rows.read("list/b/n") == "2")
     }
 }

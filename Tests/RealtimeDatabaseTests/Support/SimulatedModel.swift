@@ -88,7 +88,11 @@ final class SimulatedModel: RequestObserver {
                 if case .change(.set(let assignment)) = push.content,
                     case .listenQuery(let path, let query, _, _, _, _) = request.operation
                 {
-                    expect(assignment.value == memory.selection(query, at: path), "initial data of a query at \(path)")
+                    let expected = memory.selection(query, at: path)
+                    let bounds = "\(query.index) \(query.lower)..<\(query.upper) \(String(describing: query.limit))"
+                    expect(
+                        assignment.value == expected,
+                        "initial data of \(bounds) at \(path): \(assignment.value), not \(expected)")
                 }
             case .initialParts: expect(false, "parts that nobody asked for")
             case .missed:
