@@ -60,11 +60,20 @@ extension Database {
         return Recovery(update: update)
     }
 
-    /// The same request of a turn that did not reach the log: the changes for its listener may not have happened, and
-    /// the listener exists already.
+    /// The same request of a turn that did not reach the log. The changes for its listener may not have happened, and the
+    /// listener exists already. Its client is sent the whole value: that it did not have what it reported may have been
+    /// noticed by the lost turn alone (``EndedListens``).
     func beginningAnew(_ request: Request) -> Request {
-        guard case .listen(let path, let known, .position, let found) = request.operation else { return request }
-        found?.changes.forget(after: durableSequence)
-        return request.asking(.listen(path, known: known, since: .nothing))
+        switch request.operation {
+        case .listen(let path, _, .position, let found):
+            found?.changes.forget(after: durableSequence)
+            return request.asking(.listen(path, known: nil, since: .nothing))
+        case .listen(let path, .some, let since, let found):
+            return request.asking(.listen(path, known: nil, since: since, missed: found))
+        case .listenQuery(let path, let query, let form, .some, let text, let saysPosition):
+            return request.asking(
+                .listenQuery(path, query, form, known: nil, text: text, saysPosition: saysPosition))
+        default: return request
+        }
     }
 }
