@@ -31,13 +31,20 @@ extension Database {
         try count(.read, at: path, in: turn)
         if let tornBy { throw .unavailable(tornBy) }
         let described: CanonicalJSON
-        do throws(StorageError) { described = try describe(path, page) } catch { throw .unavailable(error) }
+        do throws(StorageError) {
+            described = try describe(path, page, without: expired(at: turn.record.time))
+        } catch {
+            throw .unavailable(error)
+        }
         try countBytesRead(described.bytes.count, at: path, in: turn)
         return described
     }
 
-    private func describe(_ path: Path, _ page: ChildrenPage) throws(StorageError) -> CanonicalJSON {
+    private func describe(
+        _ path: Path, _ page: ChildrenPage, without expired: ExpiredChildren?
+    ) throws(StorageError) -> CanonicalJSON {
         let place = try rows.locate(path)
+        let times = expired?.times(ofChildrenOf: path) ?? []
         var priority = place.node.value
         var out: [UInt8] = []
         if place.node.state == .packed {
@@ -57,6 +64,8 @@ extension Database {
         var start: [UInt8] = [0]
         if let after = page.after { start = Path.subtreeEnd(of: Path([after]).encoded) }
         try rows.forEachChild(of: path, from: start, below: [0xFF], .ascending) { (child) throws(StorageError) in
+            let place = Path(encoded: path.encoded + child.segment)
+            if let expired, try rows.hasExpired(place, times, by: expired.time) { return true }
             if count == page.limit {
                 isMore = true
                 return false
@@ -65,7 +74,8 @@ extension Database {
             last = child.segment
             if page.isCount { return true }
             if count > 1 { out.append(UInt8(ascii: ",")) }
-            Self.append(member: child.value, to: &out, key: child.segment)
+            let value = child.value.map { expired?.removed(from: $0, at: place) ?? $0 }
+            Self.append(member: value, to: &out, key: child.segment)
             return true
         }
         out += page.isCount ? #","n":\#(count)"#.utf8 : "]".utf8

@@ -1,15 +1,10 @@
 import HearthJSONTree
-import HearthTreeText
 import HearthSecurityRules
 import HearthStorageErrors
 
 /// Children that expire (docs/using/additions.md 5). The entries of an expiry hold the times. An entry may be out of
 /// date, because its child was removed with a node above it, or was replaced: the child itself decides.
 extension Database {
-    /// Children that one commit removes because they have expired. Requests wait for one such commit at most, which
-    /// takes less than a millisecond.
-    static let expiredMax = 32
-
     /// Perhaps there are children to be removed.
     package func hasExpired(at now: Int64) -> Bool { ownedElsewhere == nil && now >= indexes.nextExpiry }
 
@@ -18,7 +13,7 @@ extension Database {
         guard ownedElsewhere == nil, refusal == nil, tornBy == nil, telling == nil else { return }
         let now = turn.record.time
         do throws(StorageError) {
-            let children = try indexes.takeExpired(at: now, countMax: Self.expiredMax, in: rows)
+            let children = try indexes.takeExpired(at: now, countMax: expiredMax, in: rows)
             remove(children, in: &turn)
         } catch {
             // It is tried again when a second has passed.
@@ -26,61 +21,66 @@ extension Database {
         }
     }
 
-    /// Removes the child that a read is about, if its time has come: it may be one of many.
+    /// Removes the child that a request is about, if its time has come: it may be one of many.
     func expire(before operation: Operation, in turn: inout Turn) {
-        let path: Path
-        switch operation {
-        case .get(let place, _, _), .describe(let place, _), .listen(let place, _, _, _): path = place
-        case .listenQuery(let place, _, _, _, _, _): path = place
-        case .set(let target, _, _, _): path = target.path
-        default: return
-        }
         guard ownedElsewhere == nil, refusal == nil, tornBy == nil, telling == nil else { return }
-        remove(expiredPlaces(at: path, now: turn.record.time), in: &turn)
+        let now = turn.record.time
+        switch operation {
+        case .get(let path, _, _), .describe(let path, _), .listen(let path, _, _, _),
+            .listenQuery(let path, _, _, _, _, _):
+            remove(expiredPlaces(at: path, now: now), in: &turn)
+        case .set(let target, _, _, _): remove(expiredPlaces(at: target.path, now: now), in: &turn)
+        case .update(_, let entries):
+            remove(entries.flatMap { expiredPlaces(at: $0.target.path, now: now) }, in: &turn)
+        case .setChildren(let base, _): remove(expiredPlaces(at: base, now: now), in: &turn)
+        default: break
+        }
     }
 
     /// The place or those above it, as far as they are children whose time has come. Costs a few rows.
     func expiredPlaces(at path: Path, now: Int64) -> [Path] {
-        var children: [Path] = []
-        let read = Assignment(target: WriteTarget(path: path), value: .null)
-        for expiry in indexes.catalog.expiries {
-            expiry.definition.pattern.forEachPlace(concernedBy: read) { collection, _ in
-                if path == collection { return }
-                let child = path.prefix(bytes: path.segmentEnd(from: collection.encoded.count))
-                if let time = try? IndexKeeper.time(of: child.encoded, expiry, in: rows), time <= now {
-                    children.append(child)
-                }
-            }
+        let expired = ExpiredChildren(definitions: indexes.catalog.expiries.map(\.definition), time: now)
+        return expired.places(atOrAbove: path) { child, time in
+            (try? rows.hasCome(time, of: child, by: now)) == true
         }
-        return children
     }
 
-    /// A value that was read at a path, without the children whose time has come and whose turn to be removed has not.
-    /// Costs nothing unless there are such children anywhere, otherwise about the length of the text.
+    // MARK: Before they are removed
+
+    /// What readers do not see, because its time has come and its turn to be removed has not. Nil if there is nothing
+    /// of that kind, which costs nothing as long as no time has come.
+    func expired(at now: Int64) -> ExpiredChildren? {
+        guard now >= indexes.nextExpiry, tornBy == nil else { return seeAll() }
+        do throws(StorageError) {
+            guard try indexes.isExpiryDue(at: now, in: rows) else { return seeAll() }
+        } catch {
+            // Some may be due: they are looked for.
+        }
+        return ExpiredChildren(definitions: indexes.catalog.expiries.map(\.definition), time: now)
+    }
+
+    /// A value that was read at a path, without the children whose time has come.
     func withoutExpired(_ value: CanonicalJSON, at path: Path, now: Int64) -> CanonicalJSON {
-        guard now >= indexes.nextExpiry, ownedElsewhere == nil, refusal == nil else { return value }
-        var expired: Set<Path> = []
-        let read = Assignment(target: WriteTarget(path: path), value: value)
-        for expiry in indexes.catalog.expiries {
-            expiry.definition.pattern.forEachPlace(concernedBy: read) { collection, isInValue in
-                guard isInValue || path == collection, let relative = collection.suffix(after: path),
-                    let range = value.range(of: relative)
-                else { return }
-                for child in value.children(in: range) {
-                    guard let time = expiry.definition.time(of: value, in: child.value), time <= now else { continue }
-                    var encoded = relative.encoded
-                    child.appendSegment(to: &encoded)
-                    expired.insert(Path(encoded: encoded))
-                }
-            }
+        guard let expired = expired(at: now), !value.isNull else { return value }
+        return expiredPlaces(at: path, now: now).isEmpty ? expired.removed(from: value, at: path) : .null
+    }
+
+    /// The query that gives a reader what another one selects, without the children whose time has come.
+    func unexpired(_ query: Query, at path: Path, now: Int64) -> Query {
+        guard let times = expired(at: now)?.times(ofChildrenOf: path) else { return query }
+        queriesHideExpired = true
+        return Query(query, in: .unexpired(query.index, times, at: now))
+    }
+
+    /// All that had expired is removed. Queries that somebody began to listen to before that go on as what they were
+    /// asked for.
+    private func seeAll() -> ExpiredChildren? {
+        guard queriesHideExpired, telling == nil, tornBy == nil else { return nil }
+        queriesHideExpired = false
+        for live in listeners.trie.queries where live.query.hidesExpired {
+            listeners.trie.rename(live, Query(live.query, in: live.query.index.named))
         }
-        if expired.isEmpty { return value }
-        // Where one lies in another, the outer one says it all.
-        var edits: [CanonicalJSON.Edit] = []
-        for path in expired.sorted() where !(edits.last?.path.contains(path) ?? false) {
-            edits.append(CanonicalJSON.Edit(path: path, value: .null))
-        }
-        return value.setting(edits)
+        return nil
     }
 
     func remove(_ children: [Path], in turn: inout Turn) {

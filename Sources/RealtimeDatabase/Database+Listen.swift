@@ -72,7 +72,8 @@ extension Database {
         let known = mayMistake ? nil : known
         let result = read(path, .listen(known: known?.hash), at: position, for: request, in: &turn)
         if case .failed(let failure) = result { return failListener(path, failure, for: request, in: &turn) }
-        if case .value(let value) = result {
+        if case .value(let read) = result {
+            let value = withoutExpired(read, at: path, now: turn.record.time)
             let missing = known?.missing(of: value) ?? .everything
             do throws(Failure) {
                 try countBytesRead(missing.byteCount(of: value), at: path, in: turn)
@@ -193,7 +194,7 @@ extension Database {
             let read = SnapshotRead(
                 id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose,
                 sequence: sequence, position: position, client: request.client, uid: request.principal.uid,
-                place: beginLargeRead(of: request.connection))
+                expired: expired(at: turn.record.time), place: beginLargeRead(of: request.connection))
             freeze(for: read)
             return .stream(read)
         }

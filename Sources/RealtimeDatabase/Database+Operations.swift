@@ -41,9 +41,7 @@ extension Database {
 
     func run(_ request: Request, in turn: inout Turn) {
         let connection = request.connection
-        if turn.record.time >= indexes.nextExpiry, request.operation.reads {
-            expire(before: request.operation, in: &turn)
-        }
+        if turn.record.time >= indexes.nextExpiry { expire(before: request.operation, in: &turn) }
         if turn.principal !== request.principal { turn.principal = request.principal }
         turn.client = request.client
         turn.explanation = decision == nil ? nil : explanation(of: request)

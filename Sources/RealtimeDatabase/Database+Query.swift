@@ -6,13 +6,14 @@ extension Database {
     /// The maximum size of a query's selection, which is assembled in memory.
     static let selectedBytesMax = 32 << 20
 
-    func get(_ path: Path, _ query: Query, needsIndex: Bool, for request: Request, in turn: inout Turn) {
+    func get(_ path: Path, _ asked: Query, needsIndex: Bool, for request: Request, in turn: inout Turn) {
         let reply: Reply
         do throws(Failure) {
             if let tornBy { throw .unavailable(tornBy) }
-            try checkMayRead(path, query, in: turn)
-            if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
+            try checkMayRead(path, asked, in: turn)
+            if needsIndex, !hasIndex(for: asked, at: path) { throw .noIndex(asked.index, at: path) }
             try count(.read, at: path, in: turn)
+            let query = visible(asked, at: path, for: request, now: turn.record.time)
             let isPage = query.conditions != nil
             let found: CanonicalJSON
             if let known = turn.reads.value(at: path, query, isPage: isPage, as: sequence) {
@@ -62,17 +63,19 @@ extension Database {
                 throw .noIndex(query.index, at: path)
             }
             try count(.listen, at: path, in: turn)
-            let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
+            let visible = visible(query, at: path, for: request, now: turn.record.time)
+            let live = try liveQuery(visible, at: path, keepsOrder: form.needsOrder)
             let value: CanonicalJSON
             if live.aggregates != nil {
                 value = live.told
-            } else if let kept = turn.reads.value(at: path, query, as: sequence) {
+            } else if let kept = turn.reads.value(at: path, live.query, as: sequence) {
                 value = kept
             } else {
-                value = try selection(
+                let found = try selection(
                     live.query, at: path, members: live.window, found: live.spare, bytesMax: Self.selectedBytesMax)
-                turn.readBytes += value.bytes.count
-                turn.reads.keep(value, at: path, query, as: sequence)
+                turn.readBytes += found.bytes.count
+                value = withoutExpired(found, at: path, now: live.query.expiredBy ?? turn.record.time)
+                turn.reads.keep(value, at: path, live.query, as: sequence)
             }
             let known = listeners.sessions[connection]?.mayMistake(live, form) == true ? nil : known
             let told = query.chosen(ofChildren: value)
@@ -116,6 +119,12 @@ extension Database {
         }
         let change = Change.set(Assignment(target: WriteTarget(path: live.path), value: told))
         return QueryPush(form: form, path: live.path, content: .change(change))
+    }
+
+    /// The query whose selection a request is to see: that of the scan that was made for it, otherwise the one without
+    /// children that have expired.
+    private func visible(_ query: Query, at path: Path, for request: Request, now: Int64) -> Query {
+        listeners.scans.live(for: request)?.query ?? unexpired(query, at: path, now: now)
     }
 
     /// The query with its existing window, or with a new one.

@@ -57,12 +57,13 @@ extension Database {
         guard let (update, isNew) = place.update(after: since.sequence, of: rows, valueBytesMax: assembledBytesMax)
         else { return nil }
         if isNew { turn.readBytes += update.byteCount }
-        return Recovery(update: update)
+        guard let expired = expired(at: turn.record.time) else { return Recovery(update: update) }
+        return Recovery(update: update.without(expired, in: rows))
     }
 
-    /// The same request of a turn that did not reach the log. The changes for its listener may not have happened, and the
-    /// listener exists already. Its client is sent the whole value: that it did not have what it reported may have been
-    /// noticed by the lost turn alone (``EndedListens``).
+    /// The same request of a turn that did not reach the log. The changes for its listener may not have happened, and
+    /// the listener exists already. Its client is sent the whole value: the lost turn may have been the only one to
+    /// notice that what it reported cannot be relied on (``EndedListens``).
     func beginningAnew(_ request: Request) -> Request {
         switch request.operation {
         case .listen(let path, _, .position, let found):

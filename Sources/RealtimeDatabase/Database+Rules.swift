@@ -78,7 +78,7 @@ extension Database {
         var first: Explanation?
         for operation in operations {
             let told = try Self.reading { () throws(RuleTreeError) in
-                try judge.explain(operation, context, in: rows)
+                try judge.explain(operation, context, in: visibleTree(at: now))
             }
             if told.isAllowed != areAllNeeded { return told }
             first = first ?? told
@@ -113,12 +113,15 @@ extension Database {
 
     // MARK: Deciding
 
+    /// The data that rules see.
+    private func visibleTree(at now: Int64) -> any RuleTree { expired(at: now).map { UnexpiredTree(rows, $0) } ?? rows }
+
     /// Whether the rules allow an operation now. Server values in it are resolved. That it is not allowed is not noted.
     func isAllowed(_ operation: RuleOperation, by principal: Principal, now: Int64) throws(Failure) -> Bool {
         guard let judge, !isOpen, !principal.isAdministrator else { return true }
         let context = RuleContext(auth: principal.auth, now: now)
         return try Self.reading { () throws(RuleTreeError) in
-            try judge.decide(operation, context, in: rows).isAllowed
+            try judge.decide(operation, context, in: visibleTree(at: now)).isAllowed
         }
     }
 
@@ -182,7 +185,7 @@ extension Database {
         else { return try isAllowed(read, by: principal, now: now) ? [] : nil }
         let context = RuleContext(auth: principal.auth, now: now)
         let (verdict, places) = try Self.reading { () throws(RuleTreeError) in
-            try judge.decideNotingPlaces(read, context, in: rows)
+            try judge.decideNotingPlaces(read, context, in: visibleTree(at: now))
         }
         return verdict.isAllowed ? places : nil
     }
@@ -196,7 +199,7 @@ extension Database {
         let context = RuleContext(auth: principal.auth, now: now)
         var reason: String?
         if denials.count < Self.explainedMax,
-            let explanation = try? explained ?? judge?.explain(operation, context, in: rows)
+            let explanation = try? explained ?? judge?.explain(operation, context, in: visibleTree(at: now))
         {
             reason = String(explanation.summary.prefix(Self.reasonMax))
         }

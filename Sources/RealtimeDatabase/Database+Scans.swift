@@ -105,20 +105,26 @@ extension Database {
 
     /// The scan that a request has to wait for, if any: few children are visited at once.
     private func scan(for request: Request, now: Int64, _ mayGoOn: () -> Bool) -> LiveQuery? {
-        let (path, query, measure): (Path, Query, RateLimit.Measure)
+        let (path, asked, measure): (Path, Query, RateLimit.Measure)
+        // Whether an index serves it, and whether it only names an order: unless children have to be left out.
+        let isServed: Bool
         switch request.operation {
-        case .get(let place, let asked?, needsIndex: false) where !asked.selectsEverything:
-            (path, query, measure) = (place, asked, .read)
-        case .listenQuery(let place, let asked, let form, _, _, _)
-        where (form != .eventStream || asked.conditions != nil) && (form.needsOrder || !asked.selectsEverything):
-            (path, query, measure) = (place, asked, .listen)
+        case .get(let place, let query?, let needsIndex):
+            (path, asked, measure) = (place, query, .read)
+            isServed = needsIndex || query.selectsEverything
+        case .listenQuery(let place, let query, let form, _, _, _):
+            (path, asked, measure) = (place, query, .listen)
+            isServed =
+                form == .eventStream && query.conditions == nil || !form.needsOrder && query.selectsEverything
         default: return nil
         }
-        guard mustScan(query, at: path),
-            (try? mayRead(path, query, by: request.principal, now: now)) == true,
+        let known = listeners.scans.live(for: request)
+        let query = known?.query ?? unexpired(asked, at: path, now: now)
+        guard !isServed || query.hidesExpired, mustScan(query, at: path),
+            (try? mayRead(path, asked, by: request.principal, now: now)) == true,
             !exceedsRate(measure, at: path, for: request, now: now)
         else { return nil }
-        let live = listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
+        let live = known ?? listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
         let isPage = measure == .read && query.conditions != nil
         if let scan = live.scan {
             // A window wants more than a page does.
@@ -130,7 +136,7 @@ extension Database {
             listeners.scans.keep(live, for: request)
             return nil
         }
-        if !hasIndex(for: query, at: path) { tally?.addUnindexed() }
+        if !hasIndex(for: asked, at: path) { tally?.addUnindexed() }
         var scan = QueryScan(query, isPage: isPage)
         do throws(StorageError) {
             while !scan.isDone, scan.visitedCount < scannedAtOnceMax, mayGoOn() {

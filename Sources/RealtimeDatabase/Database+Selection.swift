@@ -12,6 +12,7 @@ extension Database {
             asked.isKeyOrder || indexes.plan(for: query, at: path)?.isExact == true
                 || indexes.hasCandidates(for: query, at: path)
         case .value, .child: query.selectsEverything || indexes.plan(for: query, at: path) != nil
+        case .unexpired(let index, _, at: _): hasIndex(for: Query(query, in: index), at: path)
         }
     }
 
@@ -188,16 +189,16 @@ extension Query {
     fileprivate func segments(of interval: KeyRange) -> KeyRange {
         guard isOrderedByKey else { return KeyRange(lower: [0], upper: [0xFF]) }
         // Those of a query with conditions have two bytes before the segment.
-        let lower = index == .key ? interval.lower : Array(interval.lower.dropFirst(2))
+        let lower = index.named == .key ? interval.lower : Array(interval.lower.dropFirst(2))
         // No segment is empty.
-        return KeyRange(lower: lower.isEmpty ? [0] : lower, upper: index == .key ? interval.upper : [0xFF])
+        return KeyRange(lower: lower.isEmpty ? [0] : lower, upper: index.named == .key ? interval.upper : [0xFF])
     }
 
     /// Whether the rows of the children are in the order of the query, and only the interval selects from them.
-    var isInKeyOrder: Bool { index == .key || conditions?.isKeyOrder == true }
+    var isInKeyOrder: Bool { !hidesExpired && (index == .key || conditions?.isKeyOrder == true) }
 
     /// Whether they stand in the order of the query, and conditions can select from them as well.
-    var isOrderedByKey: Bool { index == .key || conditions?.orders.isEmpty == true }
+    var isOrderedByKey: Bool { index.named == .key || conditions?.orders.isEmpty == true }
 
     /// In the order of keys, the segment before which no child is in the interval.
     var firstSegment: [UInt8] { segments(of: interval(beyond: nil)).lower }

@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthSecurityRules
+import HearthTreeText
 import HearthStorageErrors
 
 extension Database {
@@ -20,7 +21,7 @@ extension Database {
             let isEmpty = expecting.isEmpty ? try !exists(target.path) : false
             var stale: CanonicalJSON?
             if !isEmpty {
-                let current = try valueToCompare(at: target.path)
+                let current = try valueToCompare(at: target.path, now: turn.record.time)
                 turn.readBytes += current.bytes.count
                 if !NodeHash.matches(expecting, current) { stale = current }
             }
@@ -320,9 +321,10 @@ extension Database {
         }
     }
 
-    private func valueToCompare(at path: Path) throws(Failure) -> CanonicalJSON {
+    /// As a reader sees it.
+    private func valueToCompare(at path: Path, now: Int64) throws(Failure) -> CanonicalJSON {
         do throws(TreeRows.ReadError) {
-            return try rows.read(path, bytesMax: comparedBytesMax)
+            return withoutExpired(try rows.read(path, bytesMax: comparedBytesMax), at: path, now: now)
         } catch {
             switch error {
             case .storage(let error): throw .unavailable(error)

@@ -70,6 +70,11 @@ package final class Database {
     var outbox = TriggerOutbox()
     /// Of clients that the settings limit.
     var rates = RateTable()
+    /// Children that one commit removes because they have expired. Requests wait for one such commit at most, which
+    /// takes less than a millisecond.
+    var expiredMax = 32
+    /// Some query that is listened to leaves out children that have expired.
+    var queriesHideExpired = false
     /// The remaining pushes of the last commit.
     var telling: Telling?
     /// The cost limits of one step and of all steps of that, in bytes (``SharedReads/cost``). Listeners that would cost

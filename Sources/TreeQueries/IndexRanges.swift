@@ -18,8 +18,8 @@ package struct IndexRanges: Hashable, Sendable {
 
     /// The ranges, each in the query's order. Nil if the index does not have that.
     package init?(of query: Query, in index: QueryIndex) {
-        if query.index == index {
-            (ranges, isExact, constraintCount) = ([.whole], true, 0)
+        if query.index.named == index {
+            (ranges, isExact, constraintCount) = ([.whole], !query.hidesExpired, 0)
             return
         }
         guard case .conditions(let kept) = index, kept.conditions.isEmpty, let asked = query.conditions else {
@@ -39,7 +39,7 @@ package struct IndexRanges: Hashable, Sendable {
             guard bounds.cut(allowed, first, Self.rangesMax) else { return nil }
             constraintCount += 1
         }
-        isExact = !parts.hasOthers && parts.allowed.count == constraintCount
+        isExact = !parts.hasOthers && parts.allowed.count == constraintCount && !query.hidesExpired
         // To look at every child in the order of an index costs more than in that of the keys, unless that can end.
         if !isExact, constraintCount == 0, query.limit == nil { return nil }
         ranges = bounds.ranges
@@ -57,7 +57,7 @@ package struct IndexRanges: Hashable, Sendable {
             (orders, bounds) = (kept.orders, IndexBounds([IndexPlace.conditionTag]))
         case .child(let path): (orders, bounds) = ([ConditionQuery.Order(path)], IndexBounds([]))
         case .value: (orders, bounds) = ([ConditionQuery.Order(.root)], IndexBounds([]))
-        case .conditions, .key, .priority: return nil
+        case .conditions, .key, .priority, .unexpired: return nil
         }
         let parts = ConditionParts(asked)
         var constraintCount = 0
@@ -71,7 +71,7 @@ package struct IndexRanges: Hashable, Sendable {
             break
         }
         if constraintCount == 0 { return nil }
-        isExact = !parts.hasOthers && parts.allowed.count == constraintCount
+        isExact = !parts.hasOthers && parts.allowed.count == constraintCount && !query.hidesExpired
         ranges = bounds.ranges
         self.constraintCount = constraintCount
     }

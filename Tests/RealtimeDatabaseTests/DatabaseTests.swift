@@ -357,7 +357,10 @@ struct DatabaseTests {
         let kept = try bench.log[0].operations()
         try bench.database.refuse(because: .full, storeSequence: 0, replaying: kept)
         let full = "\(Failure.unavailable(.full))"
-        #expect(bench.takeReady() == ["join 0", "3 \(full)", "4 1", "5 listening", "6 1", "7 \(full)"])
+        #expect(
+            bench.takeReady() == [
+                "join 0", "3 \(full)", "4 1", "initial /b null to 0", "5 listening", "6 1", "7 \(full)",
+            ])
         bench.process(.set("a", "4"))
         #expect(bench.takeReady() == ["8 \(full)"])
         bench.database.accept()

@@ -76,7 +76,7 @@ extension MessageWriter {
         case .child(let path):
             add(byte: 3)
             add(path.encoded)
-        case .conditions: add(byte: 4)
+        case .conditions, .unexpired: add(byte: 4)
         }
     }
 

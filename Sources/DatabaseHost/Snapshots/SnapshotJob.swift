@@ -124,7 +124,9 @@ struct SnapshotJob: Sendable {
     @discardableResult
     private func forEachRow(_ body: (Row) -> Bool) throws(StorageError) -> Bool {
         let cursor = try snapshot.rows(from: path.encoded, below: path.subtreeEnd)
+        var unexpired = stream.read.expired.map { UnexpiredRows($0, of: snapshot) }
         while let row = try cursor.next() {
+            guard let row = unexpired == nil ? row : try unexpired?.visible(row) else { continue }
             if !body(row) { return false }
         }
         return true
@@ -163,6 +165,7 @@ struct SnapshotJob: Sendable {
         let start = range.after.map { path.appending($0).subtreeEnd } ?? path.encoded
         let cursor = try snapshot.rows(from: start, below: path.subtreeEnd)
         var last: ArraySlice<UInt8> = []
+        var unexpired = stream.read.expired.map { UnexpiredRows($0, of: snapshot) }
         while keys.count != range.limit, let row = try cursor.nextKey() {
             // The row of the node itself holds its priority.
             if row.count == base { continue }
@@ -172,6 +175,7 @@ struct SnapshotJob: Sendable {
                 continue
             }
             last = row[base..<end]
+            if try unexpired?.isVisible(Path(encoded: Array(row[..<end]))) == false { continue }
             var text: [UInt8] = []
             last.withUnsafeBytes { Key.appendJSON(encoded: $0, to: &text) }
             keys.append(keyText: text)

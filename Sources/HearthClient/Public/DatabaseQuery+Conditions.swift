@@ -71,7 +71,8 @@ extension DatabaseQuery {
         case nil, .key: break
         case .value: orders = [ConditionQuery.Order(.root)]
         case .child(let path): orders = [ConditionQuery.Order(path)]
-        case .priority, .conditions: throw .invalidQuery("a query with conditions has no order by priorities")
+        case .priority, .conditions, .unexpired:
+            throw .invalidQuery("a query with conditions has no order by priorities")
         }
         for order in self.orders ?? [] {
             orders.append(ConditionQuery.Order(try order.path.get(), isDescending: order.isDescending))

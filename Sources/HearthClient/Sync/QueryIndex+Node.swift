@@ -11,6 +11,7 @@ extension QueryIndex {
             case .priority: IndexValue.encoded(node.priority.map { Node($0).canonical } ?? .null)
             case .child(let path): Self.encoded(node.value(at: path))
             case .conditions(let conditions): conditions.placeValue { Self.encoded(node.value(at: $0)) }
+            case .unexpired: []
             }
         return IndexPlace(value + Path.root.appending(key).encoded)
     }

@@ -86,11 +86,21 @@ package struct Query: Hashable, Sendable {
 
     /// Nil for a query that has one interval of an index and no other conditions.
     package var conditions: ConditionQuery? {
-        if case .conditions(let conditions) = index { conditions } else { nil }
+        if case .conditions(let conditions) = index.named { conditions } else { nil }
     }
 
+    /// The same query of another index in the same order.
+    package init(_ query: Query, in index: QueryIndex) {
+        parts = Parts(index, query.lower, query.upper, query.limit, start: query.start, end: query.end)
+    }
+
+    /// The time at which children had expired that are left out; nil if none are.
+    package var expiredBy: Int64? { if case .unexpired(_, _, at: let time) = index { time } else { nil } }
+
+    package var hidesExpired: Bool { expiredBy != nil }
+
     /// Whether the query only names an order.
-    package var selectsEverything: Bool { limit == nil && isUnbounded }
+    package var selectsEverything: Bool { limit == nil && isUnbounded && !hidesExpired }
 
     /// Whether the interval has all children.
     package var isUnbounded: Bool { lower.isEmpty && upper == Self.top }

@@ -8,6 +8,9 @@ package enum QueryIndex: Hashable, Sendable {
     case child(Path)
     /// Several values below the child, if conditions hold for it.
     case conditions(ConditionQuery)
+    /// The same as another index, without the children that had expired at a time, in milliseconds since 1970. Places
+    /// are those of the other index; only servers leave children out.
+    indirect case unexpired(QueryIndex, [ExpiryTime], at: Int64)
 }
 
 extension QueryIndex {
@@ -48,8 +51,12 @@ extension QueryIndex {
                 IndexValue.append(json, in: path.isRoot ? range : json.range(of: path, in: range), to: &value)
                 return value
             }
+        case .unexpired(let index, _, at: _): index.appendValue(of: json, in: range, to: &out)
         }
     }
+
+    /// The index that a query names.
+    package var named: QueryIndex { if case .unexpired(let index, _, at: _) = self { index } else { self } }
 }
 
 extension CanonicalJSON {
@@ -69,6 +76,7 @@ extension QueryIndex: CustomStringConvertible {
         case .priority: ".priority"
         case .child(let path): String(decoding: path.text, as: UTF8.self)
         case .conditions(let query): String(decoding: ConditionQuery.text(of: query.orders), as: UTF8.self)
+        case .unexpired(let index, _, at: _): index.description
         }
     }
 }

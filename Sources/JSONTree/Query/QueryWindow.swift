@@ -7,7 +7,7 @@
 /// A query with a limit needs the places of its members to tell who is pushed out and who comes after them; events need
 /// them to name predecessors. Without either nothing is kept: a child is a member if its place lies in the interval.
 package struct QueryWindow: Sendable {
-    package let query: Query
+    package var query: Query
     /// The members' places, nil if they are not kept.
     private var places: SortedChunks<IndexPlace>?
 

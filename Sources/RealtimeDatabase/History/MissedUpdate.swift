@@ -21,6 +21,23 @@ package final class MissedUpdate: Sendable {
     }
 }
 
+extension MissedUpdate {
+    /// The same without children that have expired.
+    func without(_ expired: ExpiredChildren, in rows: TreeRows) -> MissedUpdate {
+        let seen = change.assignments.map { assignment in
+            let target = assignment.target
+            if target.isPriority { return assignment }
+            let hidden = expired.places(atOrAbove: target.path) { child, time in
+                (try? rows.hasCome(time, of: child, by: expired.time)) == true
+            }
+            let value = hidden.isEmpty ? expired.removed(from: assignment.value, at: target.path) : .null
+            return Assignment(target: target, value: value)
+        }
+        let change: Change = seen.count == 1 ? .set(seen[0]) : .merge(base: path, seen)
+        return MissedUpdate(path: path, change: change, byteCount: byteCount)
+    }
+}
+
 /// Collects the present values of the places that changed after a number.
 struct MissedUpdateBuilder {
     private let rows: TreeRows

@@ -165,6 +165,33 @@ extension IndexKeeper {
 
     // MARK: Expiring
 
+    /// Entries that are looked at, and removed if they are out of date, to find out whether a child is due.
+    private static let dueLooksMax = 32
+
+    /// Whether the time of some child has come. Costs a row for each entry that is out of date.
+    func isExpiryDue(at now: Int64, in rows: TreeRows) throws(StorageError) -> Bool {
+        if now < nextExpiry { return false }
+        var next = Int64.max
+        for expiry in catalog.expiries {
+            if !expiry.isComplete { return true }
+            var keys: [[UInt8]] = []
+            try entries.scan(from: expiry.prefix, below: expiry.end, .ascending) { key in
+                let time = expiry.time(ofKey: key)
+                if time > now { next = min(next, time) } else { keys.append(key) }
+                return time <= now && keys.count < Self.dueLooksMax
+            }
+            for key in keys {
+                if let time = try Self.time(of: expiry.child(ofKey: key).encoded, expiry, in: rows), time <= now {
+                    return true
+                }
+                entries.set(key, isPresent: false, generation: rows.generation)
+            }
+            if keys.count == Self.dueLooksMax { return true }
+        }
+        postponeExpiry(to: next)
+        return false
+    }
+
     /// The children whose time has come, the oldest first, up to so many. Costs a row for each.
     func takeExpired(at now: Int64, countMax: Int, in rows: TreeRows) throws(StorageError) -> [Path] {
         var keys: [(expiry: IndexCatalog.Expiry, key: [UInt8])] = []

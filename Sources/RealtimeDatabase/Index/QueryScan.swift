@@ -66,7 +66,8 @@ struct QueryScan {
     ) throws(StorageError) {
         guard let start = done else { return }
         if walk == .candidates { return try visitCandidates(rows, path, countMax: childrenMax) }
-        let plan = query.conditions == nil ? nil : indexes.plan(for: query, at: path)
+        let isServed = query.conditions != nil || query.hidesExpired
+        let plan = isServed ? indexes.plan(for: query, at: path) : nil
         let next = plan.map { Walk.entries($0.index.number) } ?? .children
         if walk != next {
             let visitedCount = visitedCount
@@ -107,7 +108,7 @@ struct QueryScan {
             let child = Path(encoded: path.encoded + segment)
             let place = try rows.place(of: child, segment: segment, in: query.index, remembering: false)
             if let place, query.contains(place) { insert(place) }
-            guard query.isOrderedByKey, !hasChanged, let max = self.countMax, places.count >= max else { continue }
+            guard query.isOrderedByKey, !hasChanged, let max = enough, places.count >= max else { continue }
             isCut = !candidates.isEmpty
             candidates = []
         }
@@ -121,7 +122,7 @@ struct QueryScan {
         var left = countMax
         var last: [UInt8]?
         let query = query
-        let foundMax = query.isOrderedByKey ? self.countMax.map { $0 - places.count } : nil
+        let foundMax = query.isOrderedByKey ? enough.map { $0 - places.count } : nil
         try rows.forEachChild(
             of: path, from: start, below: [0xFF], .ascending
         ) { (child) throws(StorageError) in
@@ -152,7 +153,7 @@ struct QueryScan {
             }
             insert(place)
             // Entries come in the query's order.
-            if let max = self.countMax, places.count >= max {
+            if let max = enough, places.count >= max {
                 visitedCount += number + 1
                 (isCut, done) = (true, nil)
                 return
@@ -211,6 +212,9 @@ struct QueryScan {
         places.remove(last.bytes)
         isCut = true
     }
+
+    /// So many places are enough if they are visited in the query's order.
+    private var enough: Int? { query.limit?.side == .last ? nil : countMax }
 
     private var outermost: IndexPlace? { query.limit?.side == .last ? places.first : places.last }
 

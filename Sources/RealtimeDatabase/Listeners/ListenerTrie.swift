@@ -178,6 +178,14 @@ struct ListenerTrie {
         if place.queries.updateValue(live, forKey: live.query) == nil { queriesCount += 1 }
     }
 
+    /// A query goes on as another one that selects the same, unless somebody listens to that already.
+    func rename(_ live: LiveQuery, _ query: Query) {
+        guard let place = place(at: live.path), place.queries[query] == nil else { return }
+        place.queries[live.query] = nil
+        live.rename(query)
+        place.queries[query] = live
+    }
+
     mutating func remove(_ live: LiveQuery) {
         guard let place = place(at: live.path), place.queries.removeValue(forKey: live.query) != nil else { return }
         queriesCount -= 1

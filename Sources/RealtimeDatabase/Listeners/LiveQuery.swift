@@ -11,7 +11,7 @@ final class LiveQuery {
     }
 
     let path: Path
-    let query: Query
+    private(set) var query: Query
     var window: QueryWindow
     /// A scan under way, and what the last one found; both without an index only.
     var scan: QueryScan?
@@ -34,6 +34,12 @@ final class LiveQuery {
     var aggregates: Aggregates? { query.conditions?.aggregates }
 
     var isEmpty: Bool { groups.isEmpty }
+
+    /// Goes on as another query that selects the same.
+    func rename(_ query: Query) {
+        self.query = query
+        window.query = query
+    }
 
     /// Somebody wants events.
     var needsEvents: Bool { groups.contains { $0.form.needsOrder } }

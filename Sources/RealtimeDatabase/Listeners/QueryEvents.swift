@@ -73,7 +73,7 @@ struct QueryEvents {
 
     /// Both values are whole: compares them child by child.
     private var differenceOfValues: WindowDifference {
-        let index = window.query.index
+        let index = window.query.index.named
         var old: [[UInt8]: IndexPlace] = [:]
         for child in before.json.children {
             let place = index.place(of: child, in: before.json)

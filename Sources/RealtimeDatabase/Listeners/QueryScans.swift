@@ -95,6 +95,9 @@ struct QueryScans {
         uses[ObjectIdentifier(request)] = Use(request: request, live: live)
     }
 
+    /// The query whose scan was made for a request.
+    func live(for request: Request) -> LiveQuery? { uses.isEmpty ? nil : uses[ObjectIdentifier(request)]?.live }
+
     /// A request was processed or refused, and with it what its connection has asked before.
     mutating func endUse(by request: Request) {
         uses[ObjectIdentifier(request)] = nil

@@ -31,7 +31,7 @@ final class SharedReads {
             lower = query.lower
             upper = query.upper
             side = query.limit?.side ?? .first
-            isUnbounded = query.isUnbounded
+            isUnbounded = query.isUnbounded && !query.hidesExpired
         }
 
         fileprivate let isUnbounded: Bool

@@ -135,6 +135,8 @@ package struct SnapshotRead: Sendable {
     /// Who reads: the client's number, and the user's name if there is one. Large reads are shared out by both.
     package var client: UInt64 = 0
     package var uid: [UInt8] = []
+    /// Children that the reader does not see.
+    package var expired: ExpiredChildren?
     package var place: Database.LargeReadPlace?
 }
 

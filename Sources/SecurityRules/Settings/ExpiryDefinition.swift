@@ -22,17 +22,13 @@ package struct ExpiryDefinition: Hashable, Sendable {
         else {
             return nil
         }
-        return json.number(in: range).map(time)
+        return json.number(in: range).map(inChild.time)
     }
 
     /// The same for a child whose whole text is `range` of `json`.
-    package func time(of json: CanonicalJSON, in range: Range<Int>) -> Int64? {
-        let place: Range<Int>? = if case .child(let path) = index { json.range(of: path, in: range) } else { range }
-        return place.flatMap { json.number(in: $0) }.map(time)
-    }
+    package func time(of json: CanonicalJSON, in range: Range<Int>) -> Int64? { inChild.time(of: json, in: range) }
 
-    /// No earlier than 1970, and no later than JavaScript can tell.
-    private func time(_ number: JSONNumber) -> Int64 {
-        Int64(min(max(0, number.double + Double(after)), Double(1 << 53)).rounded(.up))
+    package var inChild: ExpiryTime {
+        if case .child(let path) = index { ExpiryTime(path, after: after) } else { ExpiryTime(.root, after: after) }
     }
 }

@@ -121,6 +121,8 @@ final class SimulatedHost {
     private(set) var faultCount = 0
     /// How often the database was closed because it was not used.
     private(set) var closeCount = 0
+    /// How many requests there had been when it was last closed: a database that nobody uses is closed once.
+    private var requestsAtClose = 0
 
     private var database: Database { scheduler.database }
     var clients: [ConnectionID: SimulatedClient] {
@@ -275,12 +277,14 @@ final class SimulatedHost {
         handle(.tick(process.ticks))
         let isUsed =
             !process.beside.isEmpty || !process.outbox.isEmpty || process.sessions.values.contains(where: \.hasUnread)
-        if store.readsLeft == nil, log.isReadable, !isUsed, scheduler.mayClose(at: now) { closeAndOpen() }
+        guard requestCount != requestsAtClose, !isUsed, store.readsLeft == nil, log.isReadable else { return }
+        if scheduler.mayClose(at: now) { closeAndOpen() }
     }
 
     /// The unused database is closed, and opened again while the clients stay.
     private func closeAndOpen() {
         closeCount += 1
+        requestsAtClose = requestCount
         for job in process.commitJobs {
             if case .dropParts = job { continue }
             return expect(false, "it is closed before \(job) is done")

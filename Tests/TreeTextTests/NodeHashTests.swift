@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeText
 import HearthTestSupport
 import Testing
 
@@ -127,6 +128,3 @@ import Testing
         for (text, hash) in vectors { #expect(String(decoding: NodeHash.hash(try json(text)), as: UTF8.self) == hash) }
     }
 }
-
-/// The canonical value of a JSON text.
-func json(_ text: String) throws -> CanonicalJSON { try CanonicalJSON.parse(Array(text.utf8)).value }
