@@ -60,11 +60,12 @@ extension Database {
     /// The index that would serve a query with conditions best, as in a settings file. Nil if it has one that is as
     /// good, or if none would.
     func neededIndex(for query: Query, at path: Path) -> [UInt8]? {
+        let parts = query.conditions.map(ConditionParts.init)
         guard let orders = query.conditions?.servingOrders,
-            let worth = IndexWorth(of: .conditions(ConditionQuery([], orders: orders)), for: query)
+            let worth = IndexWorth(of: .conditions(ConditionQuery([], orders: orders)), for: query, parts)
         else { return nil }
         let isServed = indexes.trie.indexes(at: path).contains { index in
-            index.isComplete && IndexWorth(of: index.definition.index, for: query).map { $0 >= worth } ?? false
+            index.isComplete && IndexWorth(of: index.definition.index, for: query, parts).map { $0 >= worth } ?? false
         }
         return isServed ? nil : ConditionQuery.text(of: orders)
     }

@@ -108,8 +108,11 @@ extension Database {
         if let plan, plan.isExact {
             return try indexes.places(plan, at: path, in: interval, direction, count: count).places
         }
-        if let candidates = try indexes.candidates(for: query, at: path, beside: plan).found {
-            return try selectedPlaces(among: candidates, query, at: path, in: interval, direction, count: count)
+        if var walk = try indexes.candidateWalk(for: query, at: path, beside: plan).walk {
+            try walk.collect(indexes, path, countMax: .max)
+            if walk.isDone {
+                return try selectedPlaces(among: walk.segments, query, at: path, in: interval, direction, count: count)
+            }
         }
         if let plan {
             return try selectedPlaces(among: plan, query, at: path, in: interval, direction, count: count)
@@ -128,11 +131,11 @@ extension Database {
     }
 
     private func selectedPlaces(
-        among candidates: IndexKeeper.Candidates, _ query: Query, at path: Path, in interval: KeyRange,
-        _ direction: ScanDirection, count: Int?
+        among segments: [[UInt8]], _ query: Query, at path: Path, in interval: KeyRange, _ direction: ScanDirection,
+        count: Int?
     ) throws(StorageError) -> [IndexPlace] {
         var found = BestPlaces(count: count, direction)
-        for segment in candidates.segments {
+        for segment in segments {
             let child = Path(encoded: path.encoded + segment)
             let place = try rows.place(of: child, segment: segment, in: query.index, remembering: false)
             if let place, interval.contains(place.bytes) { found.add(place) }

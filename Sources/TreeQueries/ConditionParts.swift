@@ -1,14 +1,14 @@
-import HearthJSONTree
+package import HearthJSONTree
 
-/// The conditions of a query, as an index sees them.
-struct ConditionParts {
+/// The conditions of a query, as an index sees them. Made once for a query and all indexes: O(conditions).
+package struct ConditionParts: Sendable {
     let orders: [ConditionQuery.Order]
     /// The values that a path may have.
     private(set) var allowed: [Path: ValueRanges] = [:]
     /// There are conditions of another kind, or on several paths at once.
     private(set) var hasOthers = false
 
-    init(_ query: ConditionQuery) {
+    package init(_ query: ConditionQuery) {
         orders = query.orders
         for condition in query.conditions {
             if let (path, ranges) = ValueRanges.of(condition) {

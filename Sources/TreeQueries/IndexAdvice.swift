@@ -29,10 +29,10 @@ package struct IndexWorth: Comparable, Sendable {
     private let isInOrder: Bool
 
     /// Nil if it does not serve it at all.
-    package init?(of index: QueryIndex, for query: Query) {
-        if let ranges = IndexRanges(of: query, in: index) {
+    package init?(of index: QueryIndex, for query: Query, _ parts: ConditionParts?) {
+        if let ranges = IndexRanges(of: query, parts, in: index) {
             (hasAll, constraintCount, isInOrder) = (ranges.isExact, ranges.constraintCount, true)
-        } else if let ranges = IndexRanges(candidatesOf: query, in: index) {
+        } else if let ranges = IndexRanges(candidatesOf: query, parts, in: index) {
             (hasAll, constraintCount, isInOrder) = (false, ranges.constraintCount, false)
         } else {
             return nil

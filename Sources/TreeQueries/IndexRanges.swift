@@ -5,7 +5,7 @@ package import HearthJSONTree
 /// An index of the query's own order has it as a whole. An index of several values has that of a query with conditions
 /// in the query's order if it begins with values that the conditions fix, in any order, and continues with exactly the
 /// query's order: there is a range for each combination of the fixed values, and for each range of the first value of
-/// that order. Other indexes that a condition bounds have it in another order (``init(candidatesOf:in:)``).
+/// that order. Other indexes that a condition bounds have it in another order (``init(candidatesOf:_:in:)``).
 package struct IndexRanges: Hashable, Sendable {
     package let ranges: [IndexRange]
     /// Whether all children in the ranges are selected. Otherwise conditions remain that each of them must be asked.
@@ -16,16 +16,14 @@ package struct IndexRanges: Hashable, Sendable {
     /// Combinations of fixed values and ranges.
     private static let rangesMax = 100
 
-    /// The ranges, each in the query's order. Nil if the index does not have that.
-    package init?(of query: Query, in index: QueryIndex) {
+    /// The ranges, each in the query's order. Nil if the index does not have that. `parts` are those of the query's
+    /// conditions.
+    package init?(of query: Query, _ parts: ConditionParts?, in index: QueryIndex) {
         if query.index.named == index {
             (ranges, isExact, constraintCount) = ([.whole], !query.hidesExpired, 0)
             return
         }
-        guard case .conditions(let kept) = index, kept.conditions.isEmpty, let asked = query.conditions else {
-            return nil
-        }
-        let parts = ConditionParts(asked)
+        guard case .conditions(let kept) = index, kept.conditions.isEmpty, let parts else { return nil }
         let fixedCount = kept.orders.count - parts.orders.count
         guard fixedCount >= 0, kept.orders.dropFirst(fixedCount).elementsEqual(parts.orders) else { return nil }
         var bounds = IndexBounds([IndexPlace.conditionTag])
@@ -48,8 +46,8 @@ package struct IndexRanges: Hashable, Sendable {
 
     /// The ranges in which all children are that a query with conditions selects, in whatever order. Nil if the
     /// conditions do not bound the first value of the index.
-    package init?(candidatesOf query: Query, in index: QueryIndex) {
-        guard let asked = query.conditions else { return nil }
+    package init?(candidatesOf query: Query, _ parts: ConditionParts?, in index: QueryIndex) {
+        guard let parts else { return nil }
         let orders: [ConditionQuery.Order]
         var bounds: IndexBounds
         switch index {
@@ -59,7 +57,6 @@ package struct IndexRanges: Hashable, Sendable {
         case .value: (orders, bounds) = ([ConditionQuery.Order(.root)], IndexBounds([]))
         case .conditions, .key, .priority, .unexpired: return nil
         }
-        let parts = ConditionParts(asked)
         var constraintCount = 0
         for order in orders {
             guard let allowed = parts.allowed[order.path] else { break }

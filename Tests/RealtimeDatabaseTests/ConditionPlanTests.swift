@@ -164,12 +164,14 @@ struct ConditionPlanTests {
         var random = SeededRandom(seed: seed)
         let queried = QueriedDatabase(scannedAtOnceMax: 5)
         let model = QueriedDatabase()
+        // Of many children an index names more than one step collects.
+        let count = random.pick([50, 150])
         func write(_ random: inout SeededRandom) throws {
-            let path = "l/k\(Int.random(in: 0..<50, using: &random))"
+            let path = "l/k\(Int.random(in: 0..<count, using: &random))"
             let text = random.pick(["null", Self.child(&random), Self.child(&random)])
             for database in [queried, model] { try database.set(path, text) }
         }
-        for _ in 0..<120 { try write(&random) }
+        for _ in 0..<2 * count { try write(&random) }
         try queried.index(random.pick(Self.indexes))
         for _ in 0..<6 {
             let rest = random.pick([#""limit":4"#, #""limit":null"#, #""aggregate":["count","sum","max"],"of":"b""#])

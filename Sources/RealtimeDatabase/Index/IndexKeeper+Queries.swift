@@ -15,12 +15,14 @@ extension IndexKeeper {
         var constraintCount: Int { ranges.constraintCount }
     }
 
-    /// The best index that has what a query selects in the query's order, if there is one.
-    func plan(for query: Query, at path: Path) -> Plan? {
+    /// The best index that has what a query selects in the query's order, if there is one. `parts` are those of the
+    /// query's conditions, for who asks often.
+    func plan(for query: Query, at path: Path, _ parts: ConditionParts? = nil) -> Plan? {
         if trie.isEmpty { return nil }
+        let parts = parts ?? query.conditions.map(ConditionParts.init)
         var best: Plan?
         for index in trie.indexes(at: path) where index.isComplete {
-            guard let ranges = IndexRanges(of: query, in: index.definition.index) else { continue }
+            guard let ranges = IndexRanges(of: query, parts, in: index.definition.index) else { continue }
             let plan = Plan(index: index, ranges: ranges)
             if plan.isExact { return plan }
             if best.map({ $0.constraintCount < plan.constraintCount }) ?? true { best = plan }
@@ -32,9 +34,10 @@ extension IndexKeeper {
     /// the one that has it in order, if that does not have it alone; the best come first.
     private func candidatePlans(for query: Query, at path: Path, beside plan: Plan?) -> [Plan] {
         if trie.isEmpty || query.conditions == nil || plan?.isExact == true { return [] }
+        let parts = query.conditions.map(ConditionParts.init)
         var plans: [Plan] = []
         for index in trie.indexes(at: path) where index.isComplete {
-            guard let ranges = IndexRanges(candidatesOf: query, in: index.definition.index),
+            guard let ranges = IndexRanges(candidatesOf: query, parts, in: index.definition.index),
                 ranges.constraintCount > plan?.constraintCount ?? 0
             else { continue }
             plans.append(Plan(index: index, ranges: ranges))
@@ -49,50 +52,37 @@ extension IndexKeeper {
         candidatePlans(for: query, at: path, beside: nil).contains(where: \.isExact)
     }
 
-    /// The children among which is what a query with conditions selects.
-    struct Candidates {
-        let index: QueryIndex
-        /// In order.
-        let segments: [[UInt8]]
-    }
-
-    /// The candidates of the index that has the fewest, about, if these are not too many; and how many entries were
-    /// read for that.
-    func candidates(
+    /// A walk through the entries of the index that has the fewest children, about, among which is what a query with
+    /// conditions selects. Nil if no index has them. Reads some entries of each index to find that out.
+    func candidateWalk(
         for query: Query, at path: Path, beside plan: Plan?
-    ) throws(StorageError) -> (found: Candidates?, entryCount: Int) {
+    ) throws(StorageError) -> (walk: CandidateWalk?, entryCount: Int) {
         let plans = candidatePlans(for: query, at: path, beside: plan)
         // What comes in order can end when there is enough of it.
         let endsEarly = query.limit != nil && (plan != nil || query.isOrderedByKey)
-        let countMax = endsEarly ? Self.candidatesMax / 10 : Self.candidatesMax
+        let countMax = endsEarly ? CandidateWalk.countMax / 10 : CandidateWalk.countMax
         var entryCount = 0
-        for countMax in plans.count > 1 ? [countMax / 100, countMax / 10, countMax] : [countMax] {
-            for plan in plans {
-                let segments = try segments(of: plan, at: path, countMax: countMax + 1)
-                entryCount += segments.count
-                if segments.count > countMax { continue }
-                let sorted = segments.sorted { $0.precedesBytewise($1) }
-                return (Candidates(index: plan.index.definition.index, segments: sorted), entryCount)
-            }
+        var best: (walk: CandidateWalk, count: Int)?
+        for plan in plans.prefix(Self.comparedMax) {
+            var walk = CandidateWalk(plan, countMax: countMax)
+            if plans.count == 1 { return (walk, 0) }
+            let start = walk
+            _ = try walk.collect(self, path, countMax: Self.comparedEntries)
+            entryCount += walk.segments.count
+            // Of those that go on nothing more is known than that conditions bound more of their values.
+            if walk.isDone { return (walk, entryCount) }
+            if best.map({ walk.segments.count < $0.count }) ?? true { best = (start, walk.segments.count) }
         }
-        return (nil, entryCount)
+        return (best?.walk, entryCount)
     }
 
-    /// Candidates that are collected from an index; of more the children are looked at in order.
-    static let candidatesMax = 10_000
+    /// Indexes that are compared, and entries that are read of each.
+    private static let comparedMax = 10
+    private static let comparedEntries = 100
 
-    /// The children that an index has in its ranges, up to so many.
-    private func segments(of plan: Plan, at path: Path, countMax: Int) throws(StorageError) -> [[UInt8]] {
-        let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
-        var segments: [[UInt8]] = []
-        for range in plan.ranges.ranges where segments.count < countMax {
-            let bounds = range.bounds(lower: [], upper: [0xFF])
-            try entries.scan(from: prefix + bounds.lower, below: prefix + bounds.upper, .ascending) { key in
-                segments.append(IndexPlace(Array(key[prefix.count...])).segment)
-                return segments.count < countMax
-            }
-        }
-        return segments
+    /// Whether an index is still there with all of its entries.
+    func isUsable(_ index: IndexCatalog.Index) -> Bool {
+        catalog.indexes.contains { $0.number == index.number && $0.isComplete }
     }
 
     /// The places of a query that an index has in an interval, from one side, up to `count` of them; and how many

@@ -23,6 +23,7 @@ struct QueryScan {
     }
 
     private let query: Query
+    private let parts: ConditionParts?
     /// It is for a page alone, not for a window.
     let isPage: Bool
     private let countMax: Int?
@@ -39,6 +40,12 @@ struct QueryScan {
     /// Children whose segments come before these bytes have been visited, or whose places in the query do if it is the
     /// entries of an index; nil when all have.
     private var done: [UInt8]?
+    /// Too many candidates were found.
+    private var isCollected = false
+    /// The candidates are being collected.
+    private var collecting: CandidateWalk?
+    /// Children that have changed meanwhile.
+    private var settled: Set<[UInt8]> = []
     /// The segments of the candidates, the next one last; and those of them that are yet to be visited.
     private var candidates: [[UInt8]] = []
     private var unvisited: Set<[UInt8]> = []
@@ -49,6 +56,7 @@ struct QueryScan {
 
     init(_ query: Query, isPage: Bool = false) {
         self.query = query
+        parts = query.conditions.map(ConditionParts.init)
         self.isPage = isPage
         keepsPlaces = query.conditions?.aggregates?.needsOrder ?? true
         countMax = query.limit.map { $0.count + (isPage ? 1 : max(Self.spareMin, $0.count)) }
@@ -65,17 +73,18 @@ struct QueryScan {
         _ rows: TreeRows, _ path: Path, _ indexes: IndexKeeper, childrenMax: Int
     ) throws(StorageError) {
         guard let start = done else { return }
-        if walk == .candidates { return try visitCandidates(rows, path, countMax: childrenMax) }
+        if walk == .candidates {
+            if collecting == nil { return try visitCandidates(rows, path, countMax: childrenMax) }
+            return try collectSome(path, indexes, countMax: Self.entriesPerChild * childrenMax)
+        }
         let isServed = query.conditions != nil || query.hidesExpired
-        let plan = isServed ? indexes.plan(for: query, at: path) : nil
+        let plan = isServed ? indexes.plan(for: query, at: path, parts) : nil
         let next = plan.map { Walk.entries($0.index.number) } ?? .children
         if walk != next {
-            let visitedCount = visitedCount
-            self = QueryScan(query, isPage: isPage)
-            self.visitedCount = visitedCount
+            startOver(isCollected: isCollected)
             (walk, index) = (next, plan?.index.definition.index)
             if plan != nil { done = [0] }
-            try collect(beside: plan, path, indexes)
+            try beginCollecting(beside: plan, path, indexes)
             return try step(rows, path, indexes, childrenMax: childrenMax)
         }
         if let plan {
@@ -85,19 +94,43 @@ struct QueryScan {
         }
     }
 
-    /// Asks the indexes for candidates, if that leaves less to be visited.
-    private mutating func collect(
+    /// So many entries of an index are read as quickly as one child is visited, at least.
+    private static let entriesPerChild = 5
+
+    /// Begins with candidates that an index has, if that leaves less to be visited.
+    private mutating func beginCollecting(
         beside plan: IndexKeeper.Plan?, _ path: Path, _ indexes: IndexKeeper
     ) throws(StorageError) {
-        if query.conditions == nil { return }
-        let collected = try indexes.candidates(for: query, at: path, beside: plan)
-        visitedCount += collected.entryCount
-        guard let found = collected.found else { return }
-        (walk, index) = (.candidates, found.index)
-        candidates = found.segments.reversed()
+        if query.conditions == nil || isCollected { return }
+        let begun = try indexes.candidateWalk(for: query, at: path, beside: plan)
+        visitedCount += begun.entryCount
+        guard let walk = begun.walk else { return }
+        (self.walk, index, collecting) = (.candidates, walk.index.definition.index, walk)
+    }
+
+    /// Collects some candidates. If there are too many, the walk is another one; if the index is gone, it starts over.
+    private mutating func collectSome(_ path: Path, _ indexes: IndexKeeper, countMax: Int) throws(StorageError) {
+        guard var walk = collecting else { return }
+        guard indexes.isUsable(walk.index) else { return startOver(isCollected: false) }
+        let before = walk.segments.count
+        try walk.collect(indexes, path, countMax: countMax)
+        visitedCount += walk.segments.count - before
+        if walk.isTooMuch { return startOver(isCollected: true) }
+        collecting = walk
+        guard walk.isDone else { return }
+        collecting = nil
         let start = query.firstSegment
-        while let next = candidates.last, next.precedesBytewise(start) { candidates.removeLast() }
-        unvisited = Set(candidates)
+        unvisited = Set(walk.segments.filter { !$0.precedesBytewise(start) && !settled.contains($0) })
+        candidates = unvisited.sorted { $1.precedesBytewise($0) }
+        settled = []
+        if candidates.isEmpty { done = nil }
+    }
+
+    private mutating func startOver(isCollected: Bool) {
+        let visitedCount = visitedCount
+        self = QueryScan(query, isPage: isPage)
+        self.visitedCount = visitedCount
+        self.isCollected = isCollected
     }
 
     private mutating func visitCandidates(_ rows: TreeRows, _ path: Path, countMax: Int) throws(StorageError) {
@@ -168,7 +201,7 @@ struct QueryScan {
     mutating func take(_ change: ChildChange) {
         if walk == .candidates, done != nil, let segment = (change.before ?? change.after)?.segment {
             // What is not among the candidates is not visited any more.
-            let isNew = unvisited.remove(segment) != nil
+            let isNew = collecting == nil ? unvisited.remove(segment) != nil : settled.insert(segment).inserted
             if !isNew, let before = change.before { remove(before) }
             if let after = change.after, query.contains(after) { insert(after) }
             hasChanged = true
