@@ -36,7 +36,7 @@ SECONDS ?= 5
 MINUTES ?= 30
 ASAN_SECONDS ?= 1500
 MODEL_SCALE ?= 50
-MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|RateTableTests|QueueModelTests|HistoryModelTests
+MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|ExpiredReadsTests|RateTableTests|QueueModelTests|HistoryModelTests
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
 .PHONY: test-python test-models test-proxies docs accept-api simulate
