@@ -39,7 +39,7 @@ package struct BackupSet: Sendable {
     /// Small files that belong to a data folder: keys for tokens, administrators, and rules.
     static func isKept(_ file: String) -> Bool {
         ["signing-keys.json", "openid-providers.json", "service-accounts.json", "client-projects.json"].contains(file)
-            || file.hasSuffix(".rules") || file.hasSuffix(".settings")
+            || [".rules", ".settings", ".publication"].contains { file.hasSuffix($0) }
     }
 
     // MARK: Making
@@ -102,10 +102,7 @@ package struct BackupSet: Sendable {
         } catch {
             throw BackupError(message: "accounts: \(error.message)")
         }
-        for file in contents.files.filter(isKept).sorted() {
-            guard let bytes = FileBytes.read("\(folder)/\(file)") else {
-                throw BackupError("cannot read \(folder)/\(file)")
-            }
+        for (file, bytes) in try keptFiles(of: contents, folder) {
             do throws(PrivateFile.Failure) {
                 try PrivateFile.replace("\(path)/\(file)", with: bytes, keepsOwner: false)
             } catch {
@@ -126,6 +123,25 @@ package struct BackupSet: Sendable {
             throw BackupError(message: "\(error)")
         }
         return manifest
+    }
+
+    /// The small files, of one moment: rules and settings that are replaced together are copied together.
+    private static func keptFiles(
+        of contents: FolderContents, _ folder: String
+    ) throws(BackupError) -> [(name: String, bytes: [UInt8])] {
+        var last: [(name: String, bytes: [UInt8])]?
+        while true {
+            var files: [(name: String, bytes: [UInt8])] = []
+            for name in contents.files.filter(isKept).sorted() {
+                if let bytes = FileBytes.read("\(folder)/\(name)") {
+                    files.append((name, bytes))
+                } else if errno != ENOENT {
+                    throw BackupError("cannot read \(folder)/\(name)")
+                }
+            }
+            if let last, last.elementsEqual(files, by: ==) { return files }
+            last = files
+        }
     }
 
     private static func sync(_ path: String) throws(BackupError) {

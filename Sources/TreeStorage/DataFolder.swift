@@ -70,6 +70,15 @@ package final class DataFolder: Sendable {
     /// Names of the databases that have settings of their own here, sorted.
     package var databasesWithSettings: [String] { FolderContents(path).databases(withFileOf: ".settings") }
 
+    /// Names of the databases whose rules and settings are being replaced together, sorted.
+    package var databasesWithPublication: [String] { FolderContents(path).databases(withFileOf: ".publication") }
+
+    /// Where the new rules and settings of a database are, until each is in its own file.
+    package func publicationPath(of name: String) -> String {
+        precondition(Self.isFileName(name))
+        return "\(path)/\(name).publication"
+    }
+
     /// Where the settings of a database are kept, if it has its own.
     package func settingsPath(of name: String) -> String {
         precondition(Self.isFileName(name))
