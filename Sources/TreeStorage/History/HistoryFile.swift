@@ -118,10 +118,14 @@ package final class HistoryFile: @unchecked Sendable {
     /// Reads new records of the log, begins missing histories of places, ends those that are no longer wanted, and
     /// folds some old changes. The cost depends on the new records.
     ///
+    /// - parameter folds: not while copies are made (``PastCopy``), for which folding would wait.
     /// - returns: whether there may be more to fold.
-    package func advance(_ definitions: [HistoryDefinition], now: Int64) throws(StorageError) -> Bool {
+    package func advance(
+        _ definitions: [HistoryDefinition], now: Int64, folds: Bool = true
+    ) throws(StorageError) -> Bool {
         try verify()
         try follow(definitions)
+        guard folds else { return true }
         var hasMore = false
         for definition in definitions {
             guard let edge = definition.edge(now: now) else { continue }
@@ -130,7 +134,7 @@ package final class HistoryFile: @unchecked Sendable {
         return hasMore
     }
 
-    /// The first part of ``advance(_:now:)``.
+    /// The first part of ``advance(_:now:folds:)``.
     package func follow(_ definitions: [HistoryDefinition]) throws(StorageError) {
         let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
         if try !continues(in: log) { try forgetAll() }
