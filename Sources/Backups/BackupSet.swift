@@ -50,8 +50,9 @@ package struct BackupSet: Sendable {
     /// - parameter target: the folder that holds the sets; made if it is not there.
     /// - parameter hasDatabases: otherwise the set has the accounts, keys, rules and settings only, and is not reported
     ///   as a backup.
+    /// - parameter hasHistory: whether the history that the settings keep is copied.
     package static func make(
-        of folder: String, in target: String, now: Int64, hasDatabases: Bool = true
+        of folder: String, in target: String, now: Int64, hasDatabases: Bool = true, hasHistory: Bool = true
     ) throws(BackupError) -> BackupSet {
         let contents = FolderContents(folder)
         guard contents.isFolder else { throw BackupError(message: "there is no data folder \(folder)") }
@@ -69,7 +70,8 @@ package struct BackupSet: Sendable {
         do throws(BackupError) {
             guard partialCode == 0 else { throw BackupError("cannot make \(partial)", partialCode) }
             let manifest = try fill(
-                partial, from: folder, contents, databases: hasDatabases ? contents.databases : [], now: now)
+                partial, from: folder, contents, databases: hasDatabases ? contents.databases : [],
+                hasHistory: hasHistory, now: now)
             for file in manifest.files.map(\.name) + [BackupManifest.fileName] { try sync("\(partial)/\(file)") }
             try sync(partial)
             let code = UnfinishedFiles.ending(partial) { rename(partial, path) == 0 ? 0 : errno }
@@ -90,11 +92,13 @@ package struct BackupSet: Sendable {
     }
 
     private static func fill(
-        _ path: String, from folder: String, _ contents: FolderContents, databases: [String], now: Int64
+        _ path: String, from folder: String, _ contents: FolderContents, databases: [String], hasHistory: Bool,
+        now: Int64
     ) throws(BackupError) -> BackupManifest {
         var names: [String] = []
         for database in databases {
-            _ = try Backup.make(of: database, in: folder, to: "\(path)/\(database)\(databaseSuffix)")
+            _ = try Backup.make(
+                of: database, in: folder, to: "\(path)/\(database)\(databaseSuffix)", hasHistory: hasHistory)
             names.append(database + databaseSuffix)
         }
         do throws(StorageError) {

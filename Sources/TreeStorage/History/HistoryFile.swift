@@ -161,8 +161,10 @@ package final class HistoryFile: @unchecked Sendable {
 
     /// What tells a row of the log from one of another log: its link in the hash chain, which stays when something is
     /// erased from it, or the checksum of one that is not in the chain.
-    private static func mark(of first: Int64, in log: Connection) throws(StorageError) -> [UInt8]? {
-        let select = try log.prepare("SELECT chain, checksum FROM log WHERE first = ?")
+    static func mark(
+        of first: Int64, in log: Connection, attachedAs schema: String = "main"
+    ) throws(StorageError) -> [UInt8]? {
+        let select = try log.prepare("SELECT chain, checksum FROM \(schema).log WHERE first = ?")
         select.bind(1, first)
         guard try select.step() else { return nil }
         if let link = LogChain.Link(select.blob(0)) { return link.head }
@@ -229,6 +231,12 @@ package final class HistoryFile: @unchecked Sendable {
 
     /// The log was read up to an operation, and a row near it will tell whether it is the same log. In a transaction.
     func setPosition(_ sequence: UInt64, in log: Connection) throws(StorageError) {
+        try Self.setPosition(sequence, in: log, connection)
+    }
+
+    static func setPosition(
+        _ sequence: UInt64, in log: Connection, _ connection: Connection
+    ) throws(StorageError) {
         let near = "SELECT max(first) FROM log WHERE first <= \(sequence)"
         guard let first = try log.integer("SELECT coalesce((\(near)), (SELECT min(first) FROM log))"), first > 0 else {
             // Nothing was ever written.
@@ -238,7 +246,7 @@ package final class HistoryFile: @unchecked Sendable {
             "INSERT OR REPLACE INTO meta VALUES ('sequence', ?), ('first', ?), ('mark', ?)")
         insert.bind(1, Int64(sequence))
         insert.bind(2, first)
-        insert.bind(3, try Self.mark(of: first, in: log) ?? [])
+        insert.bind(3, try mark(of: first, in: log) ?? [])
         try insert.run()
     }
 
