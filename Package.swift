@@ -225,7 +225,7 @@ let rooms: [Room] = [
             "Connection", "HearthClient", "HearthAdmin", "CLibedit",
         ],
         testsUse: ["TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
-    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules", "HearthClient"]),
+    Room(name: "HearthBench", uses: ["CLinux", "CBench", "System", "JSONTree", "SecurityRules", "HearthClient"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
         name: "HearthFuzzing",

@@ -26,51 +26,56 @@ package struct SettingsEndpoint: Sendable {
     /// The result of a PUT, POST or DELETE.
     package enum Change {
         case made(HTTPResponse)
-        /// All nodes of the cluster are to take over a text (SharedDocuments.swift).
-        case shared(name: String, [UInt8], AuditEvent)
+        /// All nodes of the cluster are to take over texts (SharedDocuments.swift).
+        case shared([(name: String, text: [UInt8])], [AuditEvent])
 
         /// Does the remaining work, and calls back with the answer, perhaps later on another thread.
         package func finish(_ endpoint: SettingsEndpoint, _ then: @escaping @Sendable (HTTPResponse) -> Void) {
             switch self {
             case .made(let response): then(response)
-            case .shared(let name, let text, let event):
-                endpoint.share(name, text) { failure in then(endpoint.response(to: event, failure)) }
+            case .shared(let texts, let events):
+                endpoint.share(texts) { failure in then(endpoint.response(to: events, failure)) }
             }
         }
     }
 
     /// May take long.
     package func change(_ head: RequestHead, _ body: [UInt8]) -> Change {
-        let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
-        if server.sharing != nil, head.method == .put, !isDryRun {
-            do throws(RulesError) {
-                switch head.settingsPath {
-                case "/.settings/rules.json":
-                    let program = try RulesProgram(parsing: body)
-                    server.warnOfOpenRules(program, in: database)
-                    return .shared(name: SharedDocument.rulesName(database), body, event(.rules))
-                case "/.settings/settings.json":
-                    _ = try DatabaseSettings(parsing: body)
-                    return .shared(name: SharedDocument.settingsName(database), body, event(.settings))
-                default: break
-                }
-            } catch {
-                return .made(HTTPResponse(.badRequest, error: "\(error)\n"))
-            }
+        guard server.sharing != nil, head.method == .put, !head.isOn("dryRun") else {
+            return .made(response(to: head, body))
         }
-        return .made(response(to: head, body))
+        let (rulesName, settingsName) = (SharedDocument.rulesName(database), SharedDocument.settingsName(database))
+        do {
+            switch head.settingsPath {
+            case "/.settings/rules.json":
+                let program = try RulesProgram(parsing: body)
+                server.warnOfOpenRules(program, in: database)
+                return .shared([(rulesName, body)], [event(.rules)])
+            case "/.settings/settings.json":
+                _ = try DatabaseSettings(parsing: body)
+                return .shared([(settingsName, body)], [event(.settings)])
+            case "/.settings/rules-and-settings.json":
+                let pair = try RulesAndSettings(parsing: body)
+                server.warnOfOpenRules(pair.rules, in: database)
+                let texts = [(rulesName, pair.rules.file), (settingsName, pair.settings.file)]
+                return .shared(texts, [event(.rules), event(.settings)])
+            default: return .made(response(to: head, body))
+            }
+        } catch {
+            return .made(HTTPResponse(.badRequest, error: "\(error)\n"))
+        }
     }
 
     fileprivate func share(
-        _ name: String, _ text: [UInt8], _ then: @escaping @Sendable (SharedDocuments.Failure?) -> Void
+        _ texts: [(name: String, text: [UInt8])], _ then: @escaping @Sendable (SharedDocuments.Failure?) -> Void
     ) {
         guard let sharing = server.sharing else { return then(.init(description: "the server is shutting down")) }
-        sharing.documents.put(name, text, then: then)
+        sharing.documents.put(texts, then: then)
     }
 
-    fileprivate func response(to event: AuditEvent, _ failure: SharedDocuments.Failure?) -> HTTPResponse {
+    fileprivate func response(to events: [AuditEvent], _ failure: SharedDocuments.Failure?) -> HTTPResponse {
         if let failure { return HTTPResponse(.serviceUnavailable, error: failure.description) }
-        server.trail.note(event)
+        for event in events { server.trail.note(event) }
         return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))
     }
 
@@ -86,17 +91,20 @@ package struct SettingsEndpoint: Sendable {
             let isStrict = head.query.first("format").map { $0.elementsEqual("strict".utf8) } ?? false
             return HTTPResponse(json: server.rules.text(of: database, isStrict: isStrict))
         case "/.settings/rules.json" where head.method == .put:
-            let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
-            let warns = head.query.first("warnings").map { $0.elementsEqual("true".utf8) } ?? false
-            return setRules(body, isDryRun: isDryRun, warns: warns)
+            return setRules(body, isDryRun: head.isOn("dryRun"), warns: head.isOn("warnings"))
         case "/.settings/settings.json" where isRead:
             return HTTPResponse(json: server.rules.settingsText(of: database))
         case "/.settings/settings.json" where head.method == .put:
-            let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
-            return setSettings(body, isDryRun: isDryRun)
+            return setSettings(body, isDryRun: head.isOn("dryRun"))
         case "/.settings/settings.json" where head.method == .delete: return removeSettings()
+        case "/.settings/rules-and-settings.json" where isRead:
+            let (rules, settings) = server.rules.texts(of: database)
+            return HTTPResponse(json: JSONObject(["rules": .string(rules), "settings": .string(settings)]).bytes)
+        case "/.settings/rules-and-settings.json" where head.method == .put:
+            return setBoth(body, isDryRun: head.isOn("dryRun"), warns: head.isOn("warnings"))
         case "/.settings/denials.json" where isRead: return HTTPResponse(json: server.denials.json(of: database))
-        case "/.settings/rules.json": return RESTError.methodNotAllowed("GET, HEAD, PUT").response
+        case "/.settings/rules.json", "/.settings/rules-and-settings.json":
+            return RESTError.methodNotAllowed("GET, HEAD, PUT").response
         case "/.settings/settings.json": return RESTError.methodNotAllowed("GET, HEAD, PUT, DELETE").response
         case "/.settings/denials.json": return RESTError.methodNotAllowed("GET, HEAD").response
         case "/.settings/test.json" where head.method == .post: return testRules(body)
@@ -148,10 +156,7 @@ package struct SettingsEndpoint: Sendable {
     private func setRules(_ text: [UInt8], isDryRun: Bool, warns: Bool) -> HTTPResponse {
         do throws(RulesError) {
             let program = try RulesProgram(parsing: text)
-            if isDryRun {
-                let answer = JSONObject(["status": .text("ok"), "open": warns ? .bool(program.isOpen) : nil])
-                return HTTPResponse(json: answer.bytes)
-            }
+            if isDryRun { return checked(program, warns: warns) }
             do throws(PrivateFile.Failure) {
                 try server.rules.set(program, for: database)
             } catch {
@@ -167,6 +172,32 @@ package struct SettingsEndpoint: Sendable {
         }
     }
 
+    /// Both or neither.
+    private func setBoth(_ body: [UInt8], isDryRun: Bool, warns: Bool) -> HTTPResponse {
+        do throws(RulesAndSettings.Mistake) {
+            let pair = try RulesAndSettings(parsing: body)
+            if isDryRun { return checked(pair.rules, warns: warns) }
+            do throws(PrivateFile.Failure) {
+                try server.rules.set(pair.rules, pair.settings, for: database)
+            } catch {
+                server.log.error("rules.write-failed", [("database", database), ("error", error.description)])
+                return HTTPResponse(
+                    .internalServerError, error: "the rules and settings could not be kept: the log says why")
+            }
+            for kind in [AuditEvent.Kind.rules, .settings] { server.trail.note(event(kind)) }
+            server.warnOfOpenRules(pair.rules, in: database)
+            server.databases.rulesChanged()
+            return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))
+        } catch {
+            return HTTPResponse(.badRequest, error: "\(error)\n")
+        }
+    }
+
+    private func checked(_ program: RulesProgram, warns: Bool) -> HTTPResponse {
+        let answer = JSONObject(["status": .text("ok"), "open": warns ? .bool(program.isOpen) : nil])
+        return HTTPResponse(json: answer.bytes)
+    }
+
     /// Runs a file of test cases, on data of its own.
     private func testRules(_ body: [UInt8]) -> HTTPResponse {
         do throws(RESTError) {
@@ -175,5 +206,12 @@ package struct SettingsEndpoint: Sendable {
         } catch {
             return error.response
         }
+    }
+}
+
+extension RequestHead {
+    /// Whether a parameter of the query is `true`.
+    fileprivate func isOn(_ name: StaticString) -> Bool {
+        query.first(name).map { $0.elementsEqual("true".utf8) } ?? false
     }
 }

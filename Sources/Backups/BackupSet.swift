@@ -39,7 +39,7 @@ package struct BackupSet: Sendable {
     /// Small files that belong to a data folder: keys for tokens, administrators, and rules.
     static func isKept(_ file: String) -> Bool {
         ["signing-keys.json", "openid-providers.json", "service-accounts.json", "client-projects.json"].contains(file)
-            || file.hasSuffix(".rules") || file.hasSuffix(".settings")
+            || [".rules", ".settings", ".publication"].contains { file.hasSuffix($0) }
     }
 
     // MARK: Making
@@ -50,8 +50,9 @@ package struct BackupSet: Sendable {
     /// - parameter target: the folder that holds the sets; made if it is not there.
     /// - parameter hasDatabases: otherwise the set has the accounts, keys, rules and settings only, and is not reported
     ///   as a backup.
+    /// - parameter hasHistory: whether the history that the settings keep is copied.
     package static func make(
-        of folder: String, in target: String, now: Int64, hasDatabases: Bool = true
+        of folder: String, in target: String, now: Int64, hasDatabases: Bool = true, hasHistory: Bool = true
     ) throws(BackupError) -> BackupSet {
         let contents = FolderContents(folder)
         guard contents.isFolder else { throw BackupError(message: "there is no data folder \(folder)") }
@@ -69,7 +70,8 @@ package struct BackupSet: Sendable {
         do throws(BackupError) {
             guard partialCode == 0 else { throw BackupError("cannot make \(partial)", partialCode) }
             let manifest = try fill(
-                partial, from: folder, contents, databases: hasDatabases ? contents.databases : [], now: now)
+                partial, from: folder, contents, databases: hasDatabases ? contents.databases : [],
+                hasHistory: hasHistory, now: now)
             for file in manifest.files.map(\.name) + [BackupManifest.fileName] { try sync("\(partial)/\(file)") }
             try sync(partial)
             let code = UnfinishedFiles.ending(partial) { rename(partial, path) == 0 ? 0 : errno }
@@ -90,11 +92,13 @@ package struct BackupSet: Sendable {
     }
 
     private static func fill(
-        _ path: String, from folder: String, _ contents: FolderContents, databases: [String], now: Int64
+        _ path: String, from folder: String, _ contents: FolderContents, databases: [String], hasHistory: Bool,
+        now: Int64
     ) throws(BackupError) -> BackupManifest {
         var names: [String] = []
         for database in databases {
-            _ = try Backup.make(of: database, in: folder, to: "\(path)/\(database)\(databaseSuffix)")
+            _ = try Backup.make(
+                of: database, in: folder, to: "\(path)/\(database)\(databaseSuffix)", hasHistory: hasHistory)
             names.append(database + databaseSuffix)
         }
         do throws(StorageError) {
@@ -102,10 +106,7 @@ package struct BackupSet: Sendable {
         } catch {
             throw BackupError(message: "accounts: \(error.message)")
         }
-        for file in contents.files.filter(isKept).sorted() {
-            guard let bytes = FileBytes.read("\(folder)/\(file)") else {
-                throw BackupError("cannot read \(folder)/\(file)")
-            }
+        for (file, bytes) in try keptFiles(of: contents, folder) {
             do throws(PrivateFile.Failure) {
                 try PrivateFile.replace("\(path)/\(file)", with: bytes, keepsOwner: false)
             } catch {
@@ -126,6 +127,25 @@ package struct BackupSet: Sendable {
             throw BackupError(message: "\(error)")
         }
         return manifest
+    }
+
+    /// The small files, of one moment: rules and settings that are replaced together are copied together.
+    private static func keptFiles(
+        of contents: FolderContents, _ folder: String
+    ) throws(BackupError) -> [(name: String, bytes: [UInt8])] {
+        var last: [(name: String, bytes: [UInt8])]?
+        while true {
+            var files: [(name: String, bytes: [UInt8])] = []
+            for name in contents.files.filter(isKept).sorted() {
+                if let bytes = FileBytes.read("\(folder)/\(name)") {
+                    files.append((name, bytes))
+                } else if errno != ENOENT {
+                    throw BackupError("cannot read \(folder)/\(name)")
+                }
+            }
+            if let last, last.elementsEqual(files, by: ==) { return files }
+            last = files
+        }
     }
 
     private static func sync(_ path: String) throws(BackupError) {

@@ -4,12 +4,15 @@ import HearthDatabaseHost
 import HearthJSONTree
 import HearthJSONWebTokens
 import HearthRealtimeDatabase
+import HearthSecurityRules
 import HearthServerLog
 import HearthStorageErrors
 import HearthSystem
 
 /// The documents of the cluster as a node knows them. Used by one thread, which waits for the database.
 final class DocumentTable {
+    typealias Text = (name: String, text: [UInt8])
+
     private let database: ClusterDatabase
     private let cluster: ClusterNode
     private let fixed: [SharedDocument]
@@ -62,24 +65,30 @@ final class DocumentTable {
         guard case .failed(.denied) = database.ask(ClusterDatabase.question, as: .nobody),
             let sequence = database.sequence(), let all = readAll()
         else { return }
-        for (name, text) in all { take(name, text, sequence) }
-        position = sequence
+        // They were read one after the other: the log says which of them changed meanwhile, and together.
+        var texts = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0.text) })
+        let end = try? database.forEachOperation(after: sequence) { (operation) throws(StorageError) in
+            for (name, text) in Self.documents(of: operation) { texts[name] = text }
+        }
+        guard let end else { return }
+        take(texts.map { ($0.key, $0.value) }, end)
+        position = end
         let own =
             rules.databasesWithOwn.map(SharedDocument.rulesName)
             + rules.databasesWithOwnSettings.map(SharedDocument.settingsName)
-        for document in fixed + own.compactMap(document) where texts[document.name] == nil {
+        for document in fixed + own.compactMap(document) where self.texts[document.name] == nil {
             // The one that comes first counts.
             if let text = document.read() { _ = set(document, text, expecting: []) }
         }
         guard catchUp() else { return }
-        confirm(position ?? sequence)
+        confirm(position ?? end)
         whenLoaded?()
         whenLoaded = nil
     }
 
     /// One after the other, as each may be as long as an answer can be. Nil if they could not be read.
-    private func readAll() -> [(name: String, text: [UInt8])]? {
-        var documents: [(name: String, text: [UInt8])] = []
+    private func readAll() -> [Text]? {
+        var documents: [Text] = []
         var last: [UInt8]?
         while true {
             let start = last.map { QueryBound(CanonicalJSON(string: $0), isInclusive: false) }
@@ -103,13 +112,10 @@ final class DocumentTable {
         do throws(StorageError) {
             var confirmed: UInt64?
             let end = try database.forEachOperation(after: position) { (operation) throws(StorageError) in
-                for assignment in operation.assignments {
-                    guard let key = assignment.target.path.suffix(after: Self.root)?.firstKey,
-                        let text = assignment.value.string
-                    else { continue }
-                    take(String(decoding: key.utf8, as: UTF8.self), text, operation.sequence)
-                    confirmed = operation.sequence
-                }
+                let documents = Self.documents(of: operation)
+                if documents.isEmpty { return }
+                take(documents, operation.sequence)
+                confirmed = operation.sequence
             }
             self.position = end
             if let confirmed { confirm(confirmed) }
@@ -122,14 +128,41 @@ final class DocumentTable {
         }
     }
 
-    private func take(_ name: String, _ text: [UInt8], _ sequence: UInt64) {
-        sequences[name] = sequence
-        guard texts[name] != text else { return }
+    /// Those that an operation has written.
+    private static func documents(of operation: LogRecord.Operation) -> [Text] {
+        operation.assignments.compactMap { assignment in
+            guard let key = assignment.target.path.suffix(after: root)?.firstKey, let text = assignment.value.string
+            else { return nil }
+            return (String(decoding: key.utf8, as: UTF8.self), text)
+        }
+    }
+
+    /// Takes over texts of one moment. Rules and settings of a database that change both are replaced in one step.
+    private func take(_ found: [Text], _ sequence: UInt64) {
+        for (name, _) in found { sequences[name] = sequence }
+        var changed = found.filter { texts[$0.name] != $0.text }
+        for database in changed.compactMap({ SharedDocument.database(ofRules: $0.name) }) {
+            let names = [SharedDocument.rulesName(database), SharedDocument.settingsName(database)]
+            let pair = names.compactMap { name in changed.first { $0.name == name } }
+            guard pair.count == 2 else { continue }
+            changed.removeAll { names.contains($0.name) }
+            for (name, text) in pair { texts[name] = text }
+            let own = [rules.ownRules(of: database)?.file, rules.ownSettings(of: database)?.file]
+            note(names) { () throws(SharedDocument.Failure) in
+                if own == pair.map(\.text) { return }
+                try SharedDocument.adopt(rules: pair[0].text, settings: pair[1].text, of: database, rules)
+                rulesChanged(database)
+            }
+        }
+        for (name, text) in changed { take(name, text) }
+    }
+
+    private func take(_ name: String, _ text: [UInt8]) {
         let before = texts.updateValue(text, forKey: name)
         guard let document = document(name) else {
             return log.warning("cluster.document-unknown", [("name", name)])
         }
-        do throws(SharedDocument.Failure) {
+        note([name]) { () throws(SharedDocument.Failure) in
             var plain = try open(text, document)
             let own = document.read()
             if let own, let before, let base = try? open(before, document), own != base {
@@ -137,11 +170,20 @@ final class DocumentTable {
                 plain = document.merge(base, own, plain)
             }
             if own != plain { try document.adopt(plain) }
-            refused.remove(name)
-            log.info("cluster.document-taken", [("name", name)])
+        }
+    }
+
+    /// Notes whether documents were taken over.
+    private func note(_ names: [String], _ adopt: () throws(SharedDocument.Failure) -> Void) {
+        do throws(SharedDocument.Failure) {
+            try adopt()
+            refused.subtract(names)
+            for name in names { log.info("cluster.document-taken", [("name", name)]) }
         } catch {
-            refused.insert(name)
-            log.error("cluster.document-refused", [("name", name), ("error", error.description)])
+            refused.formUnion(names)
+            for name in names {
+                log.error("cluster.document-refused", [("name", name), ("error", error.description)])
+            }
         }
     }
 
@@ -178,17 +220,27 @@ final class DocumentTable {
             }
             text = Base64.standard.encode(sealed)
         }
-        let target = WriteTarget(path: ClusterDatabase.path("documents/\(document.name)"))
-        let value = IncomingValue(json: CanonicalJSON(string: text))
+        let (target, value) = Self.entry(document.name, text)
         return database.ask(.set(target, value, expecting: hash))
     }
 
-    /// Puts a text in force at all nodes that run, and waits until they have confirmed that.
-    func put(_ name: String, _ text: [UInt8]) -> SharedDocuments.Failure? {
+    private static func entry(_ name: String, _ text: [UInt8]) -> (target: WriteTarget, value: IncomingValue) {
+        (
+            WriteTarget(path: ClusterDatabase.path("documents/\(name)")),
+            IncomingValue(json: CanonicalJSON(string: text))
+        )
+    }
+
+    /// Puts rules and settings in force at all nodes that run, with one commit, and waits until they have confirmed
+    /// that.
+    func put(_ texts: [Text]) -> SharedDocuments.Failure? {
         let deadline = MonotonicTime.current + Self.patience
-        guard let document = document(name) else { return .init(description: "there is no document '\(name)'") }
+        if let (name, _) = texts.first(where: { document($0.name) == nil }) {
+            return .init(description: "there is no document '\(name)'")
+        }
+        let update = Operation.update(base: Self.root, texts.map { Self.entry($0.name, $0.text) })
         while true {
-            switch set(document, text, expecting: nil) {
+            switch database.ask(update) {
             case .failed(.unavailable(let error)):
                 // It may be written or not; the same again does no harm.
                 if isOver(deadline) { return .init(description: error.message) }
@@ -201,7 +253,7 @@ final class DocumentTable {
         // No node has, as far as is known.
         var missing = [cluster.name]
         repeat {
-            guard catchUp(), let sequence = sequences[name] else { continue }
+            guard catchUp(), let sequence = texts.compactMap({ sequences[$0.name] }).max() else { continue }
             missing = cluster.unconfirmed(sequence) ?? missing
             if missing.isEmpty { return nil }
         } while !isOver(deadline)

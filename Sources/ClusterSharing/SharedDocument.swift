@@ -73,11 +73,20 @@ package struct SharedDocument: Sendable {
     static func rulesOrSettings(
         _ name: String, _ rules: RulesInForce, changed: @escaping @Sendable (_ database: String) -> Void
     ) -> SharedDocument? {
+        guard var document = made(name, rules, changed) else { return nil }
+        // They change through the cluster alone. Others here are those that could not be replaced.
+        document.merge = { _, _, shared in shared }
+        return document
+    }
+
+    private static func made(
+        _ name: String, _ rules: RulesInForce, _ changed: @escaping @Sendable (_ database: String) -> Void
+    ) -> SharedDocument? {
         if let database = name.dropping(rulesPrefix) {
             return SharedDocument(name) {
                 rules.ownRules(of: database)?.file
             } adopt: { (text) throws(Failure) in
-                try take(name) { () throws in try rules.set(try RulesProgram(parsing: text), for: database) }
+                try take { () throws in try rules.set(try RulesProgram(parsing: text), for: database) }
                 changed(database)
             }
         }
@@ -85,14 +94,27 @@ package struct SharedDocument: Sendable {
             return SharedDocument(name) {
                 rules.ownSettings(of: database)?.file
             } adopt: { (text) throws(Failure) in
-                try take(name) { () throws in try rules.set(try DatabaseSettings(parsing: text), for: database) }
+                try take { () throws in try rules.set(try DatabaseSettings(parsing: text), for: database) }
                 changed(database)
             }
         }
         return nil
     }
 
-    private static func take(_ name: String, _ body: () throws -> Void) throws(Failure) {
+    /// The database whose rules a document has; nil for other documents.
+    static func database(ofRules name: String) -> String? { name.dropping(rulesPrefix) }
+
+    /// Takes over both in one step.
+    static func adopt(
+        rules text: [UInt8], settings: [UInt8], of database: String, _ rules: RulesInForce
+    ) throws(Failure) {
+        try take { () throws in
+            try rules.set(
+                try RulesProgram(parsing: text), try DatabaseSettings(parsing: settings), for: database)
+        }
+    }
+
+    private static func take(_ body: () throws -> Void) throws(Failure) {
         do { try body() } catch { throw Failure(description: "\(error)") }
     }
 }

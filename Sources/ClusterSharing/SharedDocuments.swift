@@ -18,7 +18,7 @@ package final class SharedDocuments: Sendable {
         case begin(whenLoaded: @Sendable () -> Void)
         case arrived
         case look
-        case put(name: String, [UInt8], then: @Sendable (Failure?) -> Void)
+        case put([(name: String, text: [UInt8])], then: @Sendable (Failure?) -> Void)
     }
 
     private let worker: Worker<Message>
@@ -47,7 +47,7 @@ package final class SharedDocuments: Sendable {
                     case .put: break
                     }
                 }
-                for case .put(let name, let text, let then) in messages { then(table.put(name, text)) }
+                for case .put(let texts, let then) in messages { then(table.put(texts)) }
             }
         }
     }
@@ -63,9 +63,10 @@ package final class SharedDocuments: Sendable {
     /// To be called about once a second.
     func look() { worker.post(.look) }
 
-    /// Puts a text in force at all nodes that run. Calls back on the thread once they have confirmed that.
-    package func put(_ name: String, _ text: [UInt8], then: @escaping @Sendable (Failure?) -> Void) {
-        let isTaken = worker.post(.put(name: name, text, then: then))
+    /// Puts texts in force at all nodes that run, with one commit. Calls back on the thread once they have confirmed
+    /// that.
+    package func put(_ texts: [(name: String, text: [UInt8])], then: @escaping @Sendable (Failure?) -> Void) {
+        let isTaken = worker.post(.put(texts, then: then))
         if !isTaken { then(Failure(description: "the server is shutting down")) }
     }
 

@@ -7,7 +7,7 @@ package import HearthSystem
 package import HearthTreeStorage
 
 /// The rules and settings of all databases: those of the server's files, except for databases that were given their
-/// own, which are in the data folder as `NAME.rules` and `NAME.settings`.
+/// own, which are in the data folder as `NAME.rules` and `NAME.settings` (``RulesPublication``).
 package final class RulesInForce: Sendable {
     /// A rules file as it was read, and the sign by which a later look tells whether it is another.
     private struct Source<Contents: Sendable>: Sendable {
@@ -24,6 +24,8 @@ package final class RulesInForce: Sendable {
 
     private let state: Mutex<State>
     private let folder: DataFolder
+    /// Held by the thread that changes files.
+    private let changing = Mutex(())
     /// The rules file that the server was started with.
     package let file: String?
     /// The settings file that the server was started with.
@@ -67,7 +69,27 @@ package final class RulesInForce: Sendable {
         for name in folder.databasesWithSettings {
             state.ownSettings[name] = try Self.settings(folder.settingsPath(of: name))
         }
+        for name in folder.databasesWithPublication {
+            let publication = RulesPublication(of: name, in: folder)
+            (state.own[name], state.ownSettings[name]) = try Self.load(publication)
+            // On a disk that is full, they hold all the same.
+            try? publication.finish()
+        }
         self.state = Mutex(state)
+    }
+
+    private static func load(
+        _ publication: RulesPublication
+    ) throws(LoadError) -> (rules: RulesProgram, settings: DatabaseSettings) {
+        let texts: RulesPublication.Texts
+        do throws(PrivateFile.Failure) { texts = try publication.texts() } catch {
+            throw .unreadable(error.description)
+        }
+        do throws(RulesError) {
+            return (try RulesProgram(parsing: texts.rules), try DatabaseSettings(parsing: texts.settings))
+        } catch {
+            throw .refused(file: publication.path, error)
+        }
     }
 
     /// The rules of a database, with its settings; nil when everything is allowed and nothing is set.
@@ -111,37 +133,68 @@ package final class RulesInForce: Sendable {
 
     /// The rules file of a database as it was given, or as plain JSON.
     package func text(of database: String, isStrict: Bool) -> [UInt8] {
-        guard let program = program(for: database) else {
-            return Array(#"{"rules":{".read":true,".write":true}}"#.utf8)
-        }
+        guard let program = program(for: database) else { return Self.openText }
         return isStrict ? program.strictFile : program.file
     }
 
     /// Gives a database rules of its own, for good.
     package func set(_ program: RulesProgram, for database: String) throws(PrivateFile.Failure) {
-        try PrivateFile.replace(folder.rulesPath(of: database), with: program.file)
-        state.withLock { $0.own[database] = program }
+        try changing.withLock { (_) throws(PrivateFile.Failure) in
+            try RulesPublication(of: database, in: folder).finish()
+            try PrivateFile.replace(folder.rulesPath(of: database), with: program.file)
+            state.withLock { $0.own[database] = program }
+        }
     }
 
-    /// The settings file of a database as it was given.
-    package func settingsText(of database: String) -> [UInt8] {
-        let settings = state.withLock { $0.ownSettings[database] ?? $0.generalSettings.contents }
-        return settings.map(\.file) ?? Array(#"{"settings":{}}"#.utf8)
+    /// Gives a database rules and settings of its own in one step, for good: after a crash it has both or neither.
+    package func set(
+        _ program: RulesProgram, _ settings: DatabaseSettings, for database: String
+    ) throws(PrivateFile.Failure) {
+        try changing.withLock { (_) throws(PrivateFile.Failure) in
+            let publication = RulesPublication(of: database, in: folder)
+            try publication.begin(rules: program.file, settings: settings.file)
+            state.withLock {
+                $0.own[database] = program
+                $0.ownSettings[database] = settings
+            }
+            // They are in force and on disk. A failure here is made up for before the next change or at the next start.
+            try? publication.finish()
+        }
     }
+
+    /// The rules file and the settings file of a database as they were given, of one moment.
+    package func texts(of database: String) -> (rules: [UInt8], settings: [UInt8]) {
+        let (rules, settings) = state.withLock {
+            ($0.own[database] ?? $0.general.contents, $0.ownSettings[database] ?? $0.generalSettings.contents)
+        }
+        return ((rules ?? fallback)?.file ?? Self.openText, settings?.file ?? Self.noSettings)
+    }
+
+    private static let openText = Array(#"{"rules":{".read":true,".write":true}}"#.utf8)
+    private static let noSettings = Array(#"{"settings":{}}"#.utf8)
+
+    /// The settings file of a database as it was given.
+    package func settingsText(of database: String) -> [UInt8] { texts(of: database).settings }
 
     /// Gives a database settings of its own, for good.
     package func set(_ settings: DatabaseSettings, for database: String) throws(PrivateFile.Failure) {
-        try PrivateFile.replace(folder.settingsPath(of: database), with: settings.file)
-        state.withLock { $0.ownSettings[database] = settings }
+        try changing.withLock { (_) throws(PrivateFile.Failure) in
+            try RulesPublication(of: database, in: folder).finish()
+            try PrivateFile.replace(folder.settingsPath(of: database), with: settings.file)
+            state.withLock { $0.ownSettings[database] = settings }
+        }
     }
 
     /// Takes the settings away that a database has of its own: those of the server's file hold again. Answers whether
     /// it had any.
     package func removeSettings(of database: String) throws(PrivateFile.Failure) -> Bool {
-        guard ownSettings(of: database) != nil else { return false }
-        try PrivateFile.remove(folder.settingsPath(of: database))
-        state.withLock { $0.ownSettings[database] = nil }
-        return true
+        try changing.withLock { (_) throws(PrivateFile.Failure) in
+            guard ownSettings(of: database) != nil else { return false }
+            try RulesPublication(of: database, in: folder).finish()
+            try PrivateFile.remove(folder.settingsPath(of: database))
+            state.withLock { $0.ownSettings[database] = nil }
+            return true
+        }
     }
 
     /// The result of checking the files: the rules if they have changed, and whether the settings have.

@@ -47,6 +47,9 @@ package struct DatabaseLimits: Sendable {
     package var applyIntervalTicks = 10
     /// The maximum number of log bytes read for listeners that resume; those that need more start over.
     package var resumeBytesMax = 64 << 20
+    /// Bytes of a value of the past that is put together in memory, and of the changes that make it. Others are put
+    /// together in a file.
+    package var pastBytesMax = 16 << 20
     /// The time without use after which a database is closed, in milliseconds.
     package var idleMillisecondsMax: Int64 = 300_000
     /// How long the commit log reaches back, in milliseconds.

@@ -4,6 +4,7 @@ import HearthHTTPCodec
 import HearthServerCodecs
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthStorageErrors
 import HearthTreeStorage
 import HearthWireProtocol
 import HearthAccess
@@ -19,7 +20,7 @@ extension HTTPConnection {
             let database = try context.services.directory.use(exchange.databaseName, by: client, mayCreate: false)
             work = .waiting(exchange, writer)
             let goOn = context.continuation(of: self) {
-                (connection: HTTPConnection, result: Result<CanonicalJSON, HistoryRefusal>) in
+                (connection: HTTPConnection, result: Result<PastValue, HistoryRefusal>) in
                 connection.finishHistory(request, exchange, authentication, writer, result)
             }
             context.services.askHistory(
@@ -32,20 +33,29 @@ extension HTTPConnection {
 
     private func finishHistory(
         _ request: HistoryRequest, _ exchange: RESTExchange, _ authentication: Authentication,
-        _ writer: ResponseWriter, _ result: Result<CanonicalJSON, HistoryRefusal>
+        _ writer: ResponseWriter, _ result: Result<PastValue, HistoryRefusal>
     ) {
         // It may have been answered that it takes too long.
         guard case .waiting = work else { return }
         work = .none
         switch result {
-        case .success(let value) where request.restores:
+        case .success(.whole(let value)) where request.restores:
             let target = WriteTarget(path: request.path)
             let write = RESTExchange(
                 databaseName: exchange.databaseName,
                 operation: .set(target, IncomingValue(json: value), echoes: exchange.parameters.printing != .silent),
                 action: .put, target: target, parameters: exchange.parameters)
             ask(.success(write), authentication, nil, writer)
-        case .success(let value): respond(exchange.response(to: .value(value)), with: writer)
+        case .success(.rows(let rows)):
+            let stream = context.services.databases.stream(
+                rows, to: id, client: client.number, uid: authentication.principal.uid)
+            guard let stream else {
+                respond(RESTError(.stopping).response, with: writer)
+                break
+            }
+            work = .waiting(exchange, writer)
+            return begin(stream)
+        case .success(.whole(let value)): respond(exchange.response(to: .value(value)), with: writer)
         case .failure(let refusal): respond(refusal.restError.response, with: writer)
         }
         readOn()

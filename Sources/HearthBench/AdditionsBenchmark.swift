@@ -87,7 +87,7 @@ struct AdditionsBenchmark {
 }
 
 /// Sets new children of one collection for each connection, in the order of their keys.
-private struct NewChildren: RequestSource {
+struct NewChildren: RequestSource {
     private var frame = FrameTemplate(
         """
         {"t":"d","d":{"r":##########,"a":"p","b":{"p":"/bench/####/list/##########",\

@@ -3,7 +3,7 @@ import Glibc
 
 /// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.
 package enum Bench: String, CaseIterable, Sendable {
-    case fanout, write, read, idle, start, wide, query, page, reconnect, txn, mixed, additions, jobs,
+    case fanout, write, read, idle, start, wide, query, page, reconnect, txn, mixed, additions, jobs, triggers, history,
         rest, client, rules
 
     /// One line for people.
@@ -19,6 +19,8 @@ package enum Bench: String, CaseIterable, Sendable {
         case .mixed: "small writes while something large is done"
         case .additions: "new children where a setting concerns them, and where none does"
         case .jobs: "jobs of a queue, compared with the same explicit writes"
+        case .triggers: "events delivered to an HTTP receiver, and what they cost the writes"
+        case .history: "writes to places whose history is kept, and reads of the past, compared with the present"
         case .query: "writes at a live query, with an index and without, and at a live count"
         case .page: "pages of a query with conditions and an index, among few children and very many"
         case .reconnect: "very many clients that come back at once, with resume and without"
@@ -63,6 +65,8 @@ package enum Bench: String, CaseIterable, Sendable {
         case .mixed: try MixedBenchmark(stage: stage).results()
         case .additions: try AdditionsBenchmark(stage: stage).results()
         case .jobs: try JobsBenchmark(stage: stage).results()
+        case .triggers: try TriggersBenchmark(stage: stage).results()
+        case .history: try HistoryBenchmark(stage: stage).results()
         case .query: try QueryBenchmark(stage: stage).results()
         case .page: try PageBenchmark(stage: stage).results()
         case .reconnect: try ReconnectBenchmark(stage: stage).results()

@@ -86,6 +86,15 @@ struct RESTRequests: RequestSource {
         }
     }
 
+    /// Reads these objects as they were after an operation.
+    static func getsOfPast(after sequence: Int) -> RESTRequests {
+        RESTRequests(
+            request: FrameTemplate(
+                bare: "GET /bench/####/####/.history.json?seq=\(sequence) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                    + "Authorization: Bearer owner\r\n\r\n"),
+            reply: gets.reply, fill: gets.fill)
+    }
+
     /// Sets the objects that ``ObjectSets`` sets.
     static var puts: RESTRequests {
         let object = SmallObject.text(number: "##########")
@@ -121,10 +130,9 @@ package enum HTTPReplies: ReplyFormat {
             }
             var size = 0
             if hasBody {
-                let field = head.split(separator: "\r\n").first { $0.hasPrefix("content-length:") }
-                guard let text = field?.dropFirst("content-length:".count).drop(while: { $0 == " " }),
-                    let count = Int(text)
-                else { throw BenchError("an answer has no length: \(head.prefix(200))") }
+                guard let count = contentLength(of: head) else {
+                    throw BenchError("an answer has no length: \(head.prefix(200))")
+                }
                 size = count
             }
             guard bytes.count - end >= size else { return start }
@@ -134,8 +142,14 @@ package enum HTTPReplies: ReplyFormat {
         return start
     }
 
+    /// - parameter head: in lower case.
+    static func contentLength(of head: String) -> Int? {
+        let field = head.split(separator: "\r\n").first { $0.hasPrefix("content-length:") }
+        return field.flatMap { Int($0.dropFirst("content-length:".count).drop { $0 == " " }) }
+    }
+
     /// Where the head ends, after its empty line; nil if it is not complete.
-    private static func headEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    static func headEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var place = start
         while place + 3 < bytes.count {
             if bytes[place] == UInt8(ascii: "\r"), bytes[place + 2] == UInt8(ascii: "\r") { return place + 4 }

@@ -68,9 +68,10 @@ package enum PrivateFile {
         try syncFolder(of: path)
     }
 
-    /// Removes the file, if there is one.
+    /// Removes the file, if there is one, durably.
     package static func remove(_ path: String) throws(Failure) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw Failure("cannot remove \(path)", errno) }
+        if unlink(path) == 0 { return try syncFolder(of: path) }
+        guard errno == ENOENT else { throw Failure("cannot remove \(path)", errno) }
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(Failure) {

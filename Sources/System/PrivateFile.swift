@@ -4,6 +4,8 @@ import HearthPlatform
 package enum PrivateFile {
     package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
+
+        package init(description: String) { self.description = description }
     }
 
     /// The largest file that is read.

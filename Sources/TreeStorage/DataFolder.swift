@@ -70,6 +70,15 @@ package final class DataFolder: Sendable {
     /// Names of the databases that have settings of their own here, sorted.
     package var databasesWithSettings: [String] { FolderContents(path).databases(withFileOf: ".settings") }
 
+    /// Names of the databases whose rules and settings are being replaced together, sorted.
+    package var databasesWithPublication: [String] { FolderContents(path).databases(withFileOf: ".publication") }
+
+    /// Where the new rules and settings of a database are, until each is in its own file.
+    package func publicationPath(of name: String) -> String {
+        precondition(Self.isFileName(name))
+        return "\(path)/\(name).publication"
+    }
+
     /// Where the settings of a database are kept, if it has its own.
     package func settingsPath(of name: String) -> String {
         precondition(Self.isFileName(name))
@@ -198,6 +207,9 @@ package struct FilesInPlace: Sendable {
 struct DatabaseFiles: Sendable {
     let tree: String
     let log: String
+    /// The history that settings keep (``HistoryFile``).
+    let history: String
+    let past: String
     /// There while a restore replaces the others.
     let restoring: String
     /// There while a copy of another node's files replaces the others (NodeCopy.swift).
@@ -206,7 +218,12 @@ struct DatabaseFiles: Sendable {
     init(name: String, folder: String) {
         tree = "\(folder)/\(name).tree"
         log = "\(folder)/\(name).log"
+        history = "\(folder)/\(name).history"
+        past = "\(folder)/\(name).past"
         restoring = "\(folder)/\(name).restoring"
         installing = "\(folder)/\(name).installing"
     }
+
+    /// The files with data.
+    var all: [String] { [tree, log, history, past] }
 }

@@ -13,14 +13,16 @@ extension Command {
         name: "backup", synopsis: "FILE | --to DIR | [URL] [OPTIONS]",
         summary: "Copy a database into one file, or everything into a folder, while the server runs or not.",
         json: #"""
-            {"file", "database", "sequence", "time", "rows", "laterWrites", "bytes"} with FILE, {"folder",
+            {"file", "database", "sequence", "time", "rows", "laterWrites", "bytes", "changes"} with FILE, where
+            "changes" is the number of changes in its history and missing without one, {"folder",
             "databases": [NAME…], "accounts": BOOL, "time", "version", "bytes", "removed": [FOLDER…]} with --to,
             otherwise {"file", "sequence", "rows", "bytes"}. Times are in milliseconds since 1970.
             """#,
         details: """
             The copy holds every write that was acknowledged before, and is that of one moment. The server
             is not asked and does not wait. FILE gets its name when it is whole and on disk; until then it is
-            FILE.part. 'hearth restore' reads it.
+            FILE.part. 'hearth restore' reads it. The history that the settings keep ('.history') is in it;
+            --no-history leaves it out, and it starts over when the copy is restored.
 
             With --to, all databases, the accounts, keys and rules go to a new folder DIR/hearth-TIME, with a
             manifest of their checksums. The server's metrics tell when that last succeeded.
@@ -50,7 +52,9 @@ extension Command {
                 throw UsageError(message: "--\(name) is for a backup of one database to a FILE, not for --to")
             }
             try SignalledEnd.removesFiles()
-            return makeSet(of: arguments["data"] ?? "./data", in: target, keeping: kept, output)
+            return makeSet(
+                of: arguments["data"] ?? "./data", in: target, keeping: kept,
+                hasHistory: !arguments.flag("no-history"), output)
         }
         if kept != nil { throw UsageError(message: "--keep is for --to") }
         let path = try arguments.positional("FILE")[0]
@@ -61,7 +65,8 @@ extension Command {
         try SignalledEnd.removesFiles()
         do throws(BackupError) {
             let summary = try Backup.make(
-                of: arguments["database"] ?? "default", in: arguments["data"] ?? "./data", to: path)
+                of: arguments["database"] ?? "default", in: arguments["data"] ?? "./data", to: path,
+                hasHistory: !arguments.flag("no-history"))
             output.show(summary.json(path), ["\(path): \(summary.text)"])
             return .success
         } catch {
@@ -74,6 +79,7 @@ extension Command {
     private static let fileOptions: [Arguments.Option] = [
         folder, .overwrite,
         .init(name: "to", value: "DIR", help: "copy everything into a new folder in DIR"),
+        .init(name: "no-history", value: nil, help: "without the history that the settings keep"),
         .init(name: "keep", value: "N", help: "with --to: then remove all but the last N of these folders"),
     ]
 
@@ -88,10 +94,10 @@ extension Command {
     }
 
     private static func makeSet(
-        of folder: String, in target: String, keeping count: Int?, _ output: ProgramOutput
+        of folder: String, in target: String, keeping count: Int?, hasHistory: Bool, _ output: ProgramOutput
     ) -> ExitCode {
         do throws(BackupError) {
-            let set = try BackupSet.make(of: folder, in: target, now: WallClock.milliseconds)
+            let set = try BackupSet.make(of: folder, in: target, now: WallClock.milliseconds, hasHistory: hasHistory)
             let removed = count.map { BackupSet.prune(target, keeping: $0) } ?? []
             var json = set.json
             json["removed"] = removed.json

@@ -29,15 +29,16 @@ extension Backup.Summary {
     /// One line.
     var text: String {
         let made = Timestamp(milliseconds: time)
-        return
-            "\(database) up to sequence \(sequence), made \(made), \(rows) rows and \(laterWrites) later writes, \(ByteText(byteCount))"
+        let history = changes.map { ", a history of \($0) changes" } ?? ""
+        return "\(database) up to sequence \(sequence), made \(made), \(rows) rows and \(laterWrites) later writes"
+            + "\(history), \(ByteText(byteCount))"
     }
 
     func json(_ file: String) -> JSONObject {
         JSONObject([
             "file": .text(file), "database": .text(database), "sequence": .integer(Int64(clamping: sequence)),
             "time": .integer(time), "rows": .integer(Int64(rows)), "laterWrites": .integer(Int64(laterWrites)),
-            "bytes": .integer(Int64(byteCount)),
+            "bytes": .integer(Int64(byteCount)), "changes": changes.map { .integer(Int64($0)) },
         ])
     }
 }

@@ -42,6 +42,7 @@ struct HistoryCommandTests {
         server.process.signal(SIGTERM)
         #expect(try await server.process.outcome().code == 0)
 
+        try await backups(of: data, in: folder.path)
         let before = try await HearthProcess.run("verify", "--data", data)
         #expect(before.code == 0, "\(before)")
         #expect(before.output.contains("4 records after operation 0, the chain is whole"), "\(before)")
@@ -66,6 +67,24 @@ struct HistoryCommandTests {
         #expect(try await HearthProcess.run("verify", "--data", folder.path + "/none").code == 1)
         #expect(try await HearthProcess.run("erase", "/a", "--data", folder.path + "/none").code == 1)
         try await pastOfErased(data)
+    }
+
+    /// After three writes of a page whose history is kept, and one that brought it back.
+    private func backups(of data: String, in folder: String) async throws {
+        let (file, restored) = (folder + "/a.backup", folder + "/restored")
+        let lean = try await HearthProcess.run("backup", file, "--data", data, "--no-history")
+        #expect(lean.code == 0, "\(lean)")
+        #expect(!lean.output.contains("history"), "\(lean)")
+        let made = try await HearthProcess.run("backup", file, "--data", data, "--overwrite")
+        #expect(made.output.contains(" later writes, a history of "), "\(made)")
+        let checked = try await HearthProcess.run("restore", file, "--check", "-o", "json")
+        #expect(checked.output.contains(#""changes":"#), "\(checked)")
+        #expect(try await HearthProcess.run("restore", file, "--data", restored).code == 0)
+        // Settings that do not ask for the history would end it.
+        let server = try await ServerProcess(restored, "--settings", folder + "/settings.json")
+        let past = try await HearthProcess.run(
+            "get", "/pages/a", "--at", "@1", "--url", "ws://\(server.address)")
+        #expect(past.output == "{\"title\":\"SECRET-PAST\"}\n", "\(past)")
     }
 
     /// After a page was set twice.

@@ -74,6 +74,41 @@ struct RulesSyncTests {
         #expect(try await rules("pull").output == before)
     }
 
+    @Test("rules and settings are pushed together, and a mistake in one of the files changes neither")
+    func together() async throws {
+        let server = try await ServerProcess(folder.path + "/data")
+        func rules(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["rules"] + words + ["--url", "http://\(server.address)"]).outcome()
+        }
+        let (file, settings) = (folder.path + "/rules.json", folder.path + "/settings.json")
+        TemporaryFolder.write(Array("{\"rules\": {\n  \".read\": true\n}}\n".utf8), to: file)
+        TemporaryFolder.write(Array("{\"settings\": {\n  \".maxChildren\": 9\n}}\n".utf8), to: settings)
+        let tried = try await rules("push", file, "--settings", settings, "--dry-run")
+        #expect(tried.code == 0, "\(tried)")
+        #expect(try await rules("diff", settings).code == 1)
+        let pushed = try await rules("push", file, "--settings", settings, "-o", "json")
+        #expect(pushed.output == #"{"file":"\#(file)","kind":"rules","settings":"\#(settings)"}"# + "\n")
+        #expect(pushed.errors.contains("replace the rules and settings of the default database by \(file) and "))
+        for name in [file, settings] { #expect(try await rules("diff", name).code == 0) }
+
+        let before = try await rules("pull").output
+        for (wrong, text) in [
+            (file, "{\"rules\": {\n  \".reed\": true\n}}\n"), (settings, "{\"settings\": {\n  \".x\": 9\n}}\n"),
+        ] {
+            let good = TemporaryFolder.contents(of: wrong)
+            TemporaryFolder.write(Array(text.utf8), to: wrong)
+            let refused = try await rules("push", file, "--settings", settings)
+            #expect(refused.code == 65, "\(refused)")
+            #expect(refused.errors.hasPrefix("hearth rules push: \(wrong):2:3: "), "\(refused)")
+            TemporaryFolder.write(good, to: wrong)
+        }
+        let swapped = try await rules("push", settings, "--settings", file)
+        #expect(swapped.code == 65)
+        #expect(swapped.errors == "hearth rules push: \(settings): this is not a file of rules\n")
+        #expect(try await rules("push", "-", "--settings", "-").code == 64)
+        #expect(try await rules("pull").output == before)
+    }
+
     @Test("at a terminal, a push asks first")
     func question() async throws {
         let server = try await ServerProcess(folder.path + "/data")

@@ -49,6 +49,25 @@ struct AdministratorTests {
         #expect(try await admin.settings() == none)
     }
 
+    @Test("replaces rules and settings in one step, and a mistake in either changes neither")
+    func rulesAndSettings() async throws {
+        let server = try AdminServer()
+        let admin = try server.administrator()
+        let (rules, settings) = (#"{"rules": {".read": true}}"#, #"{"settings": {"users": {".unique": "name"}}}"#)
+        try await admin.checkRules(rules, settings: settings)
+        #expect(try await admin.rules() == AdminServer.rules)
+        try await admin.setRules(rules, settings: settings)
+        #expect(try await admin.rules() == rules)
+        #expect(try await admin.settings() == settings)
+        let error = await #expect(throws: AdminError.self) {
+            try await admin.setRules(#"{"rules": {}}"#, settings: "{\n\"settings\": 7}")
+        }
+        #expect(error?.code == .invalidRules)
+        #expect(error?.message.hasPrefix("settings:2:") == true, "\(String(describing: error))")
+        #expect(try await code { try await admin.checkRules("{}", settings: settings) } == .invalidRules)
+        #expect(try await admin.rules() == rules)
+    }
+
     @Test("writes data that no rules restrict, and users read it as the rules say")
     func data() async throws {
         let server = try AdminServer()

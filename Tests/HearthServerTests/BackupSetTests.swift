@@ -45,6 +45,21 @@ struct BackupSetTests {
         #expect(try client.rest.ask("GET", "/.settings/rules.json?ns=shop", RESTClient.owner).text.contains(".read"))
     }
 
+    @Test("have rules and settings that were replaced together from one replacement")
+    func rulesAndSettings() throws {
+        try fill()
+        // A server that was stopped before they were in their own files.
+        let both = #"{"rules":"{\"rules\":{\".write\":true}}","settings":"{\"settings\":{\"a\":{}}}"}"#
+        TemporaryFolder.write(Array(both.utf8), to: data + "/shop.publication")
+        let set = try BackupSet.make(of: data, in: target, now: 1_700_000_000_000)
+        let new = folder.path + "/new"
+        _ = try BackupSet.restore(set.path, in: new)
+        let rest = try IdentityClient(folder: new).rest
+        #expect(
+            try rest.ask("GET", "/.settings/rules-and-settings.json?ns=shop", RESTClient.owner).text == both)
+        #expect(!FolderContents(new).files.contains("shop.publication"))
+    }
+
     @Test("replace nothing: neither a set of the same time, nor a folder with data")
     func noOverwriting() throws {
         try fill()

@@ -1,7 +1,9 @@
 import HearthTestSupport
 import Testing
 
+import HearthDatabaseScheduler
 import HearthServer
+import HearthTreeStorage
 
 @Suite("The history of places") struct HistoryTests {
     /// Unsigned, as development mode takes them: `{"sub":"ada"}` and `{"sub":"bob"}`.
@@ -66,6 +68,54 @@ import HearthServer
         #expect(try client.ask("GET", past + "?seq=x", RESTClient.owner).status == 400)
         #expect(try client.ask("PUT", past, RESTClient.owner, "1").status == 405)
         #expect(try client.ask("POST", past, RESTClient.owner).status == 400)
+    }
+
+    @Test("is streamed where it is too large for memory, over HTTP and over a realtime connection, as it was")
+    func large() throws {
+        let folder = TemporaryFolder()
+        let server = try RealtimeTestServer {
+            $0.dataFolder = folder.path
+            $0.databaseLimits.pastBytesMax = 50_000
+        }
+        let client = try server.connectREST()
+        try keep(client, database: "?ns=example")
+        // The history begins before the values that are read.
+        #expect(try client.ask("PUT", "/notes/eve.json?ns=example", [], "0").status == 200)
+        #expect(try client.ask("GET", "/notes/.history.json?ns=example", RESTClient.owner).status == 200)
+        let letters = ["a", "b"]
+        func value(_ letter: String) -> String {
+            let texts = (100..<400).map { "\"\($0)\":\"\(String(repeating: letter, count: 1000))\"" }
+            return "{\(texts.joined(separator: ","))}"
+        }
+        for letter in letters {
+            #expect(try client.ask("PUT", "/notes/ada.json?ns=example", [], value(letter)).status == 200)
+            #expect(try client.ask("PUT", "/notes/bob/last.json?ns=example", [], "\"\(letter)\"").status == 200)
+        }
+        let past = "/notes/ada/.history.json?ns=example&format=export"
+        #expect(try client.ask("GET", past + "&seq=2", RESTClient.owner).text == value("a"))
+        #expect(try client.ask("GET", past + "&seq=4", RESTClient.owner).text == value("b"))
+        let others = #""bob":{"last":"a"},"eve":0"#
+        // Of places side by side, and of one below.
+        #expect(
+            try client.ask("GET", "/.history.json?ns=example&format=export&seq=4", RESTClient.owner).text
+                == #"{"notes":{"ada":\#(value("b")),\#(others)}}"#)
+        let part = "/notes/ada/217/.history.json?ns=example&seq=2"
+        #expect(try client.ask("GET", part, RESTClient.owner).text == "\"\(String(repeating: "a", count: 1000))\"")
+        #expect(try client.ask("HEAD", past + "&seq=2", RESTClient.owner).status == 200)
+        #expect(try client.ask("GET", past + "&seq=2&auth=\(Self.bob)", []).status == 401)
+        #expect(try client.ask("GET", past + "&seq=2&auth=\(Self.ada)", []).text == value("a"))
+
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        try peer.send(1, "gauth", #"{"cred":"owner"}"#)
+        _ = try peer.receiveMessage()
+        try peer.send(2, "h", #"{"p":"/notes/ada","c":"get","seq":2}"#)
+        try peer.send(3, "h", #"{"p":"/notes/bob","c":"get","seq":3}"#)
+        let answers = [try peer.receiveMessage() ?? "", try peer.receiveMessage() ?? ""]
+        #expect(answers.contains(#"{"t":"d","d":{"r":2,"b":{"s":"ok","d":\#(value("a"))}}}"#))
+        #expect(answers.contains(#"{"t":"d","d":{"r":3,"b":{"s":"ok","d":{"last":"a"}}}}"#))
+        // Nothing stays behind.
+        #expect(FolderContents(folder.path).files.filter { $0.contains("past-copy") } == [])
     }
 
     @Test("is restored before what the same client writes later")

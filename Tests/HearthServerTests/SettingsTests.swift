@@ -41,6 +41,44 @@ import HearthServer
         #expect(try client.ask("POST", "/users.json", [], #"{"name":"z"}"#).status == 200)
     }
 
+    @Test("rules and settings are replaced in one request, both or neither, for good")
+    func together() throws {
+        let folder = TemporaryFolder()
+        let configure: (inout ServerConfiguration) -> Void = { $0.dataFolder = folder.path + "/data" }
+        let target = "/.settings/rules-and-settings.json"
+        let pair = #"{"rules":"{\n // Open\n\"rules\":{\".write\":true}}","settings":"\#(Self.quoted(Self.unique))"}"#
+        do {
+            let client = try RealtimeTestServer(configure).connectREST()
+            let before = try client.ask("GET", target, RESTClient.owner).text
+            #expect(before.hasSuffix(#","settings":"{\"settings\":{}}"}"#), "\(before)")
+            #expect(try client.ask("PUT", target, [], pair).status == 401)
+            #expect(try client.ask("DELETE", target, RESTClient.owner).field("allow") == "GET, HEAD, PUT")
+            let checked = try client.ask("PUT", target + "?dryRun=true&warnings=true", RESTClient.owner, pair)
+            #expect(checked.text == #"{"status":"ok","open":true}"#)
+            for (wrong, message) in [
+                (#"{"rules":"{\"rules\":{\n\".reed\":1}}","settings":"{\"settings\":{}}"}"#, "rules:2:1: "),
+                (#"{"rules":"{\"rules\":{}}","settings":"{\"settings\":{\n\".uniqe\":1}}"}"#, "settings:2:1: "),
+                (#"{"rules":"{\"rules\":{}}"}"#, "Expected the texts of both files"),
+                (#"{"rules":{"rules":{}},"settings":{"settings":{}}}"#, "Expected the texts of both files"),
+                (pair.dropLast() + #","more":1}"#, "Unknown member 'more'"), ("nothing", "Expected the texts"),
+            ] {
+                let refused = try client.ask("PUT", target, RESTClient.owner, wrong)
+                #expect(refused.status == 400, "\(wrong)")
+                #expect(refused.text.contains(#""error" : "\#(message)"#), "\(refused.text)")
+            }
+            #expect(try client.ask("GET", target, RESTClient.owner).text == before)
+            #expect(try client.ask("PUT", target, RESTClient.owner, pair).text == #"{"status":"ok"}"#)
+            #expect(try client.ask("GET", target, RESTClient.owner).text == pair)
+        }
+        let client = try RealtimeTestServer(configure).connectREST()
+        #expect(try client.ask("GET", target, RESTClient.owner).text == pair)
+        #expect(try client.ask("GET", "/.settings/settings.json", RESTClient.owner).text == Self.unique)
+        #expect(try client.ask("GET", "/users.json").status == 401)
+        #expect(try client.ask("PUT", "/users.json", [], #"{"a":{"name":"x"},"b":{"name":"x"}}"#).status == 409)
+    }
+
+    private static func quoted(_ text: String) -> String { text.replacing("\"", with: "\\\"") }
+
     @Test("a database gets those of the server's file back, for good")
     func removing() throws {
         let folder = TemporaryFolder()

@@ -107,6 +107,27 @@ struct SharingTests {
             }
         }
         #expect(try fixture.ask("PUT", "/.settings/rules.json", #"{"rules":7}"#, [header], at: "n2").status == 400)
+        // Rules and settings together.
+        let both = "/.settings/rules-and-settings.json"
+        func pair(_ name: String) -> String {
+            let rules = #"{\"rules\":{\"open2\":{\".read\":true},\"\#(name)\":{\".write\":true}}}"#
+            return #"{"rules":"\#(rules)","settings":"{\"settings\":{\"\#(name)\":{\".maxChildren\":1}}}"}"#
+        }
+        for name in TestCluster.names {
+            let answer = try fixture.ask("PUT", both, pair(name), [header], at: name)
+            #expect(answer.status == 200, "\(answer)")
+            for other in TestCluster.names {
+                let found = try fixture.cluster[other].connectREST().ask("GET", both, [header])
+                #expect(found.text == pair(name), "\(name) \(other)")
+                #expect(
+                    try fixture.ask("PUT", "/\(name).json", #"{"a":1,"b":1}"#, at: other).status == 409,
+                    "\(name) \(other)")
+            }
+        }
+        let wrong = try fixture.ask(
+            "PUT", both, #"{"rules":"{\"rules\":{}}","settings":"{\"settings\":7}"}"#, [header], at: "n1")
+        #expect(wrong.status == 400)
+        #expect(wrong.members["error"]?.text?.hasPrefix("settings:1:") == true, "\(wrong)")
         // With rules, a database is there at all nodes.
         let open = #"{"rules":{".read":true,".write":true}}"#
         #expect(try fixture.ask("GET", "/.json?ns=new", at: "n3").status == 404)
@@ -127,6 +148,7 @@ struct SharingTests {
         try cluster.stop("n1")
         try cluster.start("n1")
         #expect(try fixture.ask("GET", "/open2.json", at: "n1").status == 200)
+        #expect(try fixture.ask("PUT", "/n3.json", #"{"a":1,"b":1}"#, at: "n1").status == 409)
         #expect(try fixture.ask("GET", "/.json?ns=new", at: "n1").members["n3"]?.integer == 1)
     }
 }

@@ -218,6 +218,47 @@ struct ReplacedFileTests {
         #expect(images.withLock { $0 } > 20)
     }
 
+    @Test("rules and settings that are replaced together are of one replacement, and the new ones once acknowledged")
+    func rulesAndSettings() throws {
+        let disk = SimulatedDisk()
+        let folder = try DataFolder(path: disk.path + "/data", durability: .full)
+        let rules = try RulesInForce(file: nil, folder: folder, isDevelopment: false)
+        @Sendable func texts(_ number: Int) -> (rules: String, settings: String) {
+            (#"{"rules":{"p\#(number)":{".read":true}}}"#, #"{"settings":{"p\#(number)":{".maxChildren":1}}}"#)
+        }
+        let states = Mutex((acknowledged: 0, attempted: 0))
+        let images = Mutex(0)
+        disk.beforeEachChange { [weak disk] number in
+            guard let disk else { return }
+            let (acknowledged, attempted) = states.withLock { $0 }
+            for (index, probability) in [1, 0, 0.5].enumerated() {
+                let image = disk.imageAfterPowerCut(keeping: probability, seed: UInt64(number * 3 + index))
+                let found: (rules: [UInt8], settings: [UInt8])
+                do {
+                    let folder = try DataFolder(path: image.path + "/data", durability: .full)
+                    found = try RulesInForce(file: nil, folder: folder, isDevelopment: false).texts(of: "a")
+                } catch {
+                    Issue.record("cut \(number): \(error)")
+                    continue
+                }
+                let which = (0...9).first { found.rules == Array(texts($0).rules.utf8) } ?? 0
+                #expect(which == acknowledged || which == attempted, "cut \(number): \(which)")
+                let settings = which == 0 ? #"{"settings":{}}"# : texts(which).settings
+                #expect(found.settings == Array(settings.utf8), "cut \(number): \(which)")
+                images.withLock { $0 += 1 }
+            }
+        }
+        for number in 1...4 {
+            states.withLock { $0.attempted = number }
+            let (text, settings) = texts(number)
+            try rules.set(
+                try RulesProgram(parsing: Array(text.utf8)), try DatabaseSettings(parsing: Array(settings.utf8)),
+                for: "a")
+            states.withLock { $0.acknowledged = number }
+        }
+        #expect(images.withLock { $0 } > 60)
+    }
+
     @Test("signing keys that tokens were made with are there after a power cut")
     func keys() throws {
         let disk = SimulatedDisk()

@@ -1,6 +1,7 @@
 import Glibc
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthSecurityRules
 import HearthSQLite
 import HearthTestSupport
 import Testing
@@ -96,6 +97,42 @@ struct BackupTests {
         try Connection(path: file, mode: .readWrite).execute("UPDATE owed SET writes = x'020000'")
         let error = #expect(throws: BackupError.self) { try Backup.check(file) }
         #expect(error?.message.contains("an on-disconnect write") == true)
+    }
+
+    @Test("has the history that the settings keep, unless it is left out, and what is damaged in it is found")
+    func history() throws {
+        let kept = [HistoryDefinition(pattern: try #require(IndexPattern(text: "rooms")), keep: nil)]
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
+        let history = try HistoryFile("a", in: folder.path, durability: .memory)
+        for number in 1...5 as ClosedRange<Int64> {
+            let value = IncomingValue(json: CanonicalJSON(integer: number))
+            try disk.commit(disk.process([[.set(WriteTarget(path: "rooms/a"), value)]]))
+            _ = try history.advance(kept, now: 0)
+        }
+        #expect(try Backup.make(of: "a", in: folder.path, to: file, hasHistory: false).changes == nil)
+        #expect(try Backup.check(file).changes == nil)
+        #expect(try Backup.make(of: "a", in: folder.path, to: file).changes == 5)
+        #expect(try Backup.check(file).changes == 5)
+        let good = TemporaryFolder.contents(of: file)
+        for (damage, message) in [
+            ("UPDATE kept_change SET value = x'78' WHERE sequence = 3", "a change of its history is invalid"),
+            ("UPDATE kept_change SET value = x'37' WHERE sequence = 3", "its history is not the one that was copied"),
+            ("DELETE FROM kept_moment WHERE sequence = 3", "its history is not the one that was copied"),
+        ] {
+            try Connection(path: file, mode: .readWrite).execute(damage)
+            let error = #expect(throws: BackupError.self, "\(damage)") { try restore() }
+            #expect(error?.message.contains(message) == true, "\(damage): \(error?.message ?? "")")
+            TemporaryFolder.write(good, to: file)
+        }
+        // It takes the place of the one that is there, which is kept beside it.
+        for count in [0, 4] {
+            #expect(try restore().keptFiles.count == count)
+            let restored = try HistoryFile("a", in: target.path, durability: .memory)
+            try restored.follow(kept)
+            let commits = try restored.commits(at: "rooms", before: nil, limit: 9).commits
+            #expect(commits.map(\.sequence) == [5, 4, 3, 2, 1])
+            #expect(try restored.value(at: "rooms/a", after: 2) == "2")
+        }
     }
 
     @Test("keeps what was there, which can still be opened")

@@ -112,6 +112,39 @@ struct HistoryModelTests {
         #expect(cases > 200)
     }
 
+    @Test("agree after a backup is restored at any moment", arguments: 0..<(4 * TestScale.factor))
+    func backups(seed: UInt64) throws {
+        let folder = TemporaryFolder()
+        var world = World(seed: seed, folder: folder.path, durability: .memory)
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
+        var file: HistoryFile?
+        var (cases, count) = (0, 0)
+        for step in 0..<100 {
+            try world.step(disk, file)
+            world.prepareHistoryStep()
+            try world.historyStep(disk, &file)
+            guard step % 5 == 4, let own = file, !own.places.isEmpty else { continue }
+            let (copy, target) = (folder.path + "/copy", TemporaryFolder())
+            let extent = Backup.Extent.allCases[step / 5 % 2]
+            let summary = try Backup.make(of: "a", in: folder.path, to: copy, extent)
+            #expect(try Backup.check(copy) == summary, "seed \(seed) step \(step)")
+            #expect(summary.changes != nil, "seed \(seed) step \(step)")
+            _ = try Backup.restore(copy, as: "a", in: target.path) { _ in }
+            let restored = try HistoryFile("a", in: target.path, durability: .memory)
+            try restored.follow(own.places.map { HistoryDefinition(pattern: $0.kept.pattern, keep: nil) })
+            // It has not started over, and has what its log has.
+            #expect(restored.places.map(\.start) == own.places.map(\.start), "seed \(seed) step \(step)")
+            #expect(restored.sequence == disk.log.lastSequence, "seed \(seed) step \(step)")
+            let problems = world.choices.problems(of: restored, world.model, cases: 12)
+            #expect(problems == [], "seed \(seed) step \(step)")
+            if !problems.isEmpty { return }
+            cases += 12
+            count += 1
+        }
+        #expect(count > 3)
+        #expect(cases > 36)
+    }
+
     /// As in `StorageCrashTests`: at every write and sync of any of the files.
     @Test("agree after a crash at any moment", arguments: 0..<(2 * TestScale.factor))
     func crashes(seed: UInt64) throws {

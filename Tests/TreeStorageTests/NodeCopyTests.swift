@@ -1,6 +1,7 @@
 import Glibc
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthSecurityRules
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
@@ -43,6 +44,28 @@ import Testing
     ) throws {
         let data = try DataFolder(path: target.path, durability: .full)
         _ = try data.install(copy, as: "a", epoch: epoch, atLeast: sequence, willExchange: willExchange)
+    }
+
+    @Test("brings the history that the settings keep, in the place of the one that is there")
+    func history() throws {
+        let kept = [HistoryDefinition(pattern: try #require(IndexPattern(text: "")), keep: nil)]
+        func history(_ folder: TemporaryFolder) throws -> HistoryFile {
+            let history = try HistoryFile("a", in: folder.path, durability: .full)
+            try history.follow(kept)
+            return history
+        }
+        _ = try Self.open(target.path, writing: 1)
+        _ = try history(target)
+        _ = try Self.open(source.path, writing: 2)
+        let start = try history(source).places.map(\.start)
+        try makeCopy(writing: 3)
+        try replaceFiles(atLeast: 5)
+        let copied = try history(target)
+        #expect(copied.places.map(\.start) == start)
+        #expect(copied.sequence == 5)
+        for number in 1...5 as ClosedRange<UInt64> {
+            #expect(try copied.value(at: .root, after: number) == CanonicalJSON(integer: Int64(number)))
+        }
     }
 
     @Test("takes the place of older files, with all commits and their epoch")

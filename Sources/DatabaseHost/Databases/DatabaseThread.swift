@@ -59,6 +59,8 @@ package final class DatabaseThread: Sendable {
     private let history: HistoryReader
     /// Answers questions about the past.
     package let keeper: HistoryKeeper
+    /// Held by the thread: they hold the loops, which hold this.
+    private weak let readers: SnapshotReaders?
     private let preparer: Preparer
     private let opener: Opener
     /// Sends the events of all databases.
@@ -87,8 +89,9 @@ package final class DatabaseThread: Sendable {
         let copier = try DatabaseCopier(folder, cluster, applier, log, report: report)
         self.copier = copier
         let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
-        let keeper = try HistoryKeeper(folder, rules, log)
+        let keeper = try HistoryKeeper(folder, rules, log, bytesMax: limits.pastBytesMax)
         self.keeper = keeper
+        self.readers = readers
         self.committer = committer
         self.applier = applier
         self.history = history
@@ -115,6 +118,18 @@ package final class DatabaseThread: Sendable {
             return { messages in state.run(messages) }
         }
         address.worker.withLock { $0 = worker }
+    }
+
+    /// The stream of a value of the past to a connection, which begins it as that of another large read. Nil when the
+    /// thread has ended.
+    package func stream(
+        _ rows: PastRows, to connection: ConnectionID, number: Int64 = 0, client: UInt64, uid: [UInt8]
+    ) -> SnapshotStream? {
+        guard let readers else { return nil }
+        let stream = readers.makeStream(
+            SnapshotRead(to: connection, number: number, at: rows.path, client: client, uid: uid))
+        readers.start(stream, on: rows)
+        return stream
     }
 
     /// False once the thread has ended: the requests will not be processed.

@@ -8,7 +8,7 @@ package import HearthTreeStorage
 /// The thread that keeps the histories of databases whose settings have `.history` (``TreeStorage/HistoryFile``), and
 /// answers questions about them. A question sees everything that was committed before it came.
 package final class HistoryKeeper: Sendable {
-    package typealias Answer = Result<CanonicalJSON, HistoryError>
+    package typealias Answer = Result<PastValue, HistoryError>
 
     enum Job: Sendable {
         /// Reads new records.
@@ -17,14 +17,20 @@ package final class HistoryKeeper: Sendable {
     }
 
     private let worker: Worker<Job>
+    private let copies: PastCopies
     let positions: HistoryPositions
 
-    /// - parameter rules: say which places have a history.
-    init(_ folder: DataFolder, _ rules: RulesInForce, _ log: Log) throws(SystemError) {
+    /// - parameters:
+    ///   - rules: say which places have a history.
+    ///   - bytesMax: of a value that is put together in memory.
+    init(_ folder: DataFolder, _ rules: RulesInForce, _ log: Log, bytesMax: Int) throws(SystemError) {
         let positions = HistoryPositions()
         self.positions = positions
+        let copies = try PastCopies()
+        self.copies = copies
+        PastCopy.removeRemains(in: folder.path)
         worker = try Worker(name: "keeper", priority: .background) {
-            let state = State(folder, rules, log, positions)
+            let state = State(folder, rules, log, positions, copies, bytesMax)
             return { jobs in state.run(jobs) }
         }
     }
@@ -32,14 +38,17 @@ package final class HistoryKeeper: Sendable {
     /// Has a database's history brought up to date, some time.
     func advance(_ database: String) { worker.post(.advance(database)) }
 
-    /// Answers on the keeper's thread.
+    /// Answers on another thread.
     package func ask(
         _ question: PastQuestion, at path: Path, of database: String, then: @escaping @Sendable (Answer) -> Void
     ) {
         worker.post(.ask(database, path, question, then))
     }
 
-    func stop() { worker.stop() }
+    func stop() {
+        worker.stop()
+        copies.stop()
+    }
 
     /// The thread's own state.
     private final class State {
@@ -47,12 +56,18 @@ package final class HistoryKeeper: Sendable {
         private let rules: RulesInForce
         private let log: Log
         private let positions: HistoryPositions
+        private let copies: PastCopies
+        private let bytesMax: Int
         private var files: [String: HistoryFile] = [:]
         /// The last error of each database, which is told once.
         private var problems: [String: StorageError] = [:]
 
-        init(_ folder: DataFolder, _ rules: RulesInForce, _ log: Log, _ positions: HistoryPositions) {
+        init(
+            _ folder: DataFolder, _ rules: RulesInForce, _ log: Log, _ positions: HistoryPositions,
+            _ copies: PastCopies, _ bytesMax: Int
+        ) {
             (self.folder, self.rules, self.log, self.positions) = (folder, rules, log, positions)
+            (self.copies, self.bytesMax) = (copies, bytesMax)
             // The settings may have changed while no server ran.
             for database in folder.databases where definitions(of: database).isEmpty { remove(database) }
         }
@@ -63,7 +78,7 @@ package final class HistoryKeeper: Sendable {
                 switch job {
                 case .advance(let database):
                     if advanced.insert(database).inserted { advance(database) }
-                case .ask(let database, let path, let question, let then): then(answer(question, path, database))
+                case .ask(let database, let path, let question, let then): answer(question, path, database, then)
                 }
             }
         }
@@ -78,7 +93,8 @@ package final class HistoryKeeper: Sendable {
                 guard !definitions.isEmpty else { return remove(database) }
                 let file = try open(database)
                 // Some at a time: questions come in between.
-                if try file.advance(definitions, now: WallClock.milliseconds) { log.debug("history.folding") }
+                let hasMore = try file.advance(definitions, now: WallClock.milliseconds, folds: copies.isEmpty)
+                if hasMore { log.debug("history.folding") }
                 positions.set(file.sequence, of: database)
                 if problems.removeValue(forKey: database) != nil {
                     log.info("history.available", [("database", database)])
@@ -107,24 +123,36 @@ package final class HistoryKeeper: Sendable {
             log.info("history.removed", [("database", database)])
         }
 
-        private func answer(_ question: PastQuestion, _ path: Path, _ database: String) -> Answer {
+        private func answer(
+            _ question: PastQuestion, _ path: Path, _ database: String, _ then: @escaping @Sendable (Answer) -> Void
+        ) {
+            do throws(HistoryError) {
+                let file = try upToDate(path, database)
+                do throws(HistoryError) {
+                    then(.success(.whole(try question.answer(at: path, by: file, bytesMax: bytesMax))))
+                } catch {
+                    guard error == .tooLarge, let copy = try question.copy(at: path, by: file) else { throw error }
+                    try copies.make(copy, bytesMax: bytesMax, then: then)
+                }
+            } catch {
+                then(.failure(error))
+            }
+        }
+
+        /// The history of a place, with everything that was committed.
+        private func upToDate(_ path: Path, _ database: String) throws(HistoryError) -> HistoryFile {
             let definitions = definitions(of: database)
             guard definitions.contains(where: { $0.pattern.concerns(path) }), folder.hasDatabase(database) else {
-                return .failure(.notKept)
+                throw .notKept
             }
-            do throws(HistoryError) {
-                let file: HistoryFile
-                do throws(StorageError) {
-                    file = try open(database)
-                    try file.verify()
-                    try file.follow(definitions)
-                } catch {
-                    files[database] = nil
-                    throw .storage(error)
-                }
-                return .success(try question.answer(at: path, by: file))
+            do throws(StorageError) {
+                let file = try open(database)
+                try file.verify()
+                try file.follow(definitions)
+                return file
             } catch {
-                return .failure(error)
+                files[database] = nil
+                throw .storage(error)
             }
         }
     }

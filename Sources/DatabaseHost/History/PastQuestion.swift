@@ -17,8 +17,11 @@ package enum PastQuestion: Sendable {
 
     private static let limitMax = 1000
 
-    /// JSON text; of a value, the value itself in canonical form.
-    func answer(at path: Path, by file: HistoryFile) throws(HistoryError) -> CanonicalJSON {
+    /// JSON text; of a value, the value itself in canonical form. One that is too large for memory can be copied
+    /// (``copy(at:by:)``).
+    ///
+    /// - parameter bytesMax: of a value.
+    func answer(at path: Path, by file: HistoryFile, bytesMax: Int) throws(HistoryError) -> CanonicalJSON {
         switch self {
         case .whole(let moment):
             guard file.keeps(path) else { throw .notKept }
@@ -26,7 +29,8 @@ package enum PastQuestion: Sendable {
             try file.checkRestoring(path, after: sequence)
             return try file.value(at: path, after: sequence)
         case .value(let moment):
-            return try file.value(at: path, after: try file.sequence(at: moment, of: path))
+            return try file.value(
+                at: path, after: try file.sequence(at: moment, of: path), bytesMax: bytesMax)
         case .commits(let before, let limit):
             let limit = min(max(limit, 1), Self.limitMax)
             let found = try file.commits(at: path, before: before, limit: limit)
@@ -52,6 +56,12 @@ package enum PastQuestion: Sendable {
                 limit: min(max(limit, 1), Self.limitMax))
             return CanonicalJSON(trusted: try Self.text(of: found, start, end))
         }
+    }
+
+    /// How a value that is too large for memory is put together; nil for other questions.
+    func copy(at path: Path, by file: HistoryFile) throws(HistoryError) -> PastCopy? {
+        guard case .value(let moment) = self else { return nil }
+        return try file.copy(of: path, after: try file.sequence(at: moment, of: path))
     }
 
     /// Bytes of the differences of one answer.

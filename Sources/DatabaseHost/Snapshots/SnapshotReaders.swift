@@ -34,9 +34,16 @@ package final class SnapshotReaders: Sendable {
 
     /// Takes a snapshot of the file as it is now and streams from it.
     func start(_ stream: SnapshotStream, on tree: TreeFile) {
+        start(stream) { () throws(StorageError) in try tree.makeSnapshot() }
+    }
+
+    /// Streams a value of the past.
+    func start(_ stream: SnapshotStream, on rows: PastRows) { start(stream) { rows.snapshot } }
+
+    private func start(_ stream: SnapshotStream, _ snapshot: () throws(StorageError) -> TreeReader) {
         do throws(StorageError) {
             let place = try opened.place(for: stream.read)
-            let job = SnapshotJob(stream: stream, snapshot: try tree.makeSnapshot(), place: place)
+            let job = SnapshotJob(stream: stream, snapshot: try snapshot(), place: place)
             stream.whenBegun { self.start(job) }
         } catch {
             fail(stream, error)

@@ -41,7 +41,7 @@ extension ShellCommand {
             FILE gets its name when it is whole; until then it is FILE.part. Exit code 69 says that the connection was lost,
             and that what came so far is not all. A server gives up after a minute in which nothing is read.
 
-            --at exports an earlier value of a place whose history is kept: up to 64 MiB.
+            --at exports an earlier value of a place whose history is kept, of any size.
             \(aboutMoments)
             """, words: .path,
         options: [

@@ -140,6 +140,15 @@ package struct SnapshotRead: Sendable {
     package var place: Database.LargeReadPlace?
 }
 
+extension SnapshotRead {
+    /// A read of rows that are not the database's present ones.
+    package init(to connection: ConnectionID, number: Int64, at path: Path, client: UInt64, uid: [UInt8]) {
+        self.init(
+            id: 0, connection: connection, number: number, path: path, purpose: .get, sequence: 0, client: client,
+            uid: uid)
+    }
+}
+
 /// A word of the program text that can be compared.
 package struct StaticText: Hashable, Sendable {
     package let text: StaticString

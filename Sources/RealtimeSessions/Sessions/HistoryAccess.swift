@@ -1,5 +1,5 @@
 import HearthDatabaseHost
-package import HearthJSONTree
+import HearthJSONTree
 package import HearthRealtimeDatabase
 package import HearthTreeStorage
 package import HearthWireProtocol
@@ -18,10 +18,10 @@ extension ConnectionServices {
     /// - parameter client: that asks, for the rates of reads.
     package func askHistory(
         _ request: HistoryRequest, by principal: Principal, from client: UInt64, of index: UInt32,
-        then: @escaping @Sendable (Result<CanonicalJSON, HistoryRefusal>) -> Void
+        then: @escaping @Sendable (Result<PastValue, HistoryRefusal>) -> Void
     ) {
         let (keeper, name) = (databases.keeper, directory.name(of: index))
-        @Sendable func ask(then: @escaping @Sendable (Result<CanonicalJSON, HistoryRefusal>) -> Void) {
+        @Sendable func ask(then: @escaping @Sendable (Result<PastValue, HistoryRefusal>) -> Void) {
             keeper.ask(request.question, at: request.path, of: name) { then($0.mapError(HistoryRefusal.history)) }
         }
         if principal.isAdministrator { return ask(then: then) }
@@ -45,6 +45,15 @@ extension ConnectionServices {
                     }
                 }
             }
+        }
+    }
+}
+
+extension PastValue {
+    fileprivate var byteCountRead: Int {
+        switch self {
+        case .whole(let value): value.byteCountRead
+        case .rows(let rows): rows.byteCount
         }
     }
 }

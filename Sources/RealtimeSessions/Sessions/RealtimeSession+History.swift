@@ -2,6 +2,7 @@ import HearthDatabaseHost
 import HearthEventLoop
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthStorageErrors
 import HearthTreeStorage
 import HearthWireProtocol
 import HearthServerProtocol
@@ -21,17 +22,23 @@ extension RealtimeSession {
     }
 
     private func finishHistory(
-        _ number: Int64, _ request: HistoryRequest, _ result: Result<CanonicalJSON, HistoryRefusal>
+        _ number: Int64, _ request: HistoryRequest, _ result: Result<PastValue, HistoryRefusal>
     ) {
         if request.restores { endAwaitingPast() }
         var message: [UInt8] = []
         switch result {
-        case .success(let value) where request.restores:
+        case .success(.whole(let value)) where request.restores:
             // An ordinary write, as the requesting user.
             submit(number, .set(WriteTarget(path: request.path), IncomingValue(json: value)))
             // It has its own answer.
             return answered(1)
-        case .success(let value):
+        case .success(.rows(let rows)):
+            let stream = context.services.databases.stream(
+                rows, to: id, number: number, client: origin.client.number, uid: authentication.principal.uid)
+            if let stream { return begin(stream) }
+            submit(number, .relay(.failed(.unavailable(.stopping))))
+            return answered(1)
+        case .success(.whole(let value)):
             ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &message)
         case .failure(.notAdmitted(let failure)):
             submit(number, .relay(.failed(failure)))

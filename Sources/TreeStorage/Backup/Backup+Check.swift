@@ -25,6 +25,7 @@ extension Backup {
             summary.laterWrites = Int(summary.sequence - UInt64(reached))
             try checkOwed(connection)
             summary.rows = try checkRows(connection, stamp: try stamp(connection, reached))
+            summary.changes = try checkHistory(connection, upTo: summary.sequence)
             return summary
         } catch {
             throw BackupError(message: "\(path): \(error.message)")
@@ -138,7 +139,7 @@ extension Backup {
     }
 
     /// Whether bytes are the canonical text of a value.
-    private static func isCanonical(
+    static func isCanonical(
         _ bytes: [UInt8], depth: Int = Path.maximumDepth, mayHaveServerValues: Bool = false
     ) -> Bool {
         // A value once stored stays valid, however the limits of new ones change.

@@ -49,6 +49,7 @@ extension Backup {
         do throws(StorageError) {
             try makeTree(new.tree, from: path)
             try makeLog(new.log, from: path, addCommits)
+            try makeHistory(new, from: path)
             guard access(new.log + "-wal", F_OK) != 0, access(new.tree + "-wal", F_OK) != 0 else {
                 throw .busy("somebody reads \(new.log)")
             }
@@ -56,7 +57,7 @@ extension Backup {
             removeAll(new)
             throw BackupError(error)
         }
-        for file in [new.tree, new.log] { FolderSync.giveToOwner(file, of: folder) }
+        for file in new.all where access(file, F_OK) == 0 { FolderSync.giveToOwner(file, of: folder) }
         return Restored(database: name, keptFiles: try replace(files, by: new, in: folder))
     }
 
@@ -97,7 +98,7 @@ extension Backup {
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    private static func attach(_ backup: String, to connection: Connection) throws(StorageError) {
+    static func attach(_ backup: String, to connection: Connection) throws(StorageError) {
         let attach = try connection.prepare("ATTACH ? AS source")
         attach.bind(1, Connection.uri(readOnly: backup))
         try attach.run()
@@ -111,8 +112,7 @@ extension Backup {
     private static func replace(
         _ files: DatabaseFiles, by new: DatabaseFiles, in folder: String
     ) throws(BackupError) -> [String] {
-        try PartialFile.sync(new.tree)
-        try PartialFile.sync(new.log)
+        for file in new.all where access(file, F_OK) == 0 { try PartialFile.sync(file) }
         let marker = open(files.restoring, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard marker >= 0 else { throw BackupError("cannot write \(files.restoring)") }
         close(marker)
@@ -130,7 +130,8 @@ extension Backup {
     ) throws(BackupError) -> [String] {
         let time = freeSuffix(files)
         var kept: [String] = []
-        for file in [files.log, files.tree] {
+        let hasHistory = access(new.history, F_OK) == 0
+        for file in [files.log, files.tree] + (hasHistory ? [files.history, files.past] : []) {
             for suffix in suffixes where access(file + suffix, F_OK) == 0 {
                 // It is made again when it is needed.
                 if suffix == "-shm" {
@@ -143,7 +144,7 @@ extension Backup {
                 if suffix.isEmpty { kept.append(aside) }
             }
         }
-        for (source, target) in [(new.tree, files.tree), (new.log, files.log)] {
+        for (source, target) in zip(new.all, files.all) where access(source, F_OK) == 0 {
             guard rename(source, target) == 0 else { throw BackupError("cannot rename \(source)") }
         }
         try PartialFile.sync(folder)
@@ -153,7 +154,7 @@ extension Backup {
     }
 
     static func removeAll(_ files: DatabaseFiles) {
-        for file in [files.tree, files.log] {
+        for file in files.all {
             for suffix in suffixes { unlink(file + suffix) }
         }
     }
@@ -168,7 +169,7 @@ extension Backup {
         let time = String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
         var suffix = time
         var number = 2
-        while [files.tree, files.log].contains(where: { access("\($0).\(suffix)", F_OK) == 0 }) {
+        while files.all.contains(where: { access("\($0).\(suffix)", F_OK) == 0 }) {
             suffix = "\(time)-\(number)"
             number += 1
         }

@@ -10,6 +10,7 @@ import HearthStorageErrors
 /// row, cleared, entry, meta                     as in the tree file (see TreeFile)
 /// log(first, count, time, checksum, body)       the turns that the rows do not include yet, and the one before them
 /// part, large                                   what belongs to them (see LogParts)
+/// kept_…, past_…                                the history that the settings keep, if there is one (Backup+History)
 /// epoch(start, name)                            as in the log file; only in a copy with the history
 /// backup(name TEXT PRIMARY KEY, value)          version: 2; database: its name; time: ms since 1970;
 ///                                               checksum: of the rows; reached: the last operation that they include
@@ -29,16 +30,20 @@ package struct Backup: Sendable {
         /// Operations that are in the log, and not yet in the rows.
         package var laterWrites: Int
         package var byteCount: Int
+        /// Changes in the history that the settings keep; nil without it.
+        package var changes: Int?
     }
 
     /// How much of the commit log a copy has.
-    package enum Extent: Hashable, Sendable {
+    package enum Extent: Hashable, Sendable, CaseIterable {
         /// The commits that the rows do not include yet.
         case data
         /// All commits, and the epochs that they belong to: the copy can take the place of the files themselves.
         case history
 
         /// SQL for the first row of the log that is copied.
+        ///
+        /// - parameter sequence: the last operation that the rows include, and the history that settings keep.
         fileprivate func firstRow(_ sequence: Int64) -> String {
             switch self {
             case .data: "coalesce((SELECT max(first) FROM history.log WHERE first <= \(sequence)), 0)"
@@ -52,7 +57,8 @@ package struct Backup: Sendable {
     static let version: Int64 = 2
 
     /// Tables that are not the tree's.
-    static let ownTables: Set<String> = ["log", "epoch", "part", "large", "backup"]
+    static let ownTables: Set<String> = Set(
+        ["log", "epoch", "part", "large", "backup"] + namesOfKeptTables)
 
     static let isAlive = """
         NOT EXISTS (
@@ -88,19 +94,23 @@ extension Backup {
     /// server brings the tree to T only once the log has everything up to T, so L is not less than T, and the log's
     /// records after T are to be replayed on these rows; opening the copy does that, as after a crash. If the server
     /// has meanwhile removed old turns from the log that the rows at T need, both are read again. A write is
-    /// acknowledged only when the log has it, so all that were acknowledged before the call are in L. Flat memory;
-    /// meanwhile the write-ahead files of the database grow with each write.
+    /// acknowledged only when the log has it, so all that were acknowledged before the call are in L. The history that
+    /// the settings keep is read before both, at H, and the log is copied from there. Flat memory; meanwhile the
+    /// write-ahead files of the database grow with each write.
     ///
-    /// - parameter extent: how much of the commit log is copied.
+    /// - parameters:
+    ///   - extent: how much of the commit log is copied.
+    ///   - hasHistory: whether the history that the settings keep is copied.
     package static func make(
-        of name: String, in folder: String, to path: String, _ extent: Extent = .data
+        of name: String, in folder: String, to path: String, _ extent: Extent = .data, hasHistory: Bool = true
     ) throws(BackupError) -> Summary {
-        try make(of: name, in: folder, to: path, extent) { now }
+        try make(of: name, in: folder, to: path, extent, hasHistory: hasHistory) { now }
     }
 
     /// - parameter clock: in milliseconds since 1970; asked when the copy is whole, so it has no commit of later.
     static func make(
-        of name: String, in folder: String, to path: String, _ extent: Extent = .data, clock: () -> Int64
+        of name: String, in folder: String, to path: String, _ extent: Extent = .data, hasHistory: Bool = true,
+        clock: () -> Int64
     ) throws(BackupError) -> Summary {
         let files = DatabaseFiles(name: name, folder: folder)
         guard !DataFolder.isFileName(name) || access(files.restoring, F_OK) != 0 else {
@@ -114,7 +124,8 @@ extension Backup {
         do throws(BackupError) {
             var summary: Summary
             do throws(StorageError) {
-                summary = try write(name, files, to: output.partialPath, extent, clock)
+                let history = hasHistory ? folder : nil
+                summary = try write(name, files, to: output.partialPath, extent, historyIn: history, clock)
             } catch {
                 throw BackupError(error)
             }
@@ -128,7 +139,8 @@ extension Backup {
     }
 
     private static func write(
-        _ name: String, _ files: DatabaseFiles, to path: String, _ extent: Extent, _ clock: () -> Int64
+        _ name: String, _ files: DatabaseFiles, to path: String, _ extent: Extent, historyIn folder: String?,
+        _ clock: () -> Int64
     ) throws(StorageError) -> Summary {
         // The file is synced as a whole at the end, and thrown away if it does not come to that.
         let connection = try Connection(path: path, mode: .joining)
@@ -142,7 +154,11 @@ extension Backup {
         }
         _ = try connection.formatVersion(upTo: TreeFormat.version, of: files.tree, attachedAs: "tree")
         _ = try connection.formatVersion(upTo: LogFormat.version, of: files.log, attachedAs: "history")
-        let (sequence, last) = try beginSnapshot(connection, name)
+        let hasHistory =
+            try folder.map { (folder) throws(StorageError) in
+                try attachHistory(of: name, in: folder, to: connection)
+            } ?? false
+        let (sequence, last, kept) = try beginSnapshot(connection, name, hasHistory: hasHistory)
         // A restore may have replaced the files one after the other.
         guard try identity(files) == before else { throw .busy("\(name) was just replaced by another one") }
         let format = try connection.integer("PRAGMA tree.user_version") ?? 0
@@ -153,7 +169,7 @@ extension Backup {
                 first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
                 body BLOB NOT NULL);
             INSERT INTO main.log SELECT first, count, time, checksum, body FROM history.log
-                WHERE first >= \(extent.firstRow(sequence));
+                WHERE first >= \(extent.firstRow(min(sequence, kept ?? sequence)));
             \(LogParts.tables)
             CREATE TABLE backup (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
             INSERT INTO backup VALUES ('version', \(format == 0 ? 1 : version));
@@ -169,6 +185,7 @@ extension Backup {
                 INSERT INTO main.epoch SELECT start, name FROM history.epoch;
                 """)
         }
+        if kept != nil { try copyHistory(in: connection) }
         try connection.execute("COMMIT")
         if format > 0 { try TreeCheck.run(connection) { (problem) throws(StorageError) in throw .damaged(problem) } }
         let rows = try sum(connection) { _ in }
@@ -180,9 +197,10 @@ extension Backup {
         set.bind(3, name)
         set.bind(4, sequence)
         try set.run()
+        let changes = kept == nil ? nil : try sealHistory(in: connection)
         return Summary(
             database: name, sequence: UInt64(last), time: time, rows: rows.count, laterWrites: Int(last - sequence),
-            byteCount: 0)
+            byteCount: 0, changes: changes)
     }
 
     /// The rows of the tree: how many, and a checksum of all of them in key order. Rows that are dead do not count.
@@ -205,24 +223,34 @@ extension Backup {
         return (count, checksum)
     }
 
-    /// Begins a transaction that sees the tree and then the log, and answers how far they reach.
+    /// Begins a transaction that sees the history, then the tree and then the log, and answers how far they reach.
     private static func beginSnapshot(
-        _ connection: Connection, _ name: String
-    ) throws(StorageError) -> (sequence: Int64, last: Int64) {
+        _ connection: Connection, _ name: String, hasHistory: Bool
+    ) throws(StorageError) -> (sequence: Int64, last: Int64, kept: Int64?) {
         for _ in 0..<10 {
             try connection.execute("BEGIN")
+            let position = hasHistory ? try keptPosition(in: connection) : .none
+            if position == .changing {
+                try connection.execute("ROLLBACK")
+                continue
+            }
             let sequence = try connection.integer("SELECT value FROM tree.meta WHERE name = 'sequence'") ?? 0
             let last =
                 try connection.integer("SELECT first + count - 1 FROM history.log ORDER BY first DESC LIMIT 1") ?? 0
             guard last >= sequence else {
                 throw .damaged("the tree of \(name) is ahead of its log, which a write to it sets right")
             }
+            var kept: Int64?
+            if case .at(let reached) = position {
+                // If not, the server starts it over.
+                if try continuesHistory(at: reached, in: connection) { kept = reached }
+            }
             // The turn after the rows, if there is one, must be there.
             let next = try connection.prepare(
                 "SELECT first + count - 1 FROM history.log WHERE first <= ? ORDER BY first DESC LIMIT 1")
             next.bind(1, sequence + 1)
-            if last == sequence { return (sequence, last) }
-            if let end = try next.firstInteger(), end > sequence { return (sequence, last) }
+            if last == sequence { return (sequence, last, kept) }
+            if let end = try next.firstInteger(), end > sequence { return (sequence, last, kept) }
             try connection.execute("ROLLBACK")
         }
         throw .damaged("the log of \(name) lacks turns that its tree needs")

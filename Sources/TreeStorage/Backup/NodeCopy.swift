@@ -67,11 +67,12 @@ extension DataFolder {
             Backup.removeAll(new)
             try Backup.makeTree(new.tree, from: path)
             try Backup.makeLog(new.log, from: path, keepsEpochs: true)
+            try Backup.makeHistory(new, from: path)
         } catch {
             Backup.removeAll(new)
             throw BackupError(error)
         }
-        for file in [new.tree, new.log] {
+        for file in new.all where access(file, F_OK) == 0 {
             FolderSync.giveToOwner(file, of: self.path)
             try PartialFile.sync(file)
         }
@@ -98,7 +99,7 @@ extension DataFolder {
     /// still under its own name has not replaced the old one.
     private func exchange(_ name: String) throws(BackupError) {
         let (files, new) = installation(of: name)
-        for (old, new) in [(files.tree, new.tree), (files.log, new.log)] where access(new, F_OK) == 0 {
+        for (old, new) in zip(files.all, new.all) where access(new, F_OK) == 0 {
             // SQLite finds what belongs to a file by its name.
             for suffix in Backup.suffixes where !suffix.isEmpty { unlink(old + suffix) }
             guard rename(new, old) == 0 else { throw BackupError("cannot rename \(new)") }

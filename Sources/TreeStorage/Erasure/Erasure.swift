@@ -44,7 +44,7 @@ package struct Erasure: Sendable {
 
     private static func copies(of name: String, in folder: String) -> [String] {
         let aside = FolderContents(folder).files.filter { file in
-            ["\(name).log.", "\(name).tree."].contains { file.hasPrefix($0) }
+            ["log", "tree", "history", "past"].contains { file.hasPrefix("\(name).\($0).") }
         }
         let backups = FolderContents(folder + "/backups").files.filter { $0.hasPrefix("\(name)-") }
         return aside.sorted().map { "\(folder)/\($0)" } + backups.sorted().map { "\(folder)/backups/\($0)" }

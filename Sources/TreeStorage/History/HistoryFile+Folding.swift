@@ -11,7 +11,7 @@ extension HistoryFile {
     /// Bytes of changes that one fold takes, likewise.
     private static let bytesPerFold: Int64 = 16 << 20
     /// Bytes of rows that are written in one step.
-    private static let bytesPerStep = 4 << 20
+    static let bytesPerStep = 4 << 20
 
     /// Folds some changes from before a time, in milliseconds since 1970: the last state before it can still be read,
     /// nothing earlier. Answers whether there are more.
@@ -104,12 +104,16 @@ extension HistoryFile {
         set(edge: UInt64(end), of: place.id)
     }
 
-    /// Brings changed rows to the tree file.
     private func write(_ rows: TreeRows, upTo sequence: UInt64) throws(StorageError) {
+        try Self.write(rows, to: past, upTo: sequence)
+    }
+
+    /// Brings changed rows to a tree file.
+    static func write(_ rows: TreeRows, to file: TreeFile, upTo sequence: UInt64) throws(StorageError) {
         let frozen = rows.freeze()
-        try past.apply(frozen?.changes ?? RowChanges(), upTo: sequence)
+        try file.apply(frozen?.changes ?? RowChanges(), upTo: sequence)
         if let frozen { rows.applied(frozen.generation) }
-        while past.isClearing { try past.clearSome() }
+        while file.isClearing { try file.clearSome() }
         rows.storeIsCleared()
         rows.trim(looks: .max)
     }

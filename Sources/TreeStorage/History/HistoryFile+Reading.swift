@@ -13,9 +13,6 @@ extension HistoryFile {
         case sequence(UInt64)
     }
 
-    /// Bytes of changes that are taken together for one value.
-    private static let changeBytesMax = 64 << 20
-
     /// Whether the history of a place is kept as a whole, and not of places below it alone.
     package func keeps(_ path: Path) -> Bool { places.contains { $0.kept.contains(path) } }
 
@@ -90,7 +87,9 @@ extension HistoryFile {
     }
 
     /// The value of a place after an operation, which ``sequence(at:of:)`` has found. For a place above those whose
-    /// history is kept, it has only their values.
+    /// history is kept, it has only their values. ``copy(of:after:)`` is for a larger one.
+    ///
+    /// - parameter bytesMax: of the value, and of the changes that make it.
     package func value(
         at path: Path, after sequence: UInt64, bytesMax: Int = 64 << 20
     ) throws(HistoryError) -> CanonicalJSON {
@@ -99,14 +98,14 @@ extension HistoryFile {
         var bytes = 0
         do throws(TreeRows.ReadError) {
             if concerned.count == 1, concerned[0].kept.contains(path) {
-                let rows = try rows(of: concerned[0], at: path, after: sequence, &bytes)
+                let rows = try rows(of: concerned[0], at: path, after: sequence, &bytes, bytesMax)
                 return try rows.read(concerned[0].location(of: path), bytesMax: bytesMax)
             }
             // The places lie side by side.
             var parts: [(path: Path, value: RowValue)] = []
             var partBytes = 0
             for place in concerned {
-                let rows = try rows(of: place, at: path, after: sequence, &bytes)
+                let rows = try rows(of: place, at: path, after: sequence, &bytes, bytesMax)
                 try Self.forEachPart(of: place, at: path, in: rows) { part, value in
                     parts.append((part, value))
                     partBytes += part.encoded.count + value.encoded.count
@@ -128,7 +127,7 @@ extension HistoryFile {
 
     /// Visits the rows of places below a path until `body` answers false. One that lies above places counts as one row
     /// for each.
-    private static func forEachPart(
+    static func forEachPart(
         of place: Place, at path: Path, in rows: TreeRows, _ body: (Path, RowValue) -> Bool
     ) throws(TreeRows.ReadError) {
         let prefix = place.location(of: .root).encoded.count
@@ -148,10 +147,10 @@ extension HistoryFile {
 
     /// A place as it was, as far as it is asked for.
     private func rows(
-        of place: Place, at path: Path, after sequence: UInt64, _ bytes: inout Int
+        of place: Place, at path: Path, after sequence: UInt64, _ bytes: inout Int, _ bytesMax: Int
     ) throws(TreeRows.ReadError) -> TreeRows {
         do throws(StorageError) {
-            let cover = place.kept.contains(path) ? try self.cover(of: path, in: place, sequence) : nil
+            let cover = try Self.cover(of: path, in: place, sequence, connection)
             let store: any RowStore = cover == nil ? try past.makeReader() : EmptyRowStore()
             let rows = TreeRows(store: store)
             var changes: [(position: Position, change: Change)] = []
@@ -160,9 +159,9 @@ extension HistoryFile {
                 let change = Change(row)
                 bytes += change.value.bytes.count
                 changes.append((position, change))
-                return bytes <= Self.changeBytesMax
+                return bytes <= bytesMax
             }
-            if bytes <= Self.changeBytesMax {
+            if bytes <= bytesMax {
                 changes.sort { $0.position < $1.position }
                 for (_, change) in changes { try change.make(in: rows, of: place, onlyAt: path) }
                 return rows
@@ -174,15 +173,18 @@ extension HistoryFile {
     }
 
     /// In the order in which changes were made.
-    private struct Position: Comparable {
+    struct Position: Comparable {
         var sequence: Int64
         var part: Int64
 
         static func < (a: Self, b: Self) -> Bool { (a.sequence, a.part) < (b.sequence, b.part) }
     }
 
-    /// The last change that set all of a place: nothing before it matters.
-    private func cover(of path: Path, in place: Place, _ sequence: UInt64) throws(StorageError) -> Position? {
+    /// The last change that set all of a path: nothing before it matters. Nil for a path above places, too.
+    static func cover(
+        of path: Path, in place: Place, _ sequence: UInt64, _ connection: Connection
+    ) throws(StorageError) -> Position? {
+        guard place.kept.contains(path) else { return nil }
         let select = try connection.prepare(
             """
             SELECT sequence, part FROM change
@@ -190,7 +192,7 @@ extension HistoryFile {
             ORDER BY sequence DESC, part DESC LIMIT 1
             """)
         var last: Position?
-        for above in Self.pathsDown(to: path) {
+        for above in pathsDown(to: path) {
             select.bind(1, place.id)
             select.bind(2, above.encoded)
             select.bind(3, Int64(sequence))
@@ -326,7 +328,7 @@ extension HistoryFile {
             content: .change(.merge(base: .root, assignments)))
     }
 
-    private static func storage<Result>(
+    static func storage<Result>(
         _ body: () throws(StorageError) -> Result
     ) throws(HistoryError) -> Result {
         do throws(StorageError) { return try body() } catch { throw .storage(error) }
@@ -335,7 +337,7 @@ extension HistoryFile {
 
 extension HistoryFile.Change {
     /// As far as it concerns a path. Of a change above, the path gets its part.
-    fileprivate func make(
+    func make(
         in rows: TreeRows, of place: HistoryFile.Place, onlyAt asked: Path
     ) throws(StorageError) {
         if asked.contains(path) { return try make(in: rows, at: place.location(of: path)) }

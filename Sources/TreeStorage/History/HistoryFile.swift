@@ -118,10 +118,14 @@ package final class HistoryFile: @unchecked Sendable {
     /// Reads new records of the log, begins missing histories of places, ends those that are no longer wanted, and
     /// folds some old changes. The cost depends on the new records.
     ///
+    /// - parameter folds: not while copies are made (``PastCopy``), for which folding would wait.
     /// - returns: whether there may be more to fold.
-    package func advance(_ definitions: [HistoryDefinition], now: Int64) throws(StorageError) -> Bool {
+    package func advance(
+        _ definitions: [HistoryDefinition], now: Int64, folds: Bool = true
+    ) throws(StorageError) -> Bool {
         try verify()
         try follow(definitions)
+        guard folds else { return true }
         var hasMore = false
         for definition in definitions {
             guard let edge = definition.edge(now: now) else { continue }
@@ -130,7 +134,7 @@ package final class HistoryFile: @unchecked Sendable {
         return hasMore
     }
 
-    /// The first part of ``advance(_:now:)``.
+    /// The first part of ``advance(_:now:folds:)``.
     package func follow(_ definitions: [HistoryDefinition]) throws(StorageError) {
         let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
         if try !continues(in: log) { try forgetAll() }
@@ -157,8 +161,10 @@ package final class HistoryFile: @unchecked Sendable {
 
     /// What tells a row of the log from one of another log: its link in the hash chain, which stays when something is
     /// erased from it, or the checksum of one that is not in the chain.
-    private static func mark(of first: Int64, in log: Connection) throws(StorageError) -> [UInt8]? {
-        let select = try log.prepare("SELECT chain, checksum FROM log WHERE first = ?")
+    static func mark(
+        of first: Int64, in log: Connection, attachedAs schema: String = "main"
+    ) throws(StorageError) -> [UInt8]? {
+        let select = try log.prepare("SELECT chain, checksum FROM \(schema).log WHERE first = ?")
         select.bind(1, first)
         guard try select.step() else { return nil }
         if let link = LogChain.Link(select.blob(0)) { return link.head }
@@ -225,6 +231,12 @@ package final class HistoryFile: @unchecked Sendable {
 
     /// The log was read up to an operation, and a row near it will tell whether it is the same log. In a transaction.
     func setPosition(_ sequence: UInt64, in log: Connection) throws(StorageError) {
+        try Self.setPosition(sequence, in: log, connection)
+    }
+
+    static func setPosition(
+        _ sequence: UInt64, in log: Connection, _ connection: Connection
+    ) throws(StorageError) {
         let near = "SELECT max(first) FROM log WHERE first <= \(sequence)"
         guard let first = try log.integer("SELECT coalesce((\(near)), (SELECT min(first) FROM log))"), first > 0 else {
             // Nothing was ever written.
@@ -234,7 +246,7 @@ package final class HistoryFile: @unchecked Sendable {
             "INSERT OR REPLACE INTO meta VALUES ('sequence', ?), ('first', ?), ('mark', ?)")
         insert.bind(1, Int64(sequence))
         insert.bind(2, first)
-        insert.bind(3, try Self.mark(of: first, in: log) ?? [])
+        insert.bind(3, try mark(of: first, in: log) ?? [])
         try insert.run()
     }
 

@@ -378,6 +378,15 @@ package final class TreeFile: @unchecked Sendable {
 
     // MARK: Reading
 
+    /// Bytes of the rows at and below a path. Reads all of them.
+    func byteCount(at path: Path) throws(StorageError) -> Int {
+        let select = try connection.prepare(
+            "SELECT sum(length(key) + length(value)) FROM row WHERE key >= ?1 AND key < ?2")
+        select.bind(1, path.encoded)
+        select.bind(2, path.subtreeEnd)
+        return Int(try select.firstInteger() ?? 0)
+    }
+
     /// A reader of the newest rows, for the database thread.
     package func makeReader() throws(StorageError) -> TreeReader {
         try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: false, reportDamage)

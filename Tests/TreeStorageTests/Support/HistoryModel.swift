@@ -111,7 +111,25 @@ struct HistoryChoices {
                 return model.problem(
                     file, at: path, time: Int64.random(in: 0...(model.times.last ?? 0) + 5, using: &random))
             }
-            return model.problem(file, at: path, after: UInt64.random(in: 0...file.sequence + 2, using: &random))
+            let sequence = UInt64.random(in: 0...file.sequence + 2, using: &random)
+            return model.problem(file, at: path, after: sequence) ?? Self.problem(ofCopyBy: file, at: path, sequence)
+        }
+    }
+
+    /// What a copy has that is made for a value too large for memory, if it is not the value.
+    private static func problem(ofCopyBy file: HistoryFile, at path: Path, _ sequence: UInt64) -> String? {
+        do throws(HistoryError) {
+            let found = try file.sequence(at: .sequence(sequence), of: path)
+            let expected = try file.value(at: path, after: found)
+            guard case .whole(let value) = try file.copy(of: path, after: found).make() else {
+                return "\(path) at \(found) is not returned as a whole"
+            }
+            return value == expected ? nil : "the copy of \(path) at \(found) is \(value), not \(expected)"
+        } catch {
+            switch error {
+            case .notKept, .tooOld: return nil
+            default: return "the copy of \(path) at \(sequence): \(error)"
+            }
         }
     }
 }

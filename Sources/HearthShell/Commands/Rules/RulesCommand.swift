@@ -87,14 +87,23 @@ extension ShellCommand {
     }
 
     private static let pushRules = ShellCommand(
-        name: "push", alias: "put", synopsis: "FILE [-y]",
-        summary: "Put the rules or settings of a file in force, for good.",
-        json: #"{"file", "kind": "rules" or "settings"}."#,
-        details: "The file says by its first key what it has. A mistake changes nothing. At a terminal it asks first.",
-        options: [.yes]
+        name: "push", alias: "put", synopsis: "FILE [--settings FILE] [-y]",
+        summary: "Put the rules or settings of a file in force, for good, or both.",
+        json: #"{"file", "kind": "rules" or "settings"}, and with --settings "settings", the file."#,
+        details: """
+            FILE says by its first key what it has. With --settings it has rules, and both files are checked and taken up in
+            one step. A mistake changes nothing. At a terminal it asks first.
+            """,
+        options: [
+            .init(name: "settings", value: "FILE", help: "the settings, in force in the same moment as the rules"),
+            .yes,
+        ]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...1)
-        try await RulesSync(session).push(arguments.words[0].text)
+        let (file, sync) = (arguments.words[0].text, RulesSync(session))
+        guard let settings = arguments["settings"] else { return try await sync.push(file) }
+        guard file != "-" || settings != "-" else { throw arguments.misused("only one of the files can be -") }
+        try await sync.push(rules: file, settings: settings)
     }
 
     private static let compareRules = ShellCommand(
