@@ -88,7 +88,10 @@ let rooms: [Room] = [
         ]),
     Room(
         name: "Identity",
-        uses: ["Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "SQLite", "COpenSSL", "CCrypt"],
+        uses: [
+            "Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "SQLite", "CSQLite", "COpenSSL",
+            "CCrypt",
+        ],
         testsUse: ["JSONTree"]),
     Room(name: "ServerLog", uses: ["System", "JSONValues"], testsUse: nil),
     Room(
