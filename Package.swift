@@ -204,10 +204,10 @@ let rooms: [Room] = [
     Room(
         name: "HearthAdmin",
         uses: [
-            "System", "HTTPCodec", "JSONValues", "JSONWebTokens", "EventLoop", "EventLoopTransport", "ClientSession",
-            "Connection", "HearthClient",
+            "System", "HTTPCodec", "ServerProtocol", "JSONValues", "JSONWebTokens", "EventLoop", "EventLoopTransport",
+            "ClientSession", "Connection", "HearthClient",
         ],
-        testsUse: ["Bytes", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage"]),
+        testsUse: ["Bytes", "Triggers", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage"]),
     // A server in the process of a test, for packages that depend on this one.
     Room(
         name: "HearthTesting",
