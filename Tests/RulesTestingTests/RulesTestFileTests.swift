@@ -123,13 +123,13 @@ struct RulesTestFileTests {
             ("", "1:1: the JSON text ends too early"), ("{}", "1:1: 'tests' is missing"),
             (
                 #"{"tests":[{}]}"#,
-                "1:11: a test has one of 'read', 'write', 'update', 'listen', 'claim', 'extend', 'done', 'fail' and "
-                    + "'release', or 'steps'"
+                "1:11: a test has one of 'read', 'write', 'update', 'listen', 'claim', 'extend', 'done', 'fail', "
+                    + "'release', 'restore' and 'diff', or 'steps'"
             ),
             (
                 #"{"tests":[{"read":"/","write":"/"}]}"#,
-                "1:11: a test has one of 'read', 'write', 'update', 'listen', 'claim', 'extend', 'done', 'fail' and "
-                    + "'release'"
+                "1:11: a test has one of 'read', 'write', 'update', 'listen', 'claim', 'extend', 'done', 'fail', "
+                    + "'release', 'restore' and 'diff'"
             ),
             (#"{"tests":[{"read":"/"}]}"#, "1:11: a test needs 'allowed', true or false"),
             (#"{"tests":[{"read":"/","allowed":1}]}"#, "1:11: a test needs 'allowed', true or false"),
