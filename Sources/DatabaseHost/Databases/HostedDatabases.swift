@@ -391,6 +391,8 @@ package final class HostedDatabases {
         guard finished == nil, copied[index] == nil, !closed.isClosing(index) else { return then(.unavailable) }
         let name = directory.name(of: index)
         if !closed.has(index), !opening.has(index), !folder.hasDatabase(name) {
+            // Another node may have its events.
+            if host.cluster != nil { return then(.unavailable) }
             return then(.unwritten(host.rules.program(for: name)?.settings.triggers ?? []))
         }
         whenOpened.append { [unowned self] in
