@@ -88,7 +88,10 @@ let rooms: [Room] = [
         ]),
     Room(
         name: "Identity",
-        uses: ["Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "SQLite", "COpenSSL", "CCrypt"],
+        uses: [
+            "Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "SQLite", "CSQLite", "COpenSSL",
+            "CCrypt",
+        ],
         testsUse: ["JSONTree"]),
     Room(name: "ServerLog", uses: ["System", "JSONValues"], testsUse: nil),
     Room(
@@ -201,10 +204,10 @@ let rooms: [Room] = [
     Room(
         name: "HearthAdmin",
         uses: [
-            "System", "HTTPCodec", "JSONValues", "JSONWebTokens", "EventLoop", "EventLoopTransport", "ClientSession",
-            "Connection", "HearthClient",
+            "System", "HTTPCodec", "ServerProtocol", "JSONValues", "JSONWebTokens", "EventLoop", "EventLoopTransport",
+            "ClientSession", "Connection", "HearthClient",
         ],
-        testsUse: ["Bytes", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage"]),
+        testsUse: ["Bytes", "Triggers", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage"]),
     // A server in the process of a test, for packages that depend on this one.
     Room(
         name: "HearthTesting",

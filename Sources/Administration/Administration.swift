@@ -116,12 +116,19 @@ struct Administration: Sendable {
                 "triggers.changed",
                 [("by", administrator.name), ("do", wish.rawValue), ("trigger", trigger ?? ""), ("id", id ?? "")])
         }
+        @Sendable func finish(_ answer: Result<JSONObject, TriggerSender.Refusal>) {
+            then(answer.map(\.bytes).mapError { AdminRefusal(text: $0.text) })
+        }
         server.databases.ask { databases in
-            guard databases.beginTriggers(of: database) else {
-                return then(.failure(AdminRefusal(text: "the database is not open")))
-            }
-            server.databases.triggers.administer(database, wish, trigger: trigger, id: id, limit: limit) { answer in
-                then(answer.map(\.bytes).mapError { AdminRefusal(text: $0.text) })
+            databases.beginTriggers(of: database) { place in
+                switch place {
+                case .open:
+                    server.databases.triggers.administer(
+                        database, wish, trigger: trigger, id: id, limit: limit, then: finish)
+                case .unwritten(let definitions):
+                    finish(TriggerSender.answer(wish, trigger: trigger, withoutEvents: definitions))
+                case .unavailable: then(.failure(AdminRefusal(text: "the database is not open: try again")))
+                }
             }
         }
     }

@@ -1,14 +1,3 @@
-/// Number of bytes of the decimal text of a number, sign included.
-package func decimalByteCount(_ value: Int64) -> Int {
-    var count = value < 0 ? 2 : 1
-    var rest = value.magnitude
-    while rest >= 10 {
-        rest /= 10
-        count += 1
-    }
-    return count
-}
-
 package func appendDecimal(_ value: Int64, to out: inout [UInt8]) {
     withDecimal(value) { out.append(contentsOf: $0) }
 }

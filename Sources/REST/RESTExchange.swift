@@ -60,29 +60,28 @@ package struct RESTExchange: Sendable {
             return
         }
         history = nil
+        let listens = method == .get && Self.asksForEvents(head)
+        if head.asksToFind {
+            let query = try Self.conditions(head, method, parameters)
+            if target.isPriority { throw RESTError("a priority has no children to find") }
+            action = listens ? .listen : .read
+            operation = listens ? .listenQuery(target.path, query, .eventStream) : .get(target.path, query: query)
+            (wantsTag, knownTag) = (false, nil)
+            return
+        }
         if method != .get, method != .head { try parameters.refuseForWrites() }
         switch method {
         case .get, .head:
-            if method == .get, Self.asksForEvents(head) {
+            if listens {
                 guard !target.isPriority else { throw RESTError("a priority has no event stream of its own") }
                 action = .listen
                 operation =
-                    if let find = try parameters.conditions() {
-                        .listenQuery(target.path, find, .eventStream)
-                    } else if let query = try parameters.filters.query() {
+                    if let query = try parameters.filters.query() {
                         .listenQuery(target.path, query, .eventStream)
                     } else {
                         .listen(target.path, known: nil, since: parameters.wantsIDs ? try Self.lastEvent(head) : nil)
                     }
                 (wantsTag, knownTag) = (false, nil)
-                return
-            }
-            if let find = try parameters.conditions() {
-                if target.isPriority { throw RESTError("a priority has no children to find") }
-                action = .read
-                operation = .get(target.path, query: find)
-                wantsTag = false
-                knownTag = nil
                 return
             }
             action = .read
@@ -139,7 +138,18 @@ package struct RESTExchange: Sendable {
         if try queue(of: head) != nil { return }
         let isUpload = head.isUpload
         _ = try target(of: head.place)
-        if !isUpload { _ = try method(head, try RESTParameters(head.query)) }
+        if isUpload { return }
+        let parameters = try RESTParameters(head.query)
+        let method = try method(head, parameters)
+        if head.asksToFind { _ = try conditions(head, method, parameters) }
+    }
+
+    /// The query with conditions of a request that asks one (rest.md 10).
+    private static func conditions(
+        _ head: RequestHead, _ method: HTTPMethod, _ parameters: RESTParameters
+    ) throws(RESTError) -> Query {
+        guard method == .get || method == .head else { throw .methodNotAllowed("GET, HEAD, OPTIONS") }
+        return try parameters.conditions(head.query)
     }
 
     /// The answer is an event stream.

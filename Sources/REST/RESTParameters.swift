@@ -25,9 +25,6 @@ package struct RESTParameters: Equatable {
     /// How long a read may wait for its data.
     var timeout: Duration?
     var filters = RESTFilters()
-    /// A query with conditions.
-    var find: Query?
-
     /// For the parameters of a write, see ``refuseForWrites()``.
     init(_ query: QueryString) throws(RESTError) {
         var seen: Set<String> = []
@@ -45,11 +42,7 @@ package struct RESTParameters: Equatable {
             case "shallow": isShallow = value.elementsEqual("true".utf8)
             case "format": isExport = value.elementsEqual("export".utf8)
             case "find":
-                do throws(QueryError) {
-                    find = try ConditionParser.query(value)
-                } catch {
-                    throw RESTError("invalid query: \(error)")
-                }
+                throw RESTError("find is not a parameter: a query with conditions is GET /path/.find.json?query={…}")
             case "ids": wantsIDs = value.elementsEqual("true".utf8)
             case "download": download = value
             case "callback":
@@ -66,18 +59,22 @@ package struct RESTParameters: Equatable {
         }
     }
 
-    /// The query with conditions, if there is one.
-    func conditions() throws(RESTError) -> Query? {
-        guard let find else { return nil }
+    /// The query of a request at `/path/.find.json`.
+    func conditions(_ query: QueryString) throws(RESTError) -> Query {
         if isShallow || !filters.isEmpty {
-            throw RESTError("find cannot be combined with shallow, or orderBy and what goes with it")
+            throw RESTError("a query with conditions cannot be combined with shallow, or orderBy and what goes with it")
         }
-        return find
+        guard let text = query.first("query") else { throw RESTError("the parameter query is missing") }
+        do throws(QueryError) {
+            return try ConditionParser.query(Array(text))
+        } catch {
+            throw RESTError("invalid query: \(error)")
+        }
     }
 
     /// Filters apply to reads; writes do not have them.
     func refuseForWrites() throws(RESTError) {
-        guard filters.isEmpty, find == nil else {
+        guard filters.isEmpty else {
             throw RESTError("Querying related parameters not supported on this request type")
         }
     }

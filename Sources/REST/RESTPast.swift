@@ -9,7 +9,7 @@ struct RESTPast {
     private static let names: Set<String> = ["at", "seq", "from", "fromSeq", "to", "toSeq", "before", "limit"]
 
     init(_ query: QueryString, _ parameters: RESTParameters) throws(RESTError) {
-        guard parameters.find == nil, !parameters.isShallow, parameters.filters.isEmpty else {
+        guard !parameters.isShallow, parameters.filters.isEmpty else {
             throw RESTError("the past cannot be queried")
         }
         for parameter in query {
@@ -47,18 +47,5 @@ struct RESTPast {
     private func moment(_ time: String, _ sequence: String) -> HistoryRequest.Moment? {
         if let sequence = numbers[sequence] { return .sequence(UInt64(clamping: sequence)) }
         return numbers[time].map { .time($0) }
-    }
-}
-
-extension RequestHead {
-    private static let historySuffix = Array("/.history.json".utf8)
-
-    /// Whether the past of a place is meant.
-    var asksForHistory: Bool { path.suffix(Self.historySuffix.count).elementsEqual(Self.historySuffix) }
-
-    /// The path of the data, without the suffix.
-    var place: ArraySlice<UInt8> {
-        if isUpload { return path.dropLast(Self.uploadSuffix.count) }
-        return path.dropLast(asksForHistory ? Self.historySuffix.count : ".json".utf8.count)
     }
 }

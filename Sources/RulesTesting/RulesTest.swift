@@ -34,8 +34,10 @@ package struct RulesTest: Sendable {
 
     enum Action: Sendable {
         case ask(Operation)
-        /// Reads the past of a place, as of a time.
-        case readPast(Path, at: Int64)
+        /// Reads the past of a place, or compares two moments of it.
+        case readPast(Path, TestedDatabase.PastQuestion)
+        /// Sets a place to its value as of a time.
+        case restore(Path, at: Int64)
         case work(Path, Work)
     }
 

@@ -17,7 +17,14 @@ extension RulesTestParser {
             let query = try query(members)
             guard let range = members["at"] else { return .ask(.get(path, query: query)) }
             if query != nil { throw Mistake("the past is read without a query", at: range.lowerBound) }
-            return .readPast(path, at: try text.integer("at", range, in: 0...QueueDefinition.never))
+            return .readPast(path, .value(at: try time("at", range)))
+        case "restore", "diff":
+            let path = try text.path(place)
+            guard let at = members["at"] else { throw Mistake("'at' is missing", at: range.lowerBound) }
+            let time = try time("at", at)
+            if verb == "restore" { return .restore(path, at: time) }
+            let end = try members["to"].map { (range) throws(Mistake) in try self.time("to", range) }
+            return .readPast(path, .differences(from: time, to: end))
         case "listen":
             let path = try text.path(place)
             guard let query = try query(members) else { return .ask(.listen(path, known: nil)) }

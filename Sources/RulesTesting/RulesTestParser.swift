@@ -27,7 +27,8 @@ struct RulesTestParser {
         ("read", ["query", "find", "at", "returns"]), ("write", ["value"]), ("update", ["values"]),
         ("listen", ["query", "find"]), ("claim", ["count", "lease", "worker", "jobs"]),
         ("extend", ["key", "lease", "worker"]), ("done", ["key", "worker", "values"]),
-        ("fail", ["key", "worker", "error", "delay", "dead"]), ("release", ["key", "worker"]),
+        ("fail", ["key", "worker", "error", "delay", "dead"]), ("release", ["key", "worker"]), ("restore", ["at"]),
+        ("diff", ["at", "to", "returns"]),
     ]
     private static let stepMembers =
         commonMembers + verbs.map(\.0) + Set(verbs.flatMap(\.1)).subtracting(verbs.map(\.0)).sorted()
@@ -49,7 +50,7 @@ struct RulesTestParser {
 
     private func line(of range: Range<Int>) -> Int { RulePosition(of: range.lowerBound, in: text.bytes).line }
 
-    private func time(_ name: String, _ range: Range<Int>) throws(Mistake) -> Int64 {
+    func time(_ name: String, _ range: Range<Int>) throws(Mistake) -> Int64 {
         try text.integer(name, range, in: Self.times)
     }
 

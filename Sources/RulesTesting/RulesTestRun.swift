@@ -70,13 +70,23 @@ private struct RulesTestRun {
             let explanation = database.explain(operation, by: step.principal)
             let reply = database.ask(operation, by: step.principal, client: step.client)
             return (RulesTestOutcome(reply), explanation)
-        case .readPast(let path, let time):
+        case .readPast(let path, let question):
             do throws(TestedPast.Refusal) {
-                let value = try database.readPast(path, at: time, by: step.principal, client: step.client)
-                return (.allowed(value), nil)
+                let answer = try database.readPast(path, question, by: step.principal, client: step.client)
+                return (.allowed(answer), nil)
             } catch {
                 return (RulesTestOutcome(error), nil)
             }
+        case .restore(let path, let time):
+            let value: CanonicalJSON
+            do throws(TestedPast.Refusal) {
+                value = try database.readPast(path, .whole(at: time), by: step.principal, client: step.client)
+            } catch {
+                return (RulesTestOutcome(error), nil)
+            }
+            // An ordinary write.
+            let operation = Operation.set(WriteTarget(path: path), IncomingValue(json: value))
+            return outcome(of: .ask(operation), step)
         case .work(let queue, let work):
             let operation = Operation.job(queue, database.operation(work, at: queue))
             let explanation = database.explain(operation, by: step.principal)

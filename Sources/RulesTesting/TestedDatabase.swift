@@ -125,16 +125,32 @@ final class TestedDatabase {
         return told
     }
 
-    /// Reads a place as of a time.
+    /// What somebody wants to know of the past of a place.
+    enum PastQuestion {
+        case value(at: Int64)
+        /// To be restored.
+        case whole(at: Int64)
+        /// Without a second time, from the first one until now.
+        case differences(from: Int64, to: Int64?)
+    }
+
+    /// Answers a question about the past of a place.
     func readPast(
-        _ path: Path, at time: Int64, by principal: Principal, client: UInt64
+        _ path: Path, _ question: PastQuestion, by principal: Principal, client: UInt64
     ) throws(TestedPast.Refusal) -> CanonicalJSON {
         do throws(Failure) {
             try database.admitToHistory(of: path, by: principal, from: client, now: now)
         } catch {
             throw .notAdmitted(error)
         }
-        let value = try past.value(at: path, time, now: now)
+        let value: CanonicalJSON
+        switch question {
+        case .value(let time): value = try past.value(at: path, time, now: now)
+        // What is restored is not answered.
+        case .whole(let time): return try past.wholeValue(at: path, time, now: now)
+        case .differences(let start, let end):
+            value = try past.differences(at: path, start, end ?? now, now: now)
+        }
         do throws(Failure) {
             try database.countBytesRead(value.byteCountRead, at: path, by: principal, from: client, now: now)
         } catch {

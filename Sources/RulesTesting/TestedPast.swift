@@ -54,6 +54,25 @@ struct TestedPast {
         return value.value(at: path)
     }
 
+    /// The same, of a place whose history is kept as a whole, so that it can be restored.
+    func wholeValue(at path: Path, _ time: Int64, now: Int64) throws(Refusal) -> CanonicalJSON {
+        guard definitions.contains(where: { KeptPlaces($0.pattern).contains(path) }) else { throw .notKept }
+        return try value(at: path, time, now: now)
+    }
+
+    /// The deepest places where two values differ, as a JSON array.
+    func differences(at path: Path, _ start: Int64, _ end: Int64, now: Int64) throws(Refusal) -> CanonicalJSON {
+        let found = ValueDifferences(
+            from: try value(at: path, start, now: now), to: try value(at: path, end, now: now), limit: .max)
+        var text = [UInt8(ascii: "[")]
+        for (index, difference) in found.places.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            difference.append(to: &text)
+        }
+        // It is made of canonical values.
+        return (try? CanonicalJSON.parse(text + [UInt8(ascii: "]")]).value) ?? .null
+    }
+
     private func tree(of kept: KeptPlaces, edge: Int64?, _ time: Int64) throws(Refusal) -> CanonicalJSON {
         let first = edge.flatMap { edge in moments.last { $0.time < edge } } ?? moments[0]
         if time < first.time { throw .tooOld(first.time) }

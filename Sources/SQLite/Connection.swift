@@ -17,7 +17,7 @@ package final class Connection {
         case joining
     }
 
-    let handle: OpaquePointer
+    package let handle: OpaquePointer
     /// The file.
     package let path: String
 
@@ -81,36 +81,15 @@ package final class Connection {
             try execute("COMMIT")
         } catch {
             // A full disk ends the transaction by itself; then there is nothing to roll back.
-            if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+            if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }
     }
 
-    /// Runs `body` in one transaction, and undoes all that it did.
-    package func rehearsal<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
-        try execute("BEGIN IMMEDIATE")
-        let outcome = Swift.Result { () throws(StorageError) in try body() }
-        // A full disk ends the transaction by itself, and what came after that was not undone.
-        guard sqlite3_get_autocommit(handle) == 0 else { throw .inputOutput("a transaction has ended by itself") }
-        try execute("ROLLBACK")
-        return try outcome.get()
-    }
+    /// Whether a transaction is open. A full disk ends it by itself.
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Runs `body` inside a transaction so that all it did is undone when it throws, and nothing else.
-    package func savepoint<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        // These fail only if the whole transaction has ended by itself, which its end then reports.
-        try? execute("SAVEPOINT part")
-        do throws(Failure) {
-            let result = try body()
-            try? execute("RELEASE part")
-            return result
-        } catch {
-            try? execute("ROLLBACK TO part; RELEASE part")
-            throw error
-        }
-    }
-
-    func error(_ code: Int32) -> StorageError {
+    package func error(_ code: Int32) -> StorageError {
         Self.error(
             code: code, handle: handle, path: sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "")
     }

@@ -42,3 +42,14 @@ extension IntegerKey {
         return decimalByteCount(Int64(value)) + (Int(form) + 1) / 2 <= Key.maximumByteCount
     }
 }
+
+/// Number of bytes of the decimal text of a number, sign included.
+private func decimalByteCount(_ value: Int64) -> Int {
+    var count = value < 0 ? 2 : 1
+    var rest = value.magnitude
+    while rest >= 10 {
+        rest /= 10
+        count += 1
+    }
+    return count
+}

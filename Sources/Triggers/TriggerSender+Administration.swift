@@ -1,7 +1,7 @@
 import HearthJSONTree
 package import HearthJSONValues
 import HearthRealtimeDatabase
-import HearthSecurityRules
+package import HearthSecurityRules
 import HearthStorageErrors
 import HearthSystem
 import HearthTreeStorage
@@ -14,6 +14,10 @@ extension TriggerSender {
 
     package struct Refusal: Error, Sendable {
         package let text: String
+
+        fileprivate static func unknown(_ name: String?) -> Refusal {
+            Refusal(text: "there is no trigger '\(name ?? "")'")
+        }
     }
 
     /// Events in one answer, or that one request sends again or drops.
@@ -36,7 +40,7 @@ extension TriggerSender {
                         return .success(try Self.list(&triggers, trigger, limit: min(max(limit, 0), Self.pageMax)))
                     case .replay, .drop:
                         guard let (news, answer) = try Self.changes(&triggers, wish, trigger, id) else {
-                            return .failure(Refusal(text: "there is no trigger '\(trigger ?? "")'"))
+                            return .failure(.unknown(trigger))
                         }
                         sender.tell(database, news)
                         return .success(answer)
@@ -52,6 +56,19 @@ extension TriggerSender {
         }
     }
 
+    /// The answer about a database that has never been written to.
+    package static func answer(
+        _ wish: Wish, trigger name: String?, withoutEvents definitions: [TriggerDefinition]
+    ) -> Result<JSONObject, Refusal> {
+        let named = definitions.filter { name == nil || name == $0.name }.sorted { $0.name < $1.name }
+        if wish == .list {
+            let list = named.map { JSONValue.object($0.summary(nil)) }
+            return .success(JSONObject(["triggers": .array(list), "events": .array([])]))
+        }
+        if let name, named.isEmpty { return .failure(.unknown(name)) }
+        return .success(JSONObject(["count": .integer(0), "more": .bool(false)]))
+    }
+
     private static func list(
         _ triggers: inout DatabaseTriggers, _ name: String?, limit: Int
     ) throws(StorageError) -> JSONObject {
@@ -61,16 +78,12 @@ extension TriggerSender {
             let stored =
                 feed.goal == nil ? 0 : try triggers.reader.eventCount(from: prefix, below: prefix + [0xFF])
             let waiting = max(feed.queue.count, stored)
-            list.append(
-                .object(
-                    JSONObject([
-                        "name": .text(trigger), "on": .text(feed.definition.kind.rawValue),
-                        "path": .text("/\(feed.definition.pattern.text)"), "target": .text(feed.definition.targetText),
-                        "waiting": .integer(Int64(waiting)), "underWay": .integer(Int64(feed.queue.underWay)),
-                        "aside": .integer(Int64(try triggers.countAside(of: trigger))),
-                        "delivered": .integer(feed.figures.delivered), "failures": .integer(feed.figures.failures),
-                        "isDown": .bool(feed.queue.isOut), "lastFailure": feed.figures.lastFailure.map { .text($0) },
-                    ])))
+            var entry = feed.definition.summary(feed.figures)
+            entry["waiting"] = .integer(Int64(waiting))
+            entry["underWay"] = .integer(Int64(feed.queue.underWay))
+            entry["aside"] = .integer(Int64(try triggers.countAside(of: trigger)))
+            entry["isDown"] = .bool(feed.queue.isOut)
+            list.append(.object(entry))
         }
         var events: [JSONValue] = []
         try triggers.forEachAside(of: name) { row in
@@ -124,6 +137,18 @@ extension TriggerSender {
         guard let feed = triggers.feeds[name], !feed.last.precedesBytewise(found.key.bytes) else { return [found.key] }
         let isOut = triggers.feeds[name]?.queue.remove(found.key, at: found.event.path) ?? true
         return isOut ? [found.key] : []
+    }
+}
+
+extension TriggerDefinition {
+    /// Of one without events.
+    fileprivate func summary(_ figures: TriggerFigures?) -> JSONObject {
+        JSONObject([
+            "name": .text(name), "on": .text(kind.rawValue), "path": .text("/\(pattern.text)"),
+            "target": .text(targetText), "waiting": .integer(0), "underWay": .integer(0), "aside": .integer(0),
+            "delivered": .integer(figures?.delivered ?? 0), "failures": .integer(figures?.failures ?? 0),
+            "isDown": .bool(false), "lastFailure": figures?.lastFailure.map { .text($0) },
+        ])
     }
 }
 

@@ -102,6 +102,18 @@ struct RulesCommandTests {
 
         let question = ["explain", "--rules", rules, "--data", data, #"write /users/b/name "x""#]
         #expect(try await HearthProcess(["rules"] + question).outcome().code == 0)
+        let asked = folder.path + "/asked.json"
+        TemporaryFolder.write(
+            Array(#"{"rules":{"a":{".read":"query.where('by') === auth.uid && query.limitToFirst <= 10"}}}"#.utf8),
+            to: asked)
+        for (limit, who, isAllowed) in [("10", "ann", true), ("11", "ann", false), ("10", "bob", false)] {
+            let condition = #"by == "ann" and n > 1"#
+            let query = try await run(
+                "explain", "--rules", asked, "--as", who, "read /a", "--where", condition, "--limit", limit)
+            #expect(query.code == (isAllowed ? 0 : 1), "\(query)")
+            #expect(query.output.hasPrefix(isAllowed ? "allowed\n" : "denied\n"), "\(query)")
+            #expect(query.output.contains(#"query.where('by') = "ann""#), "\(query)")
+        }
         let refused = try await HearthProcess(["rules", "--settings", settings] + question).outcome()
         #expect(refused.code == 1, "\(refused)")
         #expect(refused.output.hasPrefix("denied\n"), "\(refused)")
@@ -116,6 +128,12 @@ struct RulesCommandTests {
             (["explain", "--url", "http://h:1", "--settings", "a", "read /"], "--settings goes with --rules only"),
             (["explain", "--url", "h", "read /"], "--url: a database URL begins with"),
             (["explain", "--url", "http://h:1", "write /a"], "an operation is 'read PATH' or 'write PATH JSON'"),
+            (
+                ["explain", "--url", "http://h:1", "write /a 1", "--where", "n == 1"],
+                "--where goes with 'read PATH' only"
+            ),
+            (["explain", "--url", "http://h:1", "read /a", "--limit", "1"], "--limit needs --where"),
+            (["explain", "--url", "http://h:1", "read /a", "--where", "n =="], "a value is missing"),
             (["explain", "--url", "http://h:1", "write /a x"], "invalid JSON at line 1, column 1"),
             (["explain", "--url", "http://h:1", "read /a.b"], "invalid path '/a.b'"),
             (["explain", "--url", "http://h:1", "--as", "a", "--claims", "x", "read /"], "--claims must be a JSON"),

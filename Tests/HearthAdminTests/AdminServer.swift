@@ -16,7 +16,7 @@ final class AdminServer: Sendable {
     private let folder = TemporaryFolder()
     private let server: Server
 
-    init(isDevelopment: Bool = false) throws {
+    init(isDevelopment: Bool = false, configure: (inout ServerConfiguration) -> Void = { _ in }) throws {
         TemporaryFolder.write(Array(Self.rules.utf8), to: folder.path + "/rules.json")
         var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder.path + "/data")
         configuration.isDevelopment = isDevelopment
@@ -28,6 +28,7 @@ final class AdminServer: Sendable {
         var identity = IdentityConfiguration()
         identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
         configuration.identity = identity
+        configure(&configuration)
         server = try Server(configuration)
     }
 

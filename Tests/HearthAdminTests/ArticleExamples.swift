@@ -53,6 +53,16 @@ private func data(_ admin: Administrator) async throws {
     try await admin.setRules(rules)
 }
 
+private func triggers(_ admin: Administrator) async throws {
+    for trigger in try await admin.triggers() where trigger.setAside > 0 {
+        print(trigger.name, trigger.setAside, trigger.lastFailure ?? "")
+    }
+    for event in try await admin.setAsideEvents(ofTrigger: "ship") where event.path.hasPrefix("/orders/test-") {
+        try await admin.dropEvents(ofTrigger: event.trigger, id: event.id)
+    }
+    try await admin.replayEvents(ofTrigger: "ship")
+}
+
 private func deleting(_ admin: Administrator, _ uid: String) async throws {
     do {
         try await admin.deleteUser(uid)

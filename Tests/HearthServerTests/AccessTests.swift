@@ -211,6 +211,13 @@ import Testing
         #expect(
             try ask(#"{"operation":"read","path":"nothing"}"#).text
                 == #"{"allowed":false,"lines":["no rule stands on the way to the place"]}"#)
+        let found = try ask(
+            #"{"operation":"find","path":"/private","query":{"where":[["by","==","b"]]},"auth":{"uid":"b"}}"#)
+        #expect(found.status == 200)
+        #expect(found.text.hasPrefix(#"{"allowed":false"#))
+        #expect(try ask(#"{"operation":"find","path":"/private"}"#).text.contains("the query is missing"))
+        let invalid = try ask(#"{"operation":"find","path":"/private","query":{"limit":0}}"#)
+        #expect(invalid.text.contains("invalid query: limit"), "\(invalid.text)")
         // It was not made, and no client was denied.
         #expect(try client.ask("GET", "/private/a.json", RESTClient.owner).text == "null")
         #expect(try client.ask("GET", "/.settings/denials.json", RESTClient.owner).text == "[]")

@@ -53,7 +53,7 @@ import HearthRealtimeSessions
         let find = #"{"where":[["n",">",0]],"fields":["t","m/x"]}"#.utf8.map {
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 ? String(UnicodeScalar($0)) : "%\(String($0, radix: 16))"
         }
-        let stream = try EventStreamClient("/l.json?find=\(find.joined())", of: server)
+        let stream = try EventStreamClient("/l/.find.json?query=\(find.joined())", of: server)
         #expect(stream.head.status == .ok)
         #expect(try stream.nextLine() == #"put {"path":"/","data":{"a":{"t":"x"}}}"#)
         for (target, body, event) in [

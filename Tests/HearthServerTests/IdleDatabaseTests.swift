@@ -87,6 +87,24 @@ struct IdleDatabaseTests {
         #expect(openNames == ["default", "example"])
     }
 
+    @Test("are opened when an administrator asks about events, and those without files are answered as well")
+    func eventQuestions() throws {
+        let server = try start()
+        let client = try server.connectREST()
+        for name in ["default", "example"] {
+            #expect(try client.ask("PUT", "/x.json?ns=\(name)", [], "0").status == 200)
+        }
+        wait("it is closed") { openNames == ["default"] }
+        for name in ["example", "unwritten"] {
+            let peer = try server.connect("/.ws?v=5&ns=\(name)")
+            _ = try peer.receiveMessage()
+            try peer.send(1, "auth", #"{"cred":"owner"}"#)
+            _ = try peer.receiveMessage()
+            try peer.send(2, "admin", #"{"c":"triggers","do":"list"}"#)
+            #expect(try peer.receiveMessage() == RealtimePeer.response(2, "ok", #"{"triggers":[],"events":[]}"#))
+        }
+    }
+
     @Test("leave no file open, and are there again with the next request")
     func files() throws {
         let server = try start()

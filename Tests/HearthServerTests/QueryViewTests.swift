@@ -14,20 +14,25 @@ struct QueryViewTests {
     /// A query in both spellings.
     struct AskedQuery {
         var object: String
-        var parameters: String
+        /// Where REST has it, up to the next parameter.
+        var target: String
         var index: QueryIndex
 
         /// A query with conditions, which has one spelling.
         init(find object: String) throws {
             let query = try ConditionParser.query(Array(object.utf8))
-            self.init(object: object, parameters: "find=\(object)", index: query.index)
+            self.init(object: object, target: "/l/.find.json?query=\(object)&", index: query.index)
         }
 
         init(object: String, parameters: String, index: QueryIndex) {
-            (self.object, self.parameters, self.index) = (object, parameters, index)
+            self.init(object: object, target: "/l.json?\(parameters)&", index: index)
         }
 
-        var hasConditions: Bool { parameters.hasPrefix("find=") }
+        private init(object: String, target: String, index: QueryIndex) {
+            (self.object, self.target, self.index) = (object, target, index)
+        }
+
+        var hasConditions: Bool { target.hasPrefix("/l/.find.json") }
 
         static let all = plain + conditional.compactMap { try? AskedQuery(find: $0) }
 
@@ -99,8 +104,8 @@ struct QueryViewTests {
             }
         }
         // A stream of everything, and one for each query.
-        let streamed = [""] + AskedQuery.all.map { "\($0.parameters)&" }
-        let streams = try streamed.map { try EventStreamClient("/l.json?\($0)ns=example", of: server) }
+        let streamed = ["/l.json?"] + AskedQuery.all.map(\.target)
+        let streams = try streamed.map { try EventStreamClient("\($0)ns=example", of: server) }
         for stream in streams { #expect(try stream.next() != nil) }
         for step in 0..<60 {
             number += 1
@@ -108,7 +113,7 @@ struct QueryViewTests {
             try peer.send(request)
             try receive(until: number, from: peer, &views)
             for (query, view) in zip(AskedQuery.all, views) {
-                let expected = try Self.value(query.parameters, isExport: true, rest)
+                let expected = try Self.value(query.target, isExport: true, rest)
                 let place: Comment = "seed \(seed) step \(step): \(query.object) after \(request)"
                 try #require(view.tagged == expected, place)
                 let places = expected.children.map { (query.index.place(of: $0, in: expected), $0) }
@@ -116,21 +121,21 @@ struct QueryViewTests {
                 try #require(
                     view.list.map(\.key) == ordered.map(\.0) && view.list.map(\.value) == ordered.map(\.1), place)
             }
-            for (parameters, stream) in zip(streamed, streams) {
-                let expected = try Self.value(parameters, isExport: false, rest)
+            for (target, stream) in zip(streamed, streams) {
+                let expected = try Self.value(target, isExport: false, rest)
                 // Its pushes may still be in transit; if they never come, the socket times out.
                 while stream.value != expected {
-                    try #require(try stream.next() != nil, "seed \(seed) step \(step): \(parameters) after \(request)")
+                    try #require(try stream.next() != nil, "seed \(seed) step \(step): \(target) after \(request)")
                 }
             }
         }
     }
 
     /// What a query selects, as REST has it: a page of a query with conditions has an order, which is left out here.
-    private static func value(_ parameters: String, isExport: Bool, _ rest: RESTClient) throws -> CanonicalJSON {
-        let answer = try rest.ask("GET", "/l.json?\(parameters)&\(isExport ? "format=export&" : "")ns=example")
+    private static func value(_ target: String, isExport: Bool, _ rest: RESTClient) throws -> CanonicalJSON {
+        let answer = try rest.ask("GET", "\(target)\(isExport ? "format=export&" : "")ns=example")
         let value = try CanonicalJSON.parse(Array(answer.text.utf8)).value
-        guard parameters.hasPrefix("find=") else { return value }
+        guard target.hasPrefix("/l/.find.json") else { return value }
         var selected = CanonicalJSON.null
         for item in value.value(at: "items").children {
             let item = value.value(at: "items").part(item.value)

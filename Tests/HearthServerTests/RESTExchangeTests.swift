@@ -3,6 +3,7 @@ import HearthServerCodecs
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTestSupport
+import HearthTreeQueries
 import Testing
 
 @testable import HearthHTTPResponses
@@ -75,6 +76,35 @@ import Testing
         #expect(query == expected)
     }
 
+    @Test("a query with conditions is asked at a place that no other server takes for data (rest.md 10)")
+    func conditions() throws {
+        let text = #"{%22where%22:[[%22n%22,%22%3E%22,1]]}"#
+        let expected = try ConditionParser.query(Array(#"{"where":[["n",">",1]]}"#.utf8))
+        for line in ["GET /a/b/.find.json", "HEAD /a/b/.find.json", "GET /a//b/.find.json"] {
+            let exchange = try RESTRequests.exchange("\(line)?ns=x&query=\(text)")
+            #expect(exchange.operation.summary == "get /a/b \(expected)", "\(line)")
+            #expect(!exchange.listens)
+        }
+        #expect(try RESTRequests.exchange("GET /.find.json?query={}").operation.summary.hasPrefix("get / "))
+        let stream = try RESTRequests.exchange("GET /a/.find.json?query=\(text)", ["Accept: text/event-stream"])
+        #expect(stream.listens)
+        guard case .listenQuery(let path, let query, let form, known: nil, text: _, saysPosition: _) = stream.operation
+        else {
+            Issue.record("\(stream.operation)")
+            return
+        }
+        #expect(path.description == "/a")
+        #expect(query == expected)
+        #expect(form == .eventStream)
+        // A server that does not know the place reads the whole path as one of data.
+        #expect(throws: PathError.key(.forbidden(byte: UInt8(ascii: ".")), index: 1)) {
+            try Path(percentEncoded: Array("/a/.find".utf8))
+        }
+        // The head of a write alone is enough to refuse it.
+        let write = try RESTRequests.head("PUT /a/.find.json?query={}")
+        #expect(throws: RESTError.methodNotAllowed("GET, HEAD, OPTIONS")) { try RESTExchange.check(write) }
+    }
+
     @Test("a bound with `After` or `Before` leaves out all children of its value")
     func openBounds() throws {
         let operation = try RESTRequests.exchange("GET /a.json?orderBy=%22n%22&startAfter=1&endBefore=2").operation
@@ -99,6 +129,10 @@ import Testing
     private static let badPath = "400 Invalid path: Invalid token in path"
     private static let wrongMethod = "405 this method is not supported here"
     private static let noOrder = "400 orderBy must be defined when other query parameters are defined"
+    private static let oldForm =
+        "400 find is not a parameter: a query with conditions is GET /path/.find.json?query={…}"
+    private static let oneQuery =
+        "400 a query with conditions cannot be combined with shallow, or orderBy and what goes with it"
     private static let badOrder = "400 orderBy must be a valid JSON encoded path"
 
     @Test(
@@ -110,6 +144,7 @@ import Testing
             ("GET /a%.json", [], "", badPath), ("GET /%FF.json", [], "", badPath), ("GET /%00.json", [], "", badPath),
             ("GET /.info/connected.json", [], "", badPath), ("GET /a/.priority/b.json", [], "", badPath),
             ("GET /a%23.json", [], "", badPath), ("PUT /a/.value.json", [], "1", badPath),
+            ("GET /a/.find/b.json?query={}", [], "", badPath), ("GET /.find/.json?query={}", [], "", badPath),
             ("GET /\(String(repeating: "a/", count: 33)).json", [], "", "400 Invalid path: deeper than 32 levels"),
             (
                 "GET /\(String(repeating: "k", count: 769)).json", [], "",
@@ -220,6 +255,21 @@ import Testing
                 "DELETE /a.json?orderBy=%22x%22", [], "",
                 "400 Querying related parameters not supported on this request type"
             ),
+            ("GET /a.json?find={}", [], "", oldForm),
+            ("GET /a.json?find={}", ["Accept: text/event-stream"], "", oldForm),
+            ("PUT /a.json?find=", [], "1", oldForm), ("GET /a/.find.json?find={}", [], "", oldForm),
+            ("GET /a/.find.json", [], "", "400 the parameter query is missing"),
+            ("GET /a/.find.json?query=", [], "", "400 invalid query: the query must be a JSON object"),
+            (
+                "GET /a/.find.json?query={%22limit%22:0}", [], "",
+                "400 invalid query: limit must be a whole number from 1 on, or null for all"
+            ),
+            ("GET /a/.find.json?query={}&shallow=true", [], "", oneQuery),
+            ("GET /a/.find.json?query={}&limitToFirst=1", ["Accept: text/event-stream"], "", oneQuery),
+            ("GET /a/.priority/.find.json?query={}", [], "", "400 a priority has no children to find"),
+            ("PUT /a/.find.json?query={}", [], "1", wrongMethod),
+            ("POST /a/.find.json?query={}", [], "{}", wrongMethod),
+            ("PATCH /.find.json", [], "{}", wrongMethod), ("DELETE /a/.find.json?query={}", [], "", wrongMethod),
             ("GET /a.json?callback=a(b", [], "", "400 callback must be the name of a JavaScript function"),
             ("GET /a.json?callback=", [], "", "400 callback must be the name of a JavaScript function"),
             ("GET /a.json?callback=a..b", [], "", "400 callback must be the name of a JavaScript function"),
@@ -298,12 +348,16 @@ import Testing
     func anything(seed: UInt64) throws {
         var random = RandomTrees(seed: seed)
         let methods = ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "TRACE"]
-        let paths = ["/", "/a", "/a/b", "/.priority", "/a/.priority", "/%", "/%2", "/%C3%BC", "/%ff", "/.json", "//"]
+        let paths = [
+            "/", "/a", "/a/b", "/.priority", "/a/.priority", "/%", "/%2", "/%C3%BC", "/%ff", "/.json", "//",
+            "/a/.find",
+        ]
         let queries = [
             "orderBy=%22a%22", "orderBy=", "limitToFirst=1", "limitToLast=-0", "startAt=%22", "endAt={}", "equalTo=1",
             "startAfter=%00", "shallow=true", "print=pretty", "print=silent", "callback=f", "download=%22%0A",
             "timeout=1ms", "timeout=9999999999999999s", "format=export", "&&==&%", "x-http-method-override=put",
-            "ns=%FF",
+            "ns=%FF", "find={}", "query={}",
+            "query={%22aggregate%22:[%22count%22]}",
         ]
         let fields = [
             "If-Match: x", "If-Match: \"", "If-None-Match: null_etag", "X-Firebase-ETag: true",

@@ -1,9 +1,8 @@
 import HearthJSONTree
+import HearthRealtimeDatabase
 import HearthTestSupport
 import HearthTreeText
 import Testing
-
-@testable import HearthDatabaseHost
 
 @Suite("the differences of two values")
 struct ValueDifferencesTests {

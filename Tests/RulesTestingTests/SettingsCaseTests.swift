@@ -253,4 +253,70 @@ struct SettingsCaseTests {
             """
         #expect(try failures(tests, settings: settings) == [])
     }
+
+    @Test("restore places and compare moments of them, as the rules and the settings let them")
+    func restoring() throws {
+        let rules = """
+            {"pages": {"$page": {".write": "auth !== null", ".validate": "newData.hasChild('text')"}}}
+            """
+        let settings = """
+            {"pages": {"$page": {".history": {"keep": "1m", "read": "auth.token.editor === true"},
+              ".trigger": {"name": "changed", "on": "written", "url": "https://example.org/"}},
+              ".limit": {"of": "read", "by": "uid", "rate": "6/d"}}}
+            """
+        let tests = """
+            {"now": 1000, "users": {"eva": {"uid": "eva", "token": {"editor": true}}},
+             "data": {"pages": {"home": {"text": "Hello"}}, "other": 1}, "tests": [
+              {"steps": [
+                {"after": 100, "administrator": true, "update": "/pages/home", "values": {"text": "Hi", "n": 1},
+                  "allowed": true, "fires": ["changed"]},
+                {"after": 100, "administrator": true, "write": "/pages/new", "value": 1, "allowed": true},
+                {"as": "eva", "diff": "/pages/home", "at": 1000, "to": 1100, "allowed": true,
+                  "returns": [{"path": "/n", "after": 1}, {"path": "/text", "before": "Hello", "after": "Hi"}]},
+                {"as": "eva", "diff": "/pages/home", "at": 1100, "allowed": true, "returns": []},
+                {"administrator": true, "diff": "/pages", "at": 1199, "to": 1050, "allowed": true,
+                  "returns": [{"path": "/home/n", "before": 1}, {"path": "/home/text", "before": "Hi", "after": "Hello"}]},
+                {"administrator": true, "diff": "/", "at": 1100, "allowed": true,
+                  "returns": [{"path": "/pages/new", "after": 1}]},
+                {"as": "ann", "diff": "/pages/home", "at": 1000, "allowed": false, "why": "rules"},
+                {"administrator": true, "diff": "/other", "at": 1000, "allowed": false, "why": "not_found"},
+                {"administrator": true, "diff": "/pages", "at": 999, "allowed": false, "why": "too_old"},
+
+                {"as": "eva", "restore": "/pages/home", "at": 1000, "allowed": true,
+                  "then": {"/pages/home": {"text": "Hello"}}, "fires": [{"trigger": "changed", "path": "/pages/home"}]},
+                {"as": "eva", "restore": "/pages/home", "at": 999, "allowed": false, "why": "too_old"},
+                {"as": "ann", "restore": "/pages/home", "at": 1100, "allowed": false, "why": "rules"},
+                {"as": "eva", "restore": "/pages/new", "at": 1200, "allowed": false, "why": "rules",
+                  "then": {"/pages/new": 1}, "fires": []},
+                {"administrator": true, "restore": "/pages", "at": 1100, "allowed": false, "why": "not_found"},
+                {"administrator": true, "restore": "/pages/new", "at": 1100, "allowed": true,
+                  "then": {"/pages/new": null}},
+                {"as": "eva", "diff": "/pages/home", "at": 1000, "to": 1200, "allowed": true, "returns": []},
+                {"as": "eva", "diff": "/pages/home", "at": 1000, "allowed": false, "why": "rate"}
+              ]},
+              {"name": "wrong", "administrator": true, "diff": "/pages", "at": 1000, "allowed": true,
+                "returns": [{"path": "/home"}]}
+            ]}
+            """
+        #expect(
+            try failures(tests, rules: rules, settings: settings) == [
+                "wrong", #"expected: {"0":{"path":"/home"}}"#, "came out: null",
+            ])
+        for (step, message) in [
+            (#""restore":"/a","allowed":true"#, "'at' is missing"),
+            (#""diff":"/a","to":5,"allowed":true"#, "'at' is missing"),
+            (#""diff":"/a","at":-1,"allowed":true"#, "'at' is"),
+            (#""restore":"/a","at":1,"to":5,"allowed":true"#, "'to' does not belong to 'restore'"),
+            (#""restore":"/a","at":1,"returns":5,"allowed":true"#, "'returns' does not belong to 'restore'"),
+            (#""read":"/a","at":1,"to":5,"allowed":true"#, "'to' does not belong to 'read'"),
+        ] {
+            var parser = RulesTestParser(Array("{\"tests\":[{\(step)}]}".utf8))
+            do throws(Mistake) {
+                try parser.parse()
+                Issue.record("\(step) has no mistake")
+            } catch {
+                #expect(error.message.hasPrefix(message), "\(error.message)")
+            }
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthTreeQueries
 import Testing
 
 @testable import HearthSecurityRules
@@ -277,6 +278,38 @@ struct DecisionTests {
             limit: QueryLimit(.first, 10))
         let scene = Scene(data: "{}", auth: "{\"uid\":\"ann\"}")
         #expect(try scene.decide(.read(.root, query), "{\".read\":\"\(expression)\"}") == isAllowed)
+    }
+
+    @Test(
+        "what a query with conditions shows (docs/rules.md 3.1)",
+        arguments: [
+            ("query.where('owner') == auth.uid", true), ("query.where('/owner') == 'bob'", false),
+            ("query['where']('owner') == auth.uid", true), ("query.where('owner').beginsWith('a')", true),
+            ("query.where('owner') == auth.uid && query.limitToFirst <= 10", true),
+            ("query.where('owner') == auth.uid && query.limitToFirst <= 9", false),
+            ("query.where('at') == null && query.whereFrom('at') == 7 && query.whereTo('at') == 20", true),
+            ("query.whereFrom('at') >= 8", false), ("query.whereTo('at') <= 20", true),
+            ("query.whereFrom('owner') == 'ann' && query.whereTo('owner') == 'ann'", true),
+            ("query.whereFrom('.value') == null", true),
+            // Those in `or`, and other operators.
+            ("query.where('kind') == null && query.where('state') == null && query.where('late') == null", true),
+            ("query.where('none') == null", true), ("query.where('none') <= 5", false),
+            // Other rules see a read without a query.
+            ("query.limitToFirst == 10", false), ("query.limitToFirst == null && query.startAt == null", true),
+            ("query.orderByKey || query.orderByChild != null || query.where('owner') == 'bob'", false),
+        ] as [(String, Bool)])
+    func conditions(expression: String, isAllowed: Bool) throws {
+        let query = try ConditionParser.query(
+            Array(
+                """
+                {"where":[["owner","==","ann"],["at",">",5],["at",">=",7],["at","<=",20],["at","<",30],
+                ["or",["kind","==","a"],["kind","==","b"]],["state","in",["x","y"]],["late","==",null]],"limit":10}
+                """.utf8))
+        let reads = RuleOperation.reads(of: .root, query)
+        let scene = Scene(data: "{}", auth: "{\"uid\":\"ann\"}")
+        #expect(try scene.decide(reads[0], "{\".read\":\"\(expression)\"}") == isAllowed)
+        // The same rule, asked about other reads, finds no conditions.
+        #expect(try !scene.decide(.read(.root, nil), "{\".read\":\"query.where('owner') == auth.uid\"}"))
     }
 
     @Test("the orders of a query, and bounds that differ")

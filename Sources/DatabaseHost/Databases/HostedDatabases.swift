@@ -3,7 +3,7 @@ import HearthDatabaseScheduler
 import HearthDelivery
 package import HearthJSONTree
 package import HearthRealtimeDatabase
-import HearthSecurityRules
+package import HearthSecurityRules
 import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
@@ -375,10 +375,31 @@ package final class HostedDatabases {
         open[index]?.tail = tails[index]
     }
 
-    /// Gets the events of a database ready for questions about them. False if it has no files.
-    package func beginTriggers(of index: UInt32) -> Bool {
-        open[index]?.beginTriggers()
-        return open[index] != nil
+    package enum TriggerPlace {
+        case open
+        /// The database has no files, and so no events. These triggers wait for its first write.
+        case unwritten([TriggerDefinition])
+        case unavailable
+    }
+
+    /// Gets the events of a database ready for questions about them. A closed database is opened.
+    package func beginTriggers(of index: UInt32, then: @escaping (TriggerPlace) -> Void) {
+        if let database = open[index] {
+            database.beginTriggers()
+            return then(.open)
+        }
+        guard finished == nil, copied[index] == nil, !closed.isClosing(index) else { return then(.unavailable) }
+        let name = directory.name(of: index)
+        if !closed.has(index), !opening.has(index), !folder.hasDatabase(name) {
+            // Another node may have its events.
+            if host.cluster != nil { return then(.unavailable) }
+            return then(.unwritten(host.rules.program(for: name)?.settings.triggers ?? []))
+        }
+        whenOpened.append { [unowned self] in
+            open[index]?.beginTriggers()
+            then(open[index] == nil ? .unavailable : .open)
+        }
+        open(index)
     }
 
     /// Throws unless somebody may read the history of a place; also while the database is not open, which it soon is

@@ -73,12 +73,7 @@ package enum PastQuestion: Sendable {
         var out = Array(#"{"from":\#(start),"to":\#(end),"changes":["#.utf8)
         for (index, difference) in found.places.enumerated() {
             if index > 0 { out.append(UInt8(ascii: ",")) }
-            out += Array(#"{"path":"#.utf8)
-            JSONText.appendQuoted([UInt8(ascii: "/")] + difference.path.text, to: &out)
-            // A member that is missing says that nothing was there.
-            if !difference.before.isNull { out += Array(#","before":"#.utf8) + difference.before.bytes }
-            if !difference.after.isNull { out += Array(#","after":"#.utf8) + difference.after.bytes }
-            out.append(UInt8(ascii: "}"))
+            difference.append(to: &out)
             if out.count > differenceBytesMax { throw .tooLarge }
         }
         out.append(UInt8(ascii: "]"))

@@ -11,7 +11,7 @@ final class HTTPRequests: Sendable {
     let url: DatabaseURL
     let loop: EventLoop
     let options: ConnectionOptions
-    private let patience: Duration
+    let patience: Duration
     private let ownsLoop: Bool
 
     /// - parameter loop: a running loop; nil to start one that ends with this object.

@@ -102,8 +102,8 @@ extension DatabaseQuery {
 
 extension DatabaseQuery {
     /// The location, and the query as it is sent.
-    fileprivate func aggregates(
-        _ kinds: [DatabaseAggregates.Kind], of path: String?
+    func aggregates(
+        _ kinds: [DatabaseAggregates.Kind], of path: String?, isExplained: Bool = false
     ) throws(DatabaseError) -> (path: Path, query: QueryObject) {
         if let failure { throw failure }
         if kinds.isEmpty { throw .invalidQuery("no aggregates are named") }
@@ -112,15 +112,16 @@ extension DatabaseQuery {
         }
         let place = try ref.place.get()
         if place.isInfo { throw .invalidQuery("locations below .info have no aggregates") }
-        let asked = Set(kinds.compactMap { Aggregates.Kind(rawValue: $0.rawValue) })
-        var field: Path? = asked == [.count] ? nil : .root
+        let kinds = Set(kinds.compactMap { Aggregates.Kind(rawValue: $0.rawValue) })
+        var field: Path? = kinds == [.count] ? nil : .root
         if let path, field != nil {
             guard let parsed = try? Path(parsing: path), !parsed.isRoot else {
                 throw .invalidQuery("'\(path)' is not a path below a child")
             }
             field = parsed
         }
-        let aggregates = Aggregates(asked, of: field)
-        return (place.path, try object(of: ConditionQuery(try conditionQuery().conditions, aggregates: aggregates)))
+        let asked = ConditionQuery(
+            try conditionQuery().conditions, isExplained: isExplained, aggregates: Aggregates(kinds, of: field))
+        return (place.path, try object(of: asked))
     }
 }

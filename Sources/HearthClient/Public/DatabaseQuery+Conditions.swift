@@ -63,7 +63,7 @@ public struct DatabasePage: Sendable {
 
 extension DatabaseQuery {
     /// The conditions and the order; without conditions, all children.
-    func conditionQuery(fields: [String] = []) throws(DatabaseError) -> ConditionQuery {
+    func conditionQuery(fields: [String] = [], isExplained: Bool = false) throws(DatabaseError) -> ConditionQuery {
         if start != nil || end != nil { throw .invalidQuery("a query with conditions has no bounds") }
         let conditions = try (conditions ?? []).map { (part) throws(DatabaseError) in try part.condition.get() }
         var orders: [ConditionQuery.Order] = []
@@ -83,15 +83,15 @@ extension DatabaseQuery {
             }
             return path
         }
-        return ConditionQuery(conditions, orders: orders, fields: fields)
+        return ConditionQuery(conditions, orders: orders, fields: fields, isExplained: isExplained)
     }
 
     /// The query as it is sent.
-    func conditionObject(fields: [String] = []) throws(DatabaseError) -> QueryObject {
+    func conditionObject(fields: [String] = [], isExplained: Bool = false) throws(DatabaseError) -> QueryObject {
         if limit?.side == .last {
             throw .invalidQuery("a query with conditions has its first children: let it descend")
         }
-        return try object(of: try conditionQuery(fields: fields))
+        return try object(of: try conditionQuery(fields: fields, isExplained: isExplained))
     }
 
     /// A query as it is sent, with the limit and the cursor of this one.

@@ -116,7 +116,8 @@ private struct Trace {
         for instruction in rule.instructions {
             guard let outcome = outcomes[instruction], !outcome.isWhole else { continue }
             switch program.code.instructions[instruction] {
-            case .now, .wildcard, .auth, .query, .test, .hasChildren, .value, .priority, .member, .index:
+            case .now, .wildcard, .auth, .query, .firstCount, .condition, .test, .hasChildren, .value, .priority,
+                .member, .index:
                 guard texts.insert(program.text(of: instruction, in: rule)).inserted else { continue }
                 parts.append(part(instruction))
                 if parts.count == Self.variablesMax { return parts }

@@ -10,13 +10,13 @@ extension RuleQuery {
 
 extension RuleOperation {
     /// A user who may do one of these may read what a query selects: a query with conditions selects no more than a
-    /// plain read, or a query with one of its conditions.
+    /// plain read, or a query with one of its conditions. The first one is what was asked for.
     package static func reads(of path: Path, _ query: Query?) -> [RuleOperation] {
         guard let query else { return [.read(path, nil)] }
         guard let conditions = query.conditions else { return [.read(path, RuleQuery(query))] }
         // How many children a scan has looked at is more than what one of these selects.
         if conditions.isExplained { return [.read(path, nil)] }
-        return [.read(path, nil)]
+        return [.read(path, RuleQuery(conditions, limit: query.limit)), .read(path, nil)]
             + conditions.widerQueries(limit: query.limit).map { .read(path, RuleQuery($0)) }
     }
 }

@@ -176,6 +176,8 @@ final class Evaluator {
         case .wildcard(let level): return .text(key(at: level))
         case .auth: return auth.map { .object($0.object) } ?? .null
         case .query(let property): return query?.property(property) ?? RuleQuery.plain(property)
+        case .firstCount: return query?.firstCount ?? .null
+        case .condition(let bound, let path): return query?.value(of: bound, at: code.paths[path] ?? []) ?? .null
         case .snapshot, .literalChild, .child, .parent: return .snapshot(try snapshot(index))
         case .value(let target): return RuleValue(try look(try snapshot(target)))
         case .priority(let target):

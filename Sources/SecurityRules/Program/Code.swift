@@ -16,6 +16,13 @@ struct Code: Sendable {
         return instructions.count - 1
     }
 
+    /// Lets a rule, whose first instruction this is, see the limits of queries with conditions.
+    mutating func showLimitsOfConditions(from first: Int) {
+        for index in first..<instructions.count {
+            if case .query(.limitToFirst) = instructions[index] { instructions[index] = .firstCount }
+        }
+    }
+
     mutating func string(_ utf8: [UInt8]) -> Int {
         strings.append(utf8)
         return strings.count - 1

@@ -11,6 +11,10 @@ enum Instruction: Sendable {
     case wildcard(Int)
     case auth
     case query(QueryProperty)
+    /// `limitToFirst` in a rule that asks for conditions.
+    case firstCount
+    /// The path is one of the program's table.
+    case condition(QueryConditionBound, path: Int)
     case snapshot(SnapshotOrigin)
     /// The subtree, by encoded segments of the program's table.
     case literalChild(of: Int, segments: Int)
@@ -61,6 +65,13 @@ enum TextTest: Sendable {
     case contains
     case beginsWith
     case endsWith
+}
+
+/// The bounds that a condition of a query sets (docs/rules.md 3.1).
+enum QueryConditionBound: String, Sendable {
+    case equal = "where"
+    case from = "whereFrom"
+    case to = "whereTo"
 }
 
 /// What a rule can ask a query (docs/rules.md 3.1).

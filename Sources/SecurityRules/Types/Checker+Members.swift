@@ -55,6 +55,7 @@ extension Checker {
         case .string where text == "length", .value where text == "length":
             return emit(.length(of: checked.instruction), .number, syntax)
         case .query:
+            if QueryConditionBound(rawValue: text) != nil { return emit(.thing, .method, syntax) }
             guard let property = QueryProperty(rawValue: text) else { throw noSuchMember(text, syntax) }
             return emit(.query(property), property.type, syntax)
         default: throw noSuchMember(text, syntax)
@@ -92,12 +93,30 @@ extension Checker {
             throw noFunction(syntax)
         }
         let checked = try check(object)
+        if checked.type == .query, let bound = QueryConditionBound(rawValue: String(decoding: name, as: UTF8.self)) {
+            return try condition(bound, arguments, syntax)
+        }
         guard let method = try method(name, of: checked.type, target) else {
             _ = try member(name, of: object, target)
             throw noFunction(syntax)
         }
         return try emit(
             MethodCall(method: method, target: checked.instruction, arguments: arguments, syntax: syntax))
+    }
+
+    /// `query.where('path')`. Paths are literals, so that a mistake in one is found when the rules are loaded.
+    private mutating func condition(
+        _ bound: QueryConditionBound, _ arguments: [Syntax], _ syntax: Syntax
+    ) throws(Mistake) -> Checked {
+        guard arguments.count == 1, case .text(let utf8) = arguments[0].form else {
+            throw Mistake("\(bound.rawValue)() expects the path of a condition, as a string literal.", at: syntax.start)
+        }
+        let path = utf8.elementsEqual(".value".utf8) ? [] : ChildPath.segments(of: utf8)
+        guard let path else {
+            throw Mistake("\(bound.rawValue)() expects a path below the child, or '.value'.", at: arguments[0].start)
+        }
+        usesConditions = true
+        return emit(.condition(bound, path: code.segments(path)), .value, syntax)
     }
 
     private func noFunction(_ syntax: Syntax) -> Mistake {

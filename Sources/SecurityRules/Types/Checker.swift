@@ -18,13 +18,17 @@ struct Checker {
 
     let scope: Scope
     var code: Code
+    /// The rule asks for conditions of queries.
+    var usesConditions = false
 
     /// Compiles a whole rule. Answers its last instruction, which decides.
     mutating func rule(_ syntax: Syntax) throws(Mistake) -> Int {
+        let first = code.instructions.count
         let checked = try check(syntax)
         guard checked.type == .boolean else {
             throw Mistake("Expression must evaluate to a boolean.", at: syntax.start)
         }
+        if usesConditions { code.showLimitsOfConditions(from: first) }
         return checked.instruction
     }
 

@@ -147,6 +147,11 @@ private func queryingAggregates(_ database: Database) async throws {
     print(figures)
 }
 
+private func explaining(_ urgent: DatabaseQuery) async throws {
+    let explanation = try await urgent.explain()
+    print(explanation.index ?? "no index", explanation.examined, explanation.needs ?? "")
+}
+
 private func transactions(_ database: Database) async throws {
     let likes = try await database.reference(withPath: "posts/7/likes").transaction(of: Int.self) { value in
         value = (value ?? 0) + 1

@@ -1,5 +1,6 @@
 import HearthServerSupport
 import HearthClient
+import HearthServer
 import Testing
 
 @Suite("Queries with conditions in the client", .timeLimit(.minutes(15)))
@@ -251,6 +252,67 @@ struct ConditionTests {
         }
     }
 
+    @Test("an explanation names the index that is used, the work, and the index that is missing")
+    func explanations() async throws {
+        let index = #"[["state","asc"],["due","asc"]]"#
+        let server = try TestDatabase { configuration, folder in
+            configuration.settingsFile = try folder.write(
+                #"{"settings":{"indexed":{".index":[\#(index)]}}}"#, as: "settings.json")
+        }
+        let database = try server.client()
+        let tasks = database.reference(withPath: "tasks")
+        try await tasks.setValue(Self.tasks)
+        let open = tasks.where(.child("state").isEqual(to: "open"))
+        let inOrder = open.queryOrdered(byChild: "due").queryLimited(toFirst: 2)
+        let scanned = try await inOrder.explain()
+        #expect(scanned.index == nil)
+        #expect(scanned.examined == 4)
+        #expect(scanned.needs == index)
+        #expect(scanned.description == "no index, 4 examined, needs \(index)")
+        let summed = try await open.explainAggregates(.count, .sum, of: "due")
+        #expect(summed == scanned)
+        #expect(try await tasks.queryLimited(toFirst: 1).explain().index == ".key")
+
+        // With what it needs, the query looks at its page and one more child.
+        let indexed = database.reference(withPath: "indexed").where(.child("state").isEqual(to: "open"))
+        try await database.reference(withPath: "indexed").setValue(Self.tasks)
+        let indexedInOrder = indexed.queryOrdered(byChild: "due").queryLimited(toFirst: 2)
+        var served = try await indexedInOrder.explain()
+        // The server builds its indexes in the background.
+        while served.index == nil { served = try await indexedInOrder.explain() }
+        #expect(served.index == index)
+        #expect(served.examined == 3)
+        #expect(served.needs == nil)
+        #expect(served.description == "index \(index), 3 examined")
+        let sum = try await indexed.explainAggregates(.sum, of: "due")
+        #expect(sum == served)
+    }
+
+    @Test("an explanation is the server's: without it there is an error")
+    func explanationErrors() async throws {
+        let database = try server.client()
+        let tasks = database.reference(withPath: "tasks")
+        let open = tasks.where(.child("state").isEqual(to: "open"))
+        await #expect(throws: DatabaseError.invalidQuery("a query with conditions has no bounds")) {
+            try await tasks.queryOrdered(byChild: "due").queryEqual(toValue: 1).explain()
+        }
+        await #expect(throws: DatabaseError.invalidQuery("no aggregates are named")) {
+            try await open.explainAggregates()
+        }
+        await #expect(throws: DatabaseError.invalidQuery("locations below .info have no pages")) {
+            try await database.reference(withPath: ".info").where(.value.exists).explain()
+        }
+        database.goOffline()
+        let offline = DatabaseError.connectionFailed(
+            "the database is offline, and only the server can explain a query")
+        await #expect(throws: offline) { try await open.explain() }
+        await #expect(throws: offline) { try await open.explainAggregates(.count) }
+        database.goOnline()
+        #expect(try await open.explain().examined == 0)
+        await database.close()
+        await #expect(throws: DatabaseError.disconnected("the database was closed")) { try await open.explain() }
+    }
+
     @Test("a server that knows no such queries is named as the reason")
     func olderServer() async throws {
         let old = ScriptedServer(
@@ -261,6 +323,8 @@ struct ConditionTests {
             status: "error", message: "the server knows no queries with conditions: unknown action")
         await #expect(throws: error) { try await query.getData() }
         await #expect(throws: error) { try await query.getPage() }
+        await #expect(throws: error) { try await query.explain() }
+        await #expect(throws: error) { try await query.explainAggregates(.count) }
         await #expect(throws: error) { for try await _ in query.values() {} }
     }
 }

@@ -50,7 +50,7 @@ extension ShellCommand {
     }
 
     private static let explainRules = ShellCommand(
-        name: "explain", synopsis: "read PATH | write PATH JSON [OPTIONS]",
+        name: "explain", synopsis: "read PATH [--where CONDITION] | write PATH JSON [OPTIONS]",
         summary: "Decide one operation and tell why.",
         json: #"{"allowed": BOOL, "lines": [TEXT…]}."#,
         details: """
@@ -63,6 +63,8 @@ extension ShellCommand {
             .init(name: "data", value: "FILE", help: "with --rules: the database as JSON (default: empty)"),
             .init(name: "as", value: "UID", help: "who asks (default: somebody signed out)"),
             .init(name: "claims", value: "JSON", help: "with --as: the claims of their token (default {})"),
+            .init(name: "where", value: "CONDITION", help: "read children for which a condition holds: see 'find'"),
+            .limit("with --where: so many children (default 100)"),
         ]
     ) { (session, arguments) throws(ShellError) in
         try await RulesQuestion(session, arguments).answer()

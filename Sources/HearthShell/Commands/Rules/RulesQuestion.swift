@@ -13,6 +13,8 @@ struct RulesQuestion {
     private let target: WriteTarget
     /// JSON to write; nil for a read.
     private let json: [UInt8]?
+    /// Of a read.
+    private let query: QueryObject?
     /// The JSON text of `auth` in the rules.
     private let auth: [UInt8]
 
@@ -31,6 +33,8 @@ struct RulesQuestion {
         default: throw usage
         }
         target = json == nil ? WriteTarget(path: try session.path(words[1])) : try session.target(words[1])
+        query = try Self.query(arguments)
+        if query != nil, json != nil { throw arguments.misused("--where goes with 'read PATH' only") }
         if let uid = arguments["as"] {
             auth = RuleAuth.json(
                 uid: Array(uid.utf8), provider: nil, claims: Array((arguments["claims"] ?? "{}").utf8))
@@ -39,6 +43,15 @@ struct RulesQuestion {
             auth = session.acting?.auth ?? Array("null".utf8)
         }
         guard (try? JSONValue(parsing: auth)) != nil else { throw arguments.misused("--claims must be a JSON object") }
+    }
+
+    private static func query(_ arguments: ShellArguments) throws(ShellError) -> QueryObject? {
+        guard let condition = arguments["where"] else {
+            if arguments.has("limit") { throw arguments.misused("--limit needs --where") }
+            return nil
+        }
+        let query = try QueryWords.find(condition, orders: nil)
+        return try QueryWords.object(query, limit: try arguments.count("limit") ?? 100)
     }
 
     func answer() async throws(ShellError) {
@@ -73,13 +86,13 @@ struct RulesQuestion {
     }
 
     private func operation() throws(ShellError) -> Operation {
-        guard let json else { return .get(target.path) }
+        guard let json else { return .get(target.path, query: query?.query) }
         return .set(target, IncomingValue(json: try JSONInput(json).value(for: target), hasServerValues: true))
     }
 
     private func askServer() async throws(ShellError) -> (isAllowed: Bool, lines: [String]) {
         var question = JSONObject([
-            "operation": .text(json == nil ? "read" : "write"),
+            "operation": .text(json != nil ? "write" : query == nil ? "read" : "find"),
             "path": .string([UInt8(ascii: "/")] + target.text), "auth": (try? JSONValue(parsing: auth)) ?? .null,
         ])
         if let json {
@@ -87,6 +100,7 @@ struct RulesQuestion {
             _ = try JSONInput(json).value(for: target)
             question["value"] = try? JSONValue(parsing: json)
         }
+        if let query { question["query"] = try? JSONValue(parsing: query.text) }
         let answer = try await session.call("POST", "/.settings/explain.json", question.bytes)
         guard let isAllowed = answer.object?["allowed"]?.bool else { throw ShellSession.misunderstood }
         return (isAllowed, answer.object?["lines"]?.array?.compactMap(\.text) ?? [])

@@ -1,22 +1,31 @@
-import HearthJSONTree
+package import HearthJSONTree
 
 /// Where two values differ.
-struct ValueDifferences: Hashable, Sendable {
-    struct Difference: Hashable, Sendable {
+package struct ValueDifferences: Hashable, Sendable {
+    package struct Difference: Hashable, Sendable {
         /// Relative to the values.
-        var path: Path
-        var before: CanonicalJSON
-        var after: CanonicalJSON
+        package var path: Path
+        package var before: CanonicalJSON
+        package var after: CanonicalJSON
+
+        /// Appends its JSON text (Protocol.md 18.5). A member that is missing says that nothing was there.
+        package func append(to out: inout [UInt8]) {
+            out += Array(#"{"path":"#.utf8)
+            JSONText.appendQuoted([UInt8(ascii: "/")] + path.text, to: &out)
+            if !before.isNull { out += Array(#","before":"#.utf8) + before.bytes }
+            if !after.isNull { out += Array(#","after":"#.utf8) + after.bytes }
+            out.append(UInt8(ascii: "}"))
+        }
     }
 
     /// In path order, at most as many as were asked for: the deepest places at which a whole value differs.
-    private(set) var places: [Difference] = []
+    package private(set) var places: [Difference] = []
     /// How many there are.
-    private(set) var count = 0
+    package private(set) var count = 0
     private let limit: Int
 
     /// O(bytes of both).
-    init(from before: CanonicalJSON, to after: CanonicalJSON, limit: Int) {
+    package init(from before: CanonicalJSON, to after: CanonicalJSON, limit: Int) {
         self.limit = limit
         compare(before, before.isNull ? nil : before.range, after, after.isNull ? nil : after.range, [])
     }

@@ -1,10 +1,11 @@
 import CHearthSQLite
-package import HearthStorageErrors
+import HearthSQLite
+import HearthStorageErrors
 
 extension Connection {
     /// Makes `row_checksum(value, …)` known to SQL: a number made of the types and bytes of its arguments, so that a
     /// row can carry a checksum of its columns.
-    package func addRowChecksum() throws(StorageError) {
+    func addRowChecksum() throws(StorageError) {
         let code = sqlite3_create_function_v2(
             handle, "row_checksum", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil,
             { context, count, values in
