@@ -1,30 +1,10 @@
 /// Reads the lines of a complete head (RFC 9112 2 to 5). The head ends with CRLF CRLF, holds no other empty line and no
 /// LF without CR; so every scan below ends at a CR at the latest, and the byte after it exists.
 package struct HeadParser {
-    let bytes: UnsafeRawBufferPointer
-    private var position = 0
+    package let bytes: UnsafeRawBufferPointer
+    package var position = 0
 
     package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
-    package struct RequestLine {
-        package let method: Range<Int>
-        package let target: Range<Int>
-        package let minorVersion: Int
-    }
-
-    package mutating func requestLine() throws(HTTPFailure) -> RequestLine {
-        let method = token()
-        guard !method.isEmpty, bytes[position] == space else { throw .malformedRequestLine }
-        let targetStart = position + 1
-        position = bytes.firstByte(below: 0x21, from: targetStart)
-        let target = targetStart..<position
-        guard !target.isEmpty, bytes[position] == space else { throw .malformedRequestLine }
-        position += 1
-        guard let version = version() else { throw .malformedRequestLine }
-        guard version.major == 1 else { throw .unsupportedVersion }
-        guard endOfLine() else { throw .malformedRequestLine }
-        return RequestLine(method: method, target: target, minorVersion: version.minor)
-    }
 
     struct StatusLine {
         let status: HTTPStatus
@@ -78,7 +58,7 @@ package struct HeadParser {
         return positions
     }
 
-    private mutating func token() -> Range<Int> {
+    package mutating func token() -> Range<Int> {
         let start = position
         while bytes[position].isTokenByte { position += 1 }
         return start..<position
@@ -100,7 +80,7 @@ package struct HeadParser {
     }
 
     /// `HTTP/` digit `.` digit, in upper case only (RFC 9112 2.3).
-    private mutating func version() -> (major: Int, minor: Int)? {
+    package mutating func version() -> (major: Int, minor: Int)? {
         guard position + 8 < bytes.count else { return nil }
         let word = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
         let major = bytes[position + 5], minor = bytes[position + 7]
@@ -112,7 +92,7 @@ package struct HeadParser {
     }
 
     /// Steps over CRLF. A CR without LF is left where it is.
-    private mutating func endOfLine() -> Bool {
+    package mutating func endOfLine() -> Bool {
         guard bytes[position] == carriageReturn, bytes[position + 1] == lineFeed else { return false }
         position += 2
         return true

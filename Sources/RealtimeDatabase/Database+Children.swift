@@ -21,6 +21,8 @@ package struct ChildrenPage: Sendable {
 
 /// A summary of a node and its children, for browsing. The cost depends only on the part that is shown.
 extension Database {
+    /// Children that have expired, and are passed over for one page.
+    private static let hiddenMax = 10_000
     /// Values up to this many bytes are shown whole.
     private static let shownBytesMax = 200
 
@@ -61,11 +63,17 @@ extension Database {
         var count = 0
         var last: [UInt8]?
         var isMore = false
+        var hiddenCount = 0
         var start: [UInt8] = [0]
         if let after = page.after { start = Path.subtreeEnd(of: Path([after]).encoded) }
         try rows.forEachChild(of: path, from: start, below: [0xFF], .ascending) { (child) throws(StorageError) in
             let place = Path(encoded: path.encoded + child.segment)
-            if let expired, try rows.hasExpired(place, times, by: expired.time) { return true }
+            if let expired, try rows.hasExpired(place, times, by: expired.time) {
+                hiddenCount += 1
+                if hiddenCount <= Self.hiddenMax { return true }
+                (isMore, last) = (true, child.segment)
+                return false
+            }
             if count == page.limit {
                 isMore = true
                 return false

@@ -6,7 +6,7 @@ import HearthStorageErrors
 /// date, because its child was removed with a node above it, or was replaced: the child itself decides.
 extension Database {
     /// Perhaps there are children to be removed.
-    package func hasExpired(at now: Int64) -> Bool { ownedElsewhere == nil && now >= indexes.nextExpiry }
+    package func hasExpired(at now: Int64) -> Bool { ownedElsewhere == nil && indexes.mayExpire(at: now) }
 
     /// Removes children whose time has come, the oldest first, as one commit.
     func expireSome(in turn: inout Turn) {
@@ -17,7 +17,7 @@ extension Database {
             remove(children, in: &turn)
         } catch {
             // It is tried again when a second has passed.
-            indexes.postponeExpiry(to: now + 1000)
+            indexes.postponeRemoval(to: now + 1000)
         }
     }
 
@@ -50,9 +50,9 @@ extension Database {
     /// What readers do not see, because its time has come and its turn to be removed has not. Nil if there is nothing
     /// of that kind, which costs nothing as long as no time has come.
     func expired(at now: Int64) -> ExpiredChildren? {
-        guard now >= indexes.nextExpiry, tornBy == nil else { return seeAll() }
+        guard now >= indexes.nextExpiry, tornBy == nil else { return nil }
         do throws(StorageError) {
-            guard try indexes.isExpiryDue(at: now, in: rows) else { return seeAll() }
+            guard try indexes.isExpiryDue(at: now, in: rows) else { return nil }
         } catch {
             // Some may be due: they are looked for.
         }
@@ -65,22 +65,36 @@ extension Database {
         return expiredPlaces(at: path, now: now).isEmpty ? expired.removed(from: value, at: path) : .null
     }
 
+    /// The time at which children must have expired to be hidden by queries. Those that begin within a second hide the
+    /// same, and share it.
+    func hidingTime(_ now: Int64) -> Int64 { now - now % hidingInterval }
+
     /// The query that gives a reader what another one selects, without the children whose time has come.
     func unexpired(_ query: Query, at path: Path, now: Int64) -> Query {
-        guard let times = expired(at: now)?.times(ofChildrenOf: path) else { return query }
-        queriesHideExpired = true
-        return Query(query, in: .unexpired(query.index, times, at: now))
+        let time = hidingTime(now)
+        guard let times = expired(at: time)?.times(ofChildrenOf: path) else { return query }
+        hiddenBy = max(hiddenBy ?? time, time)
+        return Query(query, in: .unexpired(query.index, times, at: time))
     }
 
-    /// All that had expired is removed. Queries that somebody began to listen to before that go on as what they were
-    /// asked for.
-    private func seeAll() -> ExpiredChildren? {
-        guard queriesHideExpired, telling == nil, tornBy == nil else { return nil }
-        queriesHideExpired = false
+    /// Once all is removed that queries hide, those who listen to them listen to the queries that they asked for.
+    func showAll(in turn: inout Turn) {
+        guard let time = hiddenBy, telling == nil, tornBy == nil, refusal == nil, indexes.knowsExpiries,
+            (try? indexes.isExpiryDue(at: time, in: rows)) == false
+        else { return }
         for live in listeners.trie.queries where live.query.hidesExpired {
-            listeners.trie.rename(live, Query(live.query, in: live.query.index.named))
+            listeners.show(live, as: Query(live.query, in: live.query.index.named), &turn.outputs)
         }
-        return nil
+        // A request may have yet to use what a scan has found for it.
+        if !listeners.trie.queries.contains(where: \.query.hidesExpired) { hiddenBy = nil }
+    }
+
+    /// Other settings apply. Children that queries hide may never be removed now, and their listeners would not learn
+    /// of them: they end.
+    func endHiding(unless areSame: Bool, in turn: inout Turn) {
+        guard hiddenBy != nil, !areSame else { return }
+        hiddenBy = nil
+        endListeners(of: listeners.trie.queries.filter(\.query.hidesExpired), in: &turn)
     }
 
     func remove(_ children: [Path], in turn: inout Turn) {
@@ -98,7 +112,7 @@ extension Database {
             try commit(Change(removals), nil, in: &turn)
         } catch {
             // A total that is too large, or torn, in which case memory is built again.
-            indexes.postponeExpiry(to: turn.record.time + 1000)
+            indexes.postponeRemoval(to: turn.record.time + 1000)
         }
     }
 }

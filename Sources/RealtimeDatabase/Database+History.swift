@@ -17,7 +17,7 @@ extension Database {
         let mayRead = kept.contains { history in
             guard let readers = history.readers, let program = try? RulesProgram(parsing: readers) else { return false }
             let context = RuleContext(auth: principal.auth, now: now)
-            return (try? RulesJudge(program).decide(.read(path), context, in: rows).isAllowed) ?? false
+            return (try? RulesJudge(program).decide(.read(path), context, in: visibleTree(at: now)).isAllowed) ?? false
         }
         if !mayRead { throw .denied("") }
         try countRead(at: path, by: principal, from: client, now: now)

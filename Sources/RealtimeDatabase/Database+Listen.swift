@@ -155,6 +155,7 @@ extension Database {
     /// jobs. Both must hold the same data.
     package func takeSessions(of other: Database) {
         listeners = other.listeners
+        hiddenBy = other.hiddenBy
         listeners.keepMembers(countsToldBytes)
         workers.claims = other.workers.claims
         workers.claims.lookAgain()

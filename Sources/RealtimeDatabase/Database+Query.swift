@@ -68,14 +68,17 @@ extension Database {
             let value: CanonicalJSON
             if live.aggregates != nil {
                 value = live.told
-            } else if let kept = turn.reads.value(at: path, live.query, as: sequence) {
-                value = kept
             } else {
-                let found = try selection(
-                    live.query, at: path, members: live.window, found: live.spare, bytesMax: Self.selectedBytesMax)
-                turn.readBytes += found.bytes.count
-                value = withoutExpired(found, at: path, now: live.query.expiredBy ?? turn.record.time)
-                turn.reads.keep(value, at: path, live.query, as: sequence)
+                let found: CanonicalJSON
+                if let kept = turn.reads.value(at: path, live.query, as: sequence) {
+                    found = kept
+                } else {
+                    found = try selection(
+                        live.query, at: path, members: live.window, found: live.spare, bytesMax: Self.selectedBytesMax)
+                    turn.readBytes += found.bytes.count
+                    turn.reads.keep(found, at: path, live.query, as: sequence)
+                }
+                value = withoutExpired(found, at: path, now: hidingTime(turn.record.time))
             }
             let known = listeners.sessions[connection]?.mayMistake(live, form) == true ? nil : known
             let told = query.chosen(ofChildren: value)

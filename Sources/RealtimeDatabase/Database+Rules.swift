@@ -15,9 +15,11 @@ extension Database {
         judge = program.map(RulesJudge.init)
         decision?.end()
         explainsDenials = explains
+        let expiries = indexes.settings.expiries
         setIndexes(program?.indexes ?? [], program?.settings ?? DatabaseSettings())
         listeners.keepMembers(countsToldBytes)
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
+        endHiding(unless: expiries.allSatisfy(indexes.settings.expiries.contains), in: &turn)
         for connection in listeners.connections { judgeListeners(of: connection, in: &turn) }
         if turn.outputs.isEmpty { return }
         log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
@@ -114,7 +116,7 @@ extension Database {
     // MARK: Deciding
 
     /// The data that rules see.
-    private func visibleTree(at now: Int64) -> any RuleTree { expired(at: now).map { UnexpiredTree(rows, $0) } ?? rows }
+    func visibleTree(at now: Int64) -> any RuleTree { expired(at: now).map { UnexpiredTree(rows, $0) } ?? rows }
 
     /// Whether the rules allow an operation now. Server values in it are resolved. That it is not allowed is not noted.
     func isAllowed(_ operation: RuleOperation, by principal: Principal, now: Int64) throws(Failure) -> Bool {

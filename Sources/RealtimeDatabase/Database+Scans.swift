@@ -92,8 +92,38 @@ extension Database {
     /// Whether more has to be visited than is selected, or more than can be at once.
     func mustScan(_ query: Query, at path: Path) -> Bool {
         if query.isInKeyOrder || query.selectsNothing { return false }
+        if query.hidesExpired, (try? findsEnough(query, at: path)) == true { return false }
         guard indexes.plan(for: query, at: path)?.isExact == true else { return true }
         return isLongAggregate(query, at: path)
+    }
+
+    /// Whether a query with a limit that leaves out children finds enough others right where it begins, in its order.
+    private func findsEnough(_ query: Query, at path: Path) throws(StorageError) -> Bool {
+        let named = Query(query, in: query.index.named)
+        guard let limit = query.limit, limit.count < scannedAtOnceMax, !mustScan(named, at: path) else { return false }
+        let direction: ScanDirection = limit.side == .last ? .descending : .ascending
+        let interval = query.interval(beyond: nil)
+        // A page looks for one more.
+        var (missing, left) = (limit.count + 1, scannedAtOnceMax)
+        if let plan = indexes.plan(for: named, at: path), plan.isExact {
+            let places = try indexes.places(plan, at: path, in: interval, direction, count: left).places
+            for place in places where missing > 0 {
+                if try rows.selects(place, query, at: path) { missing -= 1 }
+            }
+            return missing == 0 || places.count < left
+        }
+        let segments = query.segments(of: interval)
+        try rows.forEachChild(
+            of: path, from: segments.lower, below: segments.upper, direction
+        ) { (child) throws(StorageError) in
+            if missing == 0 || left == 0 { return false }
+            left -= 1
+            if let place = try rows.place(of: child, below: path, in: query.index), interval.contains(place.bytes) {
+                missing -= 1
+            }
+            return true
+        }
+        return missing == 0 || left > 0
     }
 
     private func observedScan(for request: Request, now: Int64, _ mayGoOn: () -> Bool) -> LiveQuery? {

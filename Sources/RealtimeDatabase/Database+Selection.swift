@@ -108,7 +108,7 @@ extension Database {
         if let plan, plan.isExact {
             return try indexes.places(plan, at: path, in: interval, direction, count: count).places
         }
-        if var walk = try indexes.candidateWalk(for: query, at: path, beside: plan).walk {
+        for var walk in try indexes.candidateWalks(for: query, at: path, beside: plan).walks {
             try walk.collect(indexes, path, countMax: .max)
             if walk.isDone {
                 return try selectedPlaces(among: walk.segments, query, at: path, in: interval, direction, count: count)
@@ -189,7 +189,7 @@ extension Query {
     }
 
     /// Between which segments the children are whose places lie in an interval of the index.
-    fileprivate func segments(of interval: KeyRange) -> KeyRange {
+    func segments(of interval: KeyRange) -> KeyRange {
         guard isOrderedByKey else { return KeyRange(lower: [0], upper: [0xFF]) }
         // Those of a query with conditions have two bytes before the segment.
         let lower = index.named == .key ? interval.lower : Array(interval.lower.dropFirst(2))

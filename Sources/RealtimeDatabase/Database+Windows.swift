@@ -422,7 +422,7 @@ extension Database {
     // MARK: Ends
 
     /// Ends the listeners of queries that are too much to be told.
-    private func endListeners(of queries: [LiveQuery], in turn: inout Turn) {
+    func endListeners(of queries: [LiveQuery], in turn: inout Turn) {
         if queries.isEmpty { return }
         let ending = Set(queries.map(ObjectIdentifier.init))
         for connection in listeners.connections {

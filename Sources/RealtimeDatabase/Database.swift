@@ -73,8 +73,10 @@ package final class Database {
     /// Children that one commit removes because they have expired. Requests wait for one such commit at most, which
     /// takes less than a millisecond.
     var expiredMax = 32
-    /// Some query that is listened to leaves out children that have expired.
-    var queriesHideExpired = false
+    /// Queries that somebody listens to leave out children that had expired by then; nil if none do.
+    var hiddenBy: Int64?
+    /// Queries that begin within so many milliseconds leave out the same.
+    var hidingInterval: Int64 = 1000
     /// The remaining pushes of the last commit.
     var telling: Telling?
     /// The cost limits of one step and of all steps of that, in bytes (``SharedReads/cost``). Listeners that would cost
@@ -173,7 +175,8 @@ package final class Database {
         turn.outputs.reserveCapacity(requests.count)
         precondition(telling == nil, "the last commit is not told yet")
         if hasOrphans { payOrphans(in: &turn) }
-        if now >= indexes.nextExpiry { expireSome(in: &turn) }
+        if hasExpired(at: now) { expireSome(in: &turn) }
+        if hiddenBy != nil { showAll(in: &turn) }
         keepRest(of: &turn)
         var count = 0
         var waiting: [Int] = []

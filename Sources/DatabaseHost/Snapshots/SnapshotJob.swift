@@ -126,8 +126,7 @@ struct SnapshotJob: Sendable {
         let cursor = try snapshot.rows(from: path.encoded, below: path.subtreeEnd)
         var unexpired = stream.read.expired.map { UnexpiredRows($0, of: snapshot) }
         while let row = try cursor.next() {
-            guard let row = unexpired == nil ? row : try unexpired?.visible(row) else { continue }
-            if !body(row) { return false }
+            for row in try unexpired?.visible(row) ?? [row] where !body(row) { return false }
         }
         return true
     }
@@ -147,13 +146,15 @@ struct SnapshotJob: Sendable {
 
     private func forEachPlainText(_ areArrays: [Bool], _ body: ([UInt8]) -> Bool) throws(StorageError) -> Bool {
         var walk = RowWalk(base: path.encoded.count, PlainText(areArrays: areArrays))
+        var isEmpty = true
         let isWanted = try forEachRow { row in
+            isEmpty = false
             walk.append(row)
             return walk.visitor.byteCount < SnapshotStream.pieceBytes || body(walk.visitor.takeText())
         }
         guard isWanted else { return false }
         walk.close()
-        return body(walk.visitor.takeText())
+        return body(isEmpty ? Array("null".utf8) : walk.visitor.takeText())
     }
 
     /// Keys only: values are not read, and what lies below a child that is spread over rows is passed over.

@@ -24,14 +24,23 @@ package final class MissedUpdate: Sendable {
 extension MissedUpdate {
     /// The same without children that have expired.
     func without(_ expired: ExpiredChildren, in rows: TreeRows) -> MissedUpdate {
-        let seen = change.assignments.map { assignment in
+        var gone: Set<Path> = []
+        var seen: [Assignment] = []
+        for assignment in change.assignments {
             let target = assignment.target
-            if target.isPriority { return assignment }
             let hidden = expired.places(atOrAbove: target.path) { child, time in
                 (try? rows.hasCome(time, of: child, by: expired.time)) == true
             }
-            let value = hidden.isEmpty ? expired.removed(from: assignment.value, at: target.path) : .null
-            return Assignment(target: target, value: value)
+            if let child = hidden.min(by: { $0.depth < $1.depth }) {
+                // Nothing is left of it, or of what the listener has of it.
+                let place = child.depth < path.depth ? path : child
+                if gone.insert(place).inserted { seen.append(Assignment(target: WriteTarget(path: place), value: .null)) }
+            } else if target.isPriority {
+                seen.append(assignment)
+            } else {
+                let value = expired.removed(from: assignment.value, at: target.path)
+                seen.append(Assignment(target: target, value: value))
+            }
         }
         let change: Change = seen.count == 1 ? .set(seen[0]) : .merge(base: path, seen)
         return MissedUpdate(path: path, change: change, byteCount: byteCount)

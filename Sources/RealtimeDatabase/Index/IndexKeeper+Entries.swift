@@ -171,9 +171,9 @@ extension IndexKeeper {
     /// Whether the time of some child has come. Costs a row for each entry that is out of date.
     func isExpiryDue(at now: Int64, in rows: TreeRows) throws(StorageError) -> Bool {
         if now < nextExpiry { return false }
+        if !knowsExpiries { return true }
         var next = Int64.max
         for expiry in catalog.expiries {
-            if !expiry.isComplete { return true }
             var keys: [[UInt8]] = []
             try entries.scan(from: expiry.prefix, below: expiry.end, .ascending) { key in
                 let time = expiry.time(ofKey: key)
@@ -216,7 +216,12 @@ extension IndexKeeper {
                 entries.set(key, isPresent: false, generation: rows.generation)
             }
         }
-        postponeExpiry(to: next)
+        if knowsExpiries {
+            postponeExpiry(to: next)
+        } else {
+            // Others are found meanwhile.
+            postponeRemoval(to: children.isEmpty ? now + 100 : now)
+        }
         return children
     }
 }

@@ -52,28 +52,28 @@ extension IndexKeeper {
         candidatePlans(for: query, at: path, beside: nil).contains(where: \.isExact)
     }
 
-    /// A walk through the entries of the index that has the fewest children, about, among which is what a query with
-    /// conditions selects. Nil if no index has them. Reads some entries of each index to find that out.
-    func candidateWalk(
+    /// Walks through the entries of the indexes that have, among others, what a query with conditions selects; the best
+    /// come first: those that have few, then those of which conditions bound more values. Reads some entries of each
+    /// index to find that out.
+    func candidateWalks(
         for query: Query, at path: Path, beside plan: Plan?
-    ) throws(StorageError) -> (walk: CandidateWalk?, entryCount: Int) {
-        let plans = candidatePlans(for: query, at: path, beside: plan)
+    ) throws(StorageError) -> (walks: [CandidateWalk], entryCount: Int) {
+        let plans = candidatePlans(for: query, at: path, beside: plan).prefix(Self.comparedMax)
         // What comes in order can end when there is enough of it.
         let endsEarly = query.limit != nil && (plan != nil || query.isOrderedByKey)
         let countMax = endsEarly ? CandidateWalk.countMax / 10 : CandidateWalk.countMax
+        let walks = plans.map { CandidateWalk($0, countMax: countMax) }
+        if walks.count < 2 { return (walks, 0) }
         var entryCount = 0
-        var best: (walk: CandidateWalk, count: Int)?
-        for plan in plans.prefix(Self.comparedMax) {
-            var walk = CandidateWalk(plan, countMax: countMax)
-            if plans.count == 1 { return (walk, 0) }
-            let start = walk
-            _ = try walk.collect(self, path, countMax: Self.comparedEntries)
-            entryCount += walk.segments.count
-            // Of those that go on nothing more is known than that conditions bound more of their values.
-            if walk.isDone { return (walk, entryCount) }
-            if best.map({ walk.segments.count < $0.count }) ?? true { best = (start, walk.segments.count) }
+        var (short, long): ([CandidateWalk], [CandidateWalk]) = ([], [])
+        for walk in walks {
+            var begun = walk
+            try begun.collect(self, path, countMax: Self.comparedEntries)
+            entryCount += begun.segments.count
+            if begun.isDone { short.append(begun) } else { long.append(walk) }
         }
-        return (best?.walk, entryCount)
+        short.sort { $0.segments.count < $1.segments.count }
+        return (short + long, entryCount)
     }
 
     /// Indexes that are compared, and entries that are read of each.

@@ -23,6 +23,8 @@ final class IndexKeeper {
     private(set) var childCounts = ChildCounts()
     /// No child expires before, in milliseconds since 1970.
     private(set) var nextExpiry = Int64.max
+    /// No removal is tried before: one has failed, or children from before a setting are still being found.
+    private var nextRemoval = Int64.min
     /// The store does not have the catalog as it is.
     var isCatalogChanged = false
 
@@ -70,7 +72,7 @@ final class IndexKeeper {
             definitions + settings.indexes, uniques: settings.uniques, counters: settings.counters,
             expiries: settings.expiries, queues: settings.queues)
         (counterBuild, expiryBuild, queueBuild, totalsInSight) = (nil, nil, nil, nil)
-        nextExpiry = catalog.expiries.isEmpty ? .max : 0
+        (nextExpiry, nextRemoval) = (catalog.expiries.isEmpty ? .max : 0, .min)
         childCounts = ChildCounts()
         uniqueFindings = [:]
         duplicates = UniqueFindings()
@@ -247,8 +249,17 @@ final class IndexKeeper {
     /// A child expires at a time, or may.
     func expire(at time: Int64) { nextExpiry = min(nextExpiry, time) }
 
-    /// No child is looked at before `time`.
+    /// Some child may have to be removed now.
+    func mayExpire(at now: Int64) -> Bool { now >= nextExpiry && now >= nextRemoval }
+
+    /// No child expires before `time`, as all entries say.
     func postponeExpiry(to time: Int64) { nextExpiry = time }
+
+    /// No removal is tried before `time`, although children may be due.
+    func postponeRemoval(to time: Int64) { (nextExpiry, nextRemoval) = (0, time) }
+
+    /// All children that have a time have an entry.
+    var knowsExpiries: Bool { unfinishedExpiry == nil }
 
     /// Traps if parts of the state contradict each other. O(indexes).
     func checkInvariants() {

@@ -40,10 +40,10 @@ struct QueryScan {
     /// Children whose segments come before these bytes have been visited, or whose places in the query do if it is the
     /// entries of an index; nil when all have.
     private var done: [UInt8]?
-    /// Too many candidates were found.
+    /// All indexes that name candidates have too many.
     private var isCollected = false
-    /// The candidates are being collected.
-    private var collecting: CandidateWalk?
+    /// The candidates are being collected by the first of these; the others come if there are too many.
+    private var collecting: ArraySlice<CandidateWalk> = []
     /// Children that have changed meanwhile.
     private var settled: Set<[UInt8]> = []
     /// The segments of the candidates, the next one last; and those of them that are yet to be visited.
@@ -74,7 +74,7 @@ struct QueryScan {
     ) throws(StorageError) {
         guard let start = done else { return }
         if walk == .candidates {
-            if collecting == nil { return try visitCandidates(rows, path, countMax: childrenMax) }
+            if collecting.isEmpty { return try visitCandidates(rows, path, countMax: childrenMax) }
             return try collectSome(path, indexes, countMax: Self.entriesPerChild * childrenMax)
         }
         let isServed = query.conditions != nil || query.hidesExpired
@@ -102,23 +102,28 @@ struct QueryScan {
         beside plan: IndexKeeper.Plan?, _ path: Path, _ indexes: IndexKeeper
     ) throws(StorageError) {
         if query.conditions == nil || isCollected { return }
-        let begun = try indexes.candidateWalk(for: query, at: path, beside: plan)
+        let begun = try indexes.candidateWalks(for: query, at: path, beside: plan)
         visitedCount += begun.entryCount
-        guard let walk = begun.walk else { return }
-        (self.walk, index, collecting) = (.candidates, walk.index.definition.index, walk)
+        guard let first = begun.walks.first else { return }
+        (walk, index, collecting) = (.candidates, first.index.definition.index, begun.walks[...])
     }
 
-    /// Collects some candidates. If there are too many, the walk is another one; if the index is gone, it starts over.
+    /// Collects some candidates. If there are too many, another index is asked, and after the last one the walk is
+    /// another one. If the index is gone, the scan starts over.
     private mutating func collectSome(_ path: Path, _ indexes: IndexKeeper, countMax: Int) throws(StorageError) {
-        guard var walk = collecting else { return }
+        guard var walk = collecting.first else { return }
         guard indexes.isUsable(walk.index) else { return startOver(isCollected: false) }
         let before = walk.segments.count
         try walk.collect(indexes, path, countMax: countMax)
         visitedCount += walk.segments.count - before
-        if walk.isTooMuch { return startOver(isCollected: true) }
-        collecting = walk
+        if walk.isTooMuch {
+            collecting = collecting.dropFirst()
+            index = collecting.first?.index.definition.index
+            return collecting.isEmpty ? startOver(isCollected: true) : ()
+        }
+        collecting[collecting.startIndex] = walk
         guard walk.isDone else { return }
-        collecting = nil
+        collecting = []
         let start = query.firstSegment
         unvisited = Set(walk.segments.filter { !$0.precedesBytewise(start) && !settled.contains($0) })
         candidates = unvisited.sorted { $1.precedesBytewise($0) }
@@ -201,7 +206,7 @@ struct QueryScan {
     mutating func take(_ change: ChildChange) {
         if walk == .candidates, done != nil, let segment = (change.before ?? change.after)?.segment {
             // What is not among the candidates is not visited any more.
-            let isNew = collecting == nil ? unvisited.remove(segment) != nil : settled.insert(segment).inserted
+            let isNew = collecting.isEmpty ? unvisited.remove(segment) != nil : settled.insert(segment).inserted
             if !isNew, let before = change.before { remove(before) }
             if let after = change.after, query.contains(after) { insert(after) }
             hasChanged = true

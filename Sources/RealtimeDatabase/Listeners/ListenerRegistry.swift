@@ -120,6 +120,32 @@ struct ListenerRegistry {
         trie.remove(live)
     }
 
+    /// Those who listen to a query listen to another one that selects the same.
+    mutating func show(_ live: LiveQuery, as query: Query, _ outputs: inout [Output]) {
+        guard let other = trie.query(query, at: live.path) else { return trie.rename(live, query) }
+        if other.isEmpty {
+            other.takePlace(of: live)
+        } else if live.window.keepsOrder, !other.window.keepsOrder {
+            other.window = QueryWindow(query, keepsOrder: true)
+            other.window.fill(like: live.window)
+        }
+        for connection in connections {
+            for (name, listener) in (sessions[connection]?.queries ?? [:]).sorted(by: { $0.key < $1.key })
+            where listener.live === live {
+                let old = live.leave(listener.form, loop: connection.loop)
+                let group = other.join(listener.form, loop: connection.loop) { trie.makeGroup() }
+                sessions[connection]?.move(name, to: other)
+                if let old {
+                    members?.remove(connection, from: old)
+                    outputs.append(.leave(old, connection))
+                }
+                members?[group, default: []].insert(connection)
+                outputs.append(.join(group, connection))
+            }
+        }
+        dropIfUnused(live)
+    }
+
     // MARK: Members
 
     /// Whether the members of groups are to be known from now on. O(listeners) if they were not.

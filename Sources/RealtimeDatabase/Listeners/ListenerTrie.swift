@@ -178,9 +178,11 @@ struct ListenerTrie {
         if place.queries.updateValue(live, forKey: live.query) == nil { queriesCount += 1 }
     }
 
-    /// A query goes on as another one that selects the same, unless somebody listens to that already.
+    /// A query goes on as another one that selects the same, to which nobody listens.
     func rename(_ live: LiveQuery, _ query: Query) {
-        guard let place = place(at: live.path), place.queries[query] == nil else { return }
+        guard let place = place(at: live.path), place.queries[live.query] === live, place.queries[query] == nil else {
+            return
+        }
         place.queries[live.query] = nil
         live.rename(query)
         place.queries[query] = live

@@ -35,6 +35,13 @@ final class LiveQuery {
 
     var isEmpty: Bool { groups.isEmpty }
 
+    /// What listeners of another query that selects the same were told, they were told of this one.
+    func takePlace(of other: LiveQuery) {
+        window = other.window
+        window.query = query
+        (totals, told) = (other.totals, other.told)
+    }
+
     /// Goes on as another query that selects the same.
     func rename(_ query: Query) {
         self.query = query

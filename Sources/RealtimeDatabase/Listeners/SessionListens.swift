@@ -138,6 +138,9 @@ struct SessionListens {
         return query
     }
 
+    /// A listener listens to another query that selects the same.
+    mutating func move(_ name: ListenerForm.Name, to live: LiveQuery) { queries[name]?.live = live }
+
     private func isCovered(_ path: Path) -> Bool {
         var ancestor = path.parent
         while let current = ancestor {

@@ -14,9 +14,12 @@ package struct UnexpiredRows {
         rows = TreeRows(store: store)
     }
 
-    /// The part of a row that readers see; nil if there is none. Costs a look-up for the first row of a child that has
-    /// several.
-    package mutating func visible(_ row: Row) throws(StorageError) -> Row? {
+    /// Rows of nodes of which nothing is seen so far.
+    private var headers: [Row] = []
+
+    /// The rows that readers see now that this one is there, in their order: a part of it, with the rows of the nodes
+    /// above it; or none. Costs a look-up for the first row of a child that has several.
+    package mutating func visible(_ row: Row) throws(StorageError) -> [Row] {
         let path = Path(encoded: row.key)
         let hidden = try expired.places(atOrAbove: path) { (child, time) throws(StorageError) in
             if child == path, case .subtree(let value) = row.value {
@@ -24,10 +27,15 @@ package struct UnexpiredRows {
             }
             return try hasCome(time, of: child)
         }
-        if !hidden.isEmpty { return nil }
-        guard case .subtree(let value) = row.value else { return row }
+        if !hidden.isEmpty { return [] }
+        guard case .subtree(let value) = row.value else {
+            headers.append(row)
+            return []
+        }
         let seen = expired.removed(from: value, at: path)
-        return seen.isNull ? nil : Row(key: row.key, value: .subtree(seen))
+        if seen.isNull { return [] }
+        defer { headers = [] }
+        return headers.filter { row.key.starts(with: $0.key) } + [Row(key: row.key, value: .subtree(seen))]
     }
 
     /// Whether readers see a child of a place. Costs a look-up if the children of the place expire.

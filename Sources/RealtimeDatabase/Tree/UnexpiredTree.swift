@@ -12,19 +12,39 @@ final class UnexpiredTree: RuleTree {
     func value(at path: RawSpan) throws(RuleTreeError) -> RuleTreeValue {
         let place = path.withUnsafeBytes { Path(encoded: Array($0)) }
         if try hasExpired(atOrAbove: place) { return .nothing }
-        guard case .text(let json, let range) = try rows.value(at: path) else { return try rows.value(at: path) }
-        let seen = expired.removed(from: json.part(range), at: place)
-        return seen.isNull ? .nothing : .text(seen, seen.range)
+        switch try rows.value(at: path) {
+        case .nothing: return .nothing
+        case .text(let json, let range):
+            let seen = expired.removed(from: json.part(range), at: place)
+            return seen.isNull ? .nothing : .text(seen, seen.range)
+        case .spread(let priority):
+            guard expired.times(ofChildrenOf: place) != nil else { return .spread(priority: priority) }
+            var isEmpty = true
+            try forEachChild(of: path) { (_) throws(RuleTreeError) in
+                isEmpty = false
+                return false
+            }
+            return isEmpty ? .nothing : .spread(priority: priority)
+        }
     }
+
+    /// Children that have expired, and are passed over. Of more, rules see the others as if they were there: a look
+    /// must not take long.
+    private static let hiddenMax = 1000
 
     func forEachChild(
         of path: RawSpan, _ body: (RawSpan) throws(RuleTreeError) -> Bool
     ) throws(RuleTreeError) {
         let place = path.withUnsafeBytes { Path(encoded: Array($0)) }
         guard expired.times(ofChildrenOf: place) != nil else { return try rows.forEachChild(of: path, body) }
+        var hiddenCount = 0
         try rows.forEachChild(of: path) { (segment) throws(RuleTreeError) in
             let child = Path(encoded: place.encoded + segment.withUnsafeBytes { Array($0) })
-            return try hasExpired(atOrAbove: child) ? true : try body(segment)
+            if hiddenCount < Self.hiddenMax, try hasExpired(atOrAbove: child) {
+                hiddenCount += 1
+                return true
+            }
+            return try body(segment)
         }
     }
 

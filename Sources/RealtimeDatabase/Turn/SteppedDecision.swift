@@ -15,7 +15,7 @@ final class SteppedDecision {
     private(set) var explanation: Explanation?
 
     init(
-        on request: Request, _ write: RuleOperation, by program: RulesProgram, in tree: TreeRows, now: Int64,
+        on request: Request, _ write: RuleOperation, by program: RulesProgram, in tree: any RuleTree, now: Int64,
         restarts: Int
     ) {
         connection = request.connection
