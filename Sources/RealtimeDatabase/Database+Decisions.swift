@@ -21,7 +21,8 @@ extension Database {
             return false
         }
         decision = SteppedDecision(
-            on: request, write, by: judge.program, in: visibleTree(at: now), now: now, restarts: last.map { $0.restarts + 1 } ?? 0)
+            on: request, write, by: judge.program, in: visibleTree(at: now), now: now,
+            restarts: last.map { $0.restarts + 1 } ?? 0)
         return true
     }
 

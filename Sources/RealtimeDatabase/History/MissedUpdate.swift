@@ -34,7 +34,9 @@ extension MissedUpdate {
             if let child = hidden.min(by: { $0.depth < $1.depth }) {
                 // Nothing is left of it, or of what the listener has of it.
                 let place = child.depth < path.depth ? path : child
-                if gone.insert(place).inserted { seen.append(Assignment(target: WriteTarget(path: place), value: .null)) }
+                if gone.insert(place).inserted {
+                    seen.append(Assignment(target: WriteTarget(path: place), value: .null))
+                }
             } else if target.isPriority {
                 seen.append(assignment)
             } else {
