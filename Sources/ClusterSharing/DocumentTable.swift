@@ -11,7 +11,7 @@ import HearthSystem
 
 /// The documents of the cluster as a node knows them. Used by one thread, which waits for the database.
 final class DocumentTable {
-    typealias Text = (name: String, text: [UInt8])
+    typealias Text = DocumentTexts.Text
 
     private let database: ClusterDatabase
     private let cluster: ClusterNode
@@ -23,12 +23,13 @@ final class DocumentTable {
 
     /// Up to which operation the documents are known; nil before they were read.
     private var position: UInt64?
-    private var texts: [String: [UInt8]] = [:]
+    /// This node confirms nothing while it has not taken over all of them.
+    private var texts = DocumentTexts()
     /// The operations that wrote them, where these are known.
     private var sequences: [String: UInt64] = [:]
     private var whenLoaded: (@Sendable () -> Void)?
-    /// Those that this node could not take over. It confirms nothing meanwhile.
-    private var refused: Set<String> = []
+    /// Why those were refused that this node could not take over, as the log has it.
+    private var refusals: [String: String] = [:]
 
     private static let patience = Duration.seconds(10)
     private static let pause = Duration.milliseconds(20)
@@ -76,7 +77,7 @@ final class DocumentTable {
         let own =
             rules.databasesWithOwn.map(SharedDocument.rulesName)
             + rules.databasesWithOwnSettings.map(SharedDocument.settingsName)
-        for document in fixed + own.compactMap(document) where self.texts[document.name] == nil {
+        for document in fixed + own.compactMap(document) where self.texts.newest[document.name] == nil {
             // The one that comes first counts.
             if let text = document.read() { _ = set(document, text, expecting: []) }
         }
@@ -103,7 +104,7 @@ final class DocumentTable {
         }
     }
 
-    private func confirm(_ sequence: UInt64) { if refused.isEmpty { cluster.confirm(sequence) } }
+    private func confirm(_ sequence: UInt64) { if texts.pending.isEmpty { cluster.confirm(sequence) } }
 
     /// Takes over what the log of this node has. False if it cannot be read.
     @discardableResult
@@ -137,54 +138,51 @@ final class DocumentTable {
         }
     }
 
-    /// Takes over texts of one moment. Rules and settings of a database that change both are replaced in one step.
+    /// Takes over texts of one moment.
     private func take(_ found: [Text], _ sequence: UInt64) {
         for (name, _) in found { sequences[name] = sequence }
-        var changed = found.filter { texts[$0.name] != $0.text }
-        for database in changed.compactMap({ SharedDocument.database(ofRules: $0.name) }) {
-            let names = [SharedDocument.rulesName(database), SharedDocument.settingsName(database)]
-            let pair = names.compactMap { name in changed.first { $0.name == name } }
-            guard pair.count == 2 else { continue }
-            changed.removeAll { names.contains($0.name) }
-            for (name, text) in pair { texts[name] = text }
-            let own = [rules.ownRules(of: database)?.file, rules.ownSettings(of: database)?.file]
-            note(names) { () throws(SharedDocument.Failure) in
-                if own == pair.map(\.text) { return }
-                try SharedDocument.adopt(rules: pair[0].text, settings: pair[1].text, of: database, rules)
-                rulesChanged(database)
-            }
-        }
-        for (name, text) in changed { take(name, text) }
+        texts.learn(found)
+        takePending()
     }
 
-    private func take(_ name: String, _ text: [UInt8]) {
-        let before = texts.updateValue(text, forKey: name)
-        guard let document = document(name) else {
-            return log.warning("cluster.document-unknown", [("name", name)])
-        }
-        note([name]) { () throws(SharedDocument.Failure) in
-            var plain = try open(text, document)
-            let own = document.read()
-            if let own, let before, let base = try? open(before, document), own != base {
-                // It was changed here meanwhile; ``look()`` tells the others.
-                plain = document.merge(base, own, plain)
+    /// Takes over what is new, and what was refused earlier. Rules and settings of a database are replaced in one step.
+    private func takePending() {
+        for group in texts.pending {
+            do throws(SharedDocument.Failure) {
+                if group.count == 2 { try take(rules: group[0], settings: group[1]) } else { try take(group[0]) }
+                texts.take(group)
+                for (name, _) in group {
+                    refusals[name] = nil
+                    log.info("cluster.document-taken", [("name", name)])
+                }
+            } catch {
+                for (name, _) in group where refusals.updateValue(error.description, forKey: name) != error.description
+                {
+                    log.error("cluster.document-refused", [("name", name), ("error", error.description)])
+                }
             }
-            if own != plain { try document.adopt(plain) }
         }
     }
 
-    /// Notes whether documents were taken over.
-    private func note(_ names: [String], _ adopt: () throws(SharedDocument.Failure) -> Void) {
-        do throws(SharedDocument.Failure) {
-            try adopt()
-            refused.subtract(names)
-            for name in names { log.info("cluster.document-taken", [("name", name)]) }
-        } catch {
-            refused.formUnion(names)
-            for name in names {
-                log.error("cluster.document-refused", [("name", name), ("error", error.description)])
-            }
+    private func take(rules: Text, settings: Text) throws(SharedDocument.Failure) {
+        guard let database = SharedDocument.database(ofRules: rules.name) else { return }
+        let own = [self.rules.ownRules(of: database)?.file, self.rules.ownSettings(of: database)?.file]
+        if own == [rules.text, settings.text] { return }
+        try SharedDocument.adopt(rules: rules.text, settings: settings.text, of: database, self.rules)
+        rulesChanged(database)
+    }
+
+    private func take(_ new: Text) throws(SharedDocument.Failure) {
+        guard let document = document(new.name) else {
+            return log.warning("cluster.document-unknown", [("name", new.name)])
         }
+        var plain = try open(new.text, document)
+        let own = document.read()
+        if let own, let before = texts.taken[new.name], let base = try? open(before, document), own != base {
+            // It was changed here meanwhile; ``look()`` tells the others.
+            plain = document.merge(base, own, plain)
+        }
+        if own != plain { try document.adopt(plain) }
     }
 
     private func open(_ text: [UInt8], _ document: SharedDocument) throws(SharedDocument.Failure) -> [UInt8] {
@@ -197,16 +195,21 @@ final class DocumentTable {
 
     // MARK: Writing
 
-    /// Looks whether a document was changed at this node.
+    /// Looks whether a document was changed at this node, and tries again to take over what was refused.
     func look() {
-        guard position != nil else { return load() }
+        guard let position else { return load() }
+        if !texts.pending.isEmpty {
+            takePending()
+            confirm(position)
+        }
         for document in fixed {
             guard let own = document.read() else { continue }
-            guard let shared = texts[document.name] else {
+            guard let shared = texts.newest[document.name] else {
                 _ = set(document, own, expecting: [])
                 continue
             }
-            guard let base = try? open(shared, document), base != own else { continue }
+            // One that was refused is newer than this node's.
+            guard texts.isTaken(document.name), let base = try? open(shared, document), base != own else { continue }
             _ = set(document, own, expecting: NodeHash.hash(CanonicalJSON(string: shared)))
         }
         catchUp()

@@ -24,8 +24,9 @@ package final class RulesInForce: Sendable {
 
     private let state: Mutex<State>
     private let folder: DataFolder
-    /// Held by the thread that changes files.
-    private let changing = Mutex(())
+    /// Held by the thread that changes files. The databases whose rules and settings are in force and on disk, but not
+    /// yet in their own files (``RulesPublication``).
+    private let unfinished: Mutex<Set<String>>
     /// The rules file that the server was started with.
     package let file: String?
     /// The settings file that the server was started with.
@@ -55,6 +56,7 @@ package final class RulesInForce: Sendable {
         self.folder = folder
         fallback = isDevelopment ? nil : .closed
         var state = State()
+        var unfinished: Set<String> = []
         if let file { state.general = try Self.load(file) }
         if let settingsFile { state.generalSettings = try Self.loadSettings(settingsFile) }
         if let settingsText {
@@ -71,24 +73,26 @@ package final class RulesInForce: Sendable {
         }
         for name in folder.databasesWithPublication {
             let publication = RulesPublication(of: name, in: folder)
-            (state.own[name], state.ownSettings[name]) = try Self.load(publication)
+            (state.own[name], state.ownSettings[name]) = try Self.publication(publication.path)
             // On a disk that is full, they hold all the same.
-            try? publication.finish()
+            do throws(PrivateFile.Failure) { try publication.finish() } catch { unfinished.insert(name) }
         }
         self.state = Mutex(state)
+        self.unfinished = Mutex(unfinished)
     }
 
-    private static func load(
-        _ publication: RulesPublication
+    /// Rules and settings that are in force, and not in their own files yet.
+    package static func publication(
+        _ file: String
     ) throws(LoadError) -> (rules: RulesProgram, settings: DatabaseSettings) {
         let texts: RulesPublication.Texts
-        do throws(PrivateFile.Failure) { texts = try publication.texts() } catch {
+        do throws(PrivateFile.Failure) { texts = try RulesPublication.texts(file) } catch {
             throw .unreadable(error.description)
         }
         do throws(RulesError) {
             return (try RulesProgram(parsing: texts.rules), try DatabaseSettings(parsing: texts.settings))
         } catch {
-            throw .refused(file: publication.path, error)
+            throw .refused(file: file, error)
         }
     }
 
@@ -139,8 +143,8 @@ package final class RulesInForce: Sendable {
 
     /// Gives a database rules of its own, for good.
     package func set(_ program: RulesProgram, for database: String) throws(PrivateFile.Failure) {
-        try changing.withLock { (_) throws(PrivateFile.Failure) in
-            try RulesPublication(of: database, in: folder).finish()
+        try unfinished.withLock { (unfinished) throws(PrivateFile.Failure) in
+            try settle(database, &unfinished)
             try PrivateFile.replace(folder.rulesPath(of: database), with: program.file)
             state.withLock { $0.own[database] = program }
         }
@@ -150,7 +154,8 @@ package final class RulesInForce: Sendable {
     package func set(
         _ program: RulesProgram, _ settings: DatabaseSettings, for database: String
     ) throws(PrivateFile.Failure) {
-        try changing.withLock { (_) throws(PrivateFile.Failure) in
+        try unfinished.withLock { (unfinished) throws(PrivateFile.Failure) in
+            try settle(database, &unfinished)
             let publication = RulesPublication(of: database, in: folder)
             try publication.begin(rules: program.file, settings: settings.file)
             state.withLock {
@@ -158,8 +163,16 @@ package final class RulesInForce: Sendable {
                 $0.ownSettings[database] = settings
             }
             // They are in force and on disk. A failure here is made up for before the next change or at the next start.
-            try? publication.finish()
+            do throws(PrivateFile.Failure) { try publication.finish() } catch { unfinished.insert(database) }
         }
+    }
+
+    /// Before a change: brings what is in force into its own files, and removes what was refused.
+    private func settle(_ database: String, _ unfinished: inout Set<String>) throws(PrivateFile.Failure) {
+        let publication = RulesPublication(of: database, in: folder)
+        guard unfinished.contains(database) else { return try publication.remove() }
+        try publication.finish()
+        unfinished.remove(database)
     }
 
     /// The rules file and the settings file of a database as they were given, of one moment.
@@ -178,8 +191,8 @@ package final class RulesInForce: Sendable {
 
     /// Gives a database settings of its own, for good.
     package func set(_ settings: DatabaseSettings, for database: String) throws(PrivateFile.Failure) {
-        try changing.withLock { (_) throws(PrivateFile.Failure) in
-            try RulesPublication(of: database, in: folder).finish()
+        try unfinished.withLock { (unfinished) throws(PrivateFile.Failure) in
+            try settle(database, &unfinished)
             try PrivateFile.replace(folder.settingsPath(of: database), with: settings.file)
             state.withLock { $0.ownSettings[database] = settings }
         }
@@ -188,9 +201,9 @@ package final class RulesInForce: Sendable {
     /// Takes the settings away that a database has of its own: those of the server's file hold again. Answers whether
     /// it had any.
     package func removeSettings(of database: String) throws(PrivateFile.Failure) -> Bool {
-        try changing.withLock { (_) throws(PrivateFile.Failure) in
+        try unfinished.withLock { (unfinished) throws(PrivateFile.Failure) in
             guard ownSettings(of: database) != nil else { return false }
-            try RulesPublication(of: database, in: folder).finish()
+            try settle(database, &unfinished)
             try PrivateFile.remove(folder.settingsPath(of: database))
             state.withLock { $0.ownSettings[database] = nil }
             return true

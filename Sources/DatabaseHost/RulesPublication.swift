@@ -18,13 +18,24 @@ struct RulesPublication {
         settingsPath = folder.settingsPath(of: database)
     }
 
-    /// Replaces both.
+    /// Replaces both. If it throws, neither is replaced, unless the disk does not even let the file be removed.
     func begin(rules: [UInt8], settings: [UInt8]) throws(PrivateFile.Failure) {
         let texts = JSONObject(["rules": .string(rules), "settings": .string(settings)])
-        try PrivateFile.replace(path, with: texts.bytes)
+        do throws(PrivateFile.Failure) {
+            try PrivateFile.replace(path, with: texts.bytes)
+        } catch {
+            // It may have its name, and not be on the disk for certain.
+            try? remove()
+            throw error
+        }
     }
 
-    func texts() throws(PrivateFile.Failure) -> Texts {
+    /// Takes back what ``begin(rules:settings:)`` could not complete.
+    func remove() throws(PrivateFile.Failure) { try PrivateFile.remove(path) }
+
+    func texts() throws(PrivateFile.Failure) -> Texts { try Self.texts(path) }
+
+    static func texts(_ path: String) throws(PrivateFile.Failure) -> Texts {
         guard let text = FileBytes.read(path) else {
             throw .init(description: "cannot read \(path): \(String(cString: strerror(errno)))")
         }

@@ -1,5 +1,6 @@
 import HearthDatabaseHost
 import HearthDelivery
+import HearthEventLoop
 import HearthHTTPCodec
 import HearthServerCodecs
 import HearthJSONTree
@@ -23,8 +24,12 @@ extension HTTPConnection {
                 (connection: HTTPConnection, result: Result<PastValue, HistoryRefusal>) in
                 connection.finishHistory(request, exchange, authentication, writer, result)
             }
+            let asker = PastAsker(client: client.number)
+            self.asker = asker
             context.services.askHistory(
-                request, by: authentication.principal, from: client.number, of: database.index, then: goOn)
+                request, by: authentication.principal, for: asker, of: database.index, then: goOn)
+            // It was paused while the credential was verified.
+            if unread.isEmpty { stream.resumeReading() }
             context.release(database)
         } catch {
             respond(RESTError(error).response, with: writer)
@@ -35,6 +40,7 @@ extension HTTPConnection {
         _ request: HistoryRequest, _ exchange: RESTExchange, _ authentication: Authentication,
         _ writer: ResponseWriter, _ result: Result<PastValue, HistoryRefusal>
     ) {
+        asker = nil
         // It may have been answered that it takes too long.
         guard case .waiting = work else { return }
         work = .none

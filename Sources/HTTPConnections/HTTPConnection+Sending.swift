@@ -154,6 +154,9 @@ extension HTTPConnection {
         }
     }
 
+    /// No answer follows the one under way.
+    var isLastAnswer: Bool { isEnding || context.isStopping }
+
     /// Answers a read that has waited too long, and ends the connection, so that a late answer cannot be misread. True
     /// if there was one.
     func endLateRead() -> Bool {
@@ -168,6 +171,7 @@ extension HTTPConnection {
             writer = answer.writer
         case .none, .beside, .sending, .polling, .following: return false
         }
+        asker = nil
         writer.close()
         respond(RESTError.tooLate.response, with: writer)
         return true

@@ -37,7 +37,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// The client of the last request, which is not the peer where a trusted proxy passes it on.
     private(set) var client: Client
     /// The bytes read after the present request, from `unreadStart` on.
-    private var unread: [UInt8] = []
+    private(set) var unread: [UInt8] = []
     private var unreadStart = 0
     private var unreadClaim: MemoryClaim?
 
@@ -50,6 +50,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private(set) var listening: DatabaseDirectory.Use?
     /// The database in which its worker may wait for a job, from the request to the answer.
     private var claiming: DatabaseDirectory.Use?
+    /// As long as it waits for an answer about the past.
+    var asker: PastAsker?
     /// Until its credential ends.
     private var expiry: Timer?
     /// The user of its event stream.
@@ -131,10 +133,10 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
     }
 
-    /// A poll or a worker may wait for long: that its connection ends is noticed only by reading, which can go on as
-    /// long as nothing comes.
+    /// A poll, a worker or a reader of the past may wait for long: that its connection ends is noticed only by reading,
+    /// which can go on as long as nothing comes.
     private func pauseReading() {
-        if unread.isEmpty, claiming != nil { return }
+        if unread.isEmpty, claiming != nil || asker != nil { return }
         if case .polling = work, unread.isEmpty { return }
         stream.pauseReading()
     }
@@ -411,9 +413,6 @@ final class HTTPConnection: StreamHandler, GroupMember {
         if !keepAlive || isLastAnswer { stream.close() }
     }
 
-    /// No answer follows the one under way.
-    var isLastAnswer: Bool { isEnding || context.isStopping }
-
     /// The server takes no more requests. A peer that has just asked something may be sending its next request, which
     /// it should see refused rather than lost.
     func serverStops() {
@@ -490,6 +489,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         case .none, .beside, .waiting, .sending, .following: break
         }
         work = .none
+        asker = nil
         context.remove(self)
         if let database = listening ?? claiming {
             context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)

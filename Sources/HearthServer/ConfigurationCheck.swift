@@ -79,8 +79,20 @@ package struct ConfigurationCheck: Sendable {
                 self.error(error.message)
             }
         }
+        let published = contents.publicationFiles
+        for file in published {
+            do throws(RulesInForce.LoadError) {
+                let program = try RulesInForce.publication(file).rules
+                // They are in force instead of those in the database's own file.
+                let replaced = file.dropLast("publication".utf8.count) + "rules"
+                programs.removeAll { $0.file == replaced }
+                programs.append((file, program))
+            } catch {
+                self.error(error.message)
+            }
+        }
         if configuration.isDevelopment { return }
-        if configuration.rulesFile == nil, own.isEmpty { error("there are no rules: --rules FILE") }
+        if configuration.rulesFile == nil, own.isEmpty, published.isEmpty { error("there are no rules: --rules FILE") }
         for (file, program) in programs where program.isOpen && !configuration.allowsOpenRules {
             let text = "\(file): these rules let everybody read or write everything"
             if configuration.address.isLoopback { warn(text) } else { error(text) }

@@ -122,7 +122,8 @@ package final class Server: Sendable {
             let sessions = identity.map { StoredSessions(accounts: $0.accounts, trust: trust) }
             let sharing = SharingSlot()
             let databases = try DatabaseThread(
-                folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
+                folder: folder, directory: directory, limits: configuration.databaseLimits,
+                freeBytesMin: configuration.freeBytesMin, rules: rules,
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
                 readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,
                 isRevoked: { sessions?.isRevoked($0) ?? false }, cluster: cluster,

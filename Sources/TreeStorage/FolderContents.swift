@@ -36,6 +36,11 @@ package struct FolderContents: Sendable {
     /// Paths of the settings that databases have of their own, sorted.
     package var settingsFiles: [String] { databases(withFileOf: ".settings").map { "\(path)/\($0).settings" } }
 
+    /// Paths of the rules and settings of databases that are not in their own files yet, sorted.
+    package var publicationFiles: [String] {
+        databases(withFileOf: ".publication").map { "\(path)/\($0).publication" }
+    }
+
     /// Names of the databases that have a file with this suffix, sorted.
     func databases(withFileOf suffix: String) -> [String] {
         files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.filter(DataFolder.isValidName)

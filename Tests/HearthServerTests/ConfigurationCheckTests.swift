@@ -74,6 +74,27 @@ struct ConfigurationCheckTests {
         #expect(findings(none).contains { $0.hasPrefix("error: ") && $0.contains("--rules") })
     }
 
+    @Test("looks at rules and settings that were replaced together, as the server will")
+    func publication() {
+        var configuration = configuration()
+        configuration.rulesFile = nil
+        let data = configuration.dataFolder
+        _ = FolderSync.makeFolder(data)
+        func found(_ rules: String) -> [String] {
+            let text = rules.replacing("\"", with: "\\\"")
+            let both = #"{"rules":"\#(text)","settings":"{\"settings\":{}}"}"#
+            TemporaryFolder.write(Array(both.utf8), to: data + "/shop.publication")
+            return findings(configuration)
+        }
+        let open = #"{"rules":{".read":true,".write":true}}"#
+        #expect(found(#"{"rules":{}}"#) == [])
+        let text = "\(data)/shop.publication: these rules let everybody read or write everything"
+        #expect(found(open) == ["warning: \(text)"])
+        #expect(found("{").contains { $0.hasPrefix("error: \(data)/shop.publication:") })
+        TemporaryFolder.write(Array(open.utf8), to: data + "/shop.rules")
+        #expect(found(#"{"rules":{}}"#) == [])
+    }
+
     @Test("finds certificates that do not fit, are over, or end soon")
     func certificates() throws {
         var configuration = configuration()

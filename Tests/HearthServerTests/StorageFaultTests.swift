@@ -259,6 +259,45 @@ struct ReplacedFileTests {
         #expect(images.withLock { $0 } > 60)
     }
 
+    @Test("rules and settings whose replacement was answered with an error come in force neither later nor in part")
+    func refusedRulesAndSettings() throws {
+        func rulesText(_ number: Int) -> [UInt8] { Array(#"{"rules":{"p\#(number)":{".read":true}}}"#.utf8) }
+        func settingsText(_ number: Int) -> [UInt8] {
+            Array(#"{"settings":{"p\#(number)":{".maxChildren":1}}}"#.utf8)
+        }
+        var refusals = 0
+        for (count, times) in (0..<12).flatMap({ count in [(count, 1), (count, 2)] }) {
+            let disk = SimulatedDisk()
+            let folder = try DataFolder(path: disk.path + "/data", durability: .full)
+            let rules = try RulesInForce(file: nil, folder: folder, isDevelopment: false)
+            func put(_ number: Int) throws {
+                try rules.set(
+                    try RulesProgram(parsing: rulesText(number)),
+                    try DatabaseSettings(parsing: settingsText(number)), for: "a")
+            }
+            func expect(_ rulesNumber: Int, _ settingsNumber: Int) throws {
+                let image = disk.imageAfterPowerCut(keeping: 1, seed: 0)
+                let folder = try DataFolder(path: image.path + "/data", durability: .full)
+                let found = try RulesInForce(file: nil, folder: folder, isDevelopment: false).texts(of: "a")
+                #expect(found.rules == rulesText(rulesNumber), "\(count), \(times)")
+                #expect(found.settings == settingsText(settingsNumber), "\(count), \(times)")
+            }
+            try put(1)
+            disk.fail(after: count, .inputOutputError, times: times)
+            var last = 2
+            do { try put(2) } catch {
+                last = 1
+                refusals += 1
+            }
+            disk.heal()
+            // With two failures, the file could not be removed either.
+            if times == 1 { try expect(last, last) }
+            try rules.set(try RulesProgram(parsing: rulesText(3)), for: "a")
+            try expect(3, last)
+        }
+        #expect(refusals > 4)
+    }
+
     @Test("signing keys that tokens were made with are there after a power cut")
     func keys() throws {
         let disk = SimulatedDisk()

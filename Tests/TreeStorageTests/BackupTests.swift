@@ -124,6 +124,11 @@ struct BackupTests {
             #expect(error?.message.contains(message) == true, "\(damage): \(error?.message ?? "")")
             TemporaryFolder.write(good, to: file)
         }
+        try history.connection.execute("INSERT OR REPLACE INTO meta VALUES ('fold', 7)")
+        let error = #expect(throws: BackupError.self) { try Backup.make(of: "a", in: folder.path, to: file) }
+        #expect(error?.message.contains("a.history and a.past do not belong together: --no-history") == true)
+        #expect(try Backup.make(of: "a", in: folder.path, to: file, hasHistory: false).changes == nil)
+        TemporaryFolder.write(good, to: file)
         // It takes the place of the one that is there, which is kept beside it.
         for count in [0, 4] {
             #expect(try restore().keptFiles.count == count)

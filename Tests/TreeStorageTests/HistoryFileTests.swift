@@ -74,6 +74,33 @@ struct HistoryFileTests {
         #expect(try DatabaseOnDisk.storedValue(file.past.makeReader()) == .null)
     }
 
+    @Test("does not wait for a reader of its files, and overwrites what it has removed once that one has left")
+    func tidying() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        let file = try makeFile()
+        let kept = definitions("a", keep: 50)
+        for number in 1...20 { try set(disk, "a/n", CanonicalJSON(integer: Int64(number)), at: Int64(number) * 10) }
+        _ = try file.advance(kept, now: 100)
+        let paths = HistoryFile.paths(of: "a", in: folder.path)
+        func writeAheadBytes() -> [Int] { paths.map { (FileBytes.read($0 + "-wal") ?? []).count } }
+        do {
+            let readers = try paths.map { (path) throws(StorageError) in try Connection(path: path, mode: .readOnly) }
+            for reader in readers {
+                try reader.execute("BEGIN")
+                _ = try reader.integer("SELECT count(*) FROM meta")
+            }
+            let start = ContinuousClock.now
+            try set(disk, "a/n", "21", at: 210)
+            while try file.advance(kept, now: 210) {}
+            // SQLite would wait for ten seconds.
+            #expect(ContinuousClock.now - start < .seconds(9))
+            #expect(try file.connection.integer("SELECT count(*) FROM change") == 6)
+            #expect(!writeAheadBytes().contains(0))
+        }
+        _ = try file.advance(kept, now: 210)
+        #expect(writeAheadBytes() == [0, 0])
+    }
+
     @Test("begins with the whole of a value whose rows are being written", arguments: [false, true])
     func beginningAmidLargeValue(isOfChildren: Bool) throws {
         let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
@@ -291,7 +318,10 @@ struct HistoryFileTests {
             _ = try file.advance(definitions("pages"), now: 30)
             try disk.apply()
         }
+        // A server that was killed has left it.
+        TemporaryFolder.write(Array("SECRET".utf8), to: "\(folder.path)/a.past-copy-1-1")
         _ = try Erasure("pages/a/b", of: "a", in: try DataFolder(path: folder.path, durability: .process))
+        #expect(!FolderContents(folder.path).files.contains { $0.contains("past-copy") })
         let file = try makeFile()
         #expect(try file.value(at: "pages/a", after: 1) == "\"a leaf\"")
         #expect(try file.value(at: "pages/a", after: 3) == .null)

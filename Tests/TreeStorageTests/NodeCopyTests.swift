@@ -68,6 +68,18 @@ import Testing
         }
     }
 
+    @Test("keeps the history from being opened until all files are in their places")
+    func unfinishedExchange() throws {
+        _ = try Self.open(target.path, writing: 1)
+        TemporaryFolder.write([], to: "\(target.path)/a.installing")
+        #expect(throws: HistoryFile.isReplaced) {
+            _ = try HistoryFile("a", in: target.path, durability: .full)
+        }
+        #expect(!HistoryFile.exists(of: "a", in: target.path))
+        _ = try Self.open(target.path)
+        _ = try HistoryFile("a", in: target.path, durability: .full)
+    }
+
     @Test("takes the place of older files, with all commits and their epoch")
     func install() throws {
         _ = try Self.open(target.path, writing: 2)

@@ -10,14 +10,16 @@ package enum Download {
 
     /// Makes a request. Returns when all of its answer was handed on.
     ///
+    /// - parameter patience: how long the server may be silent.
     /// - parameter loop: a running loop, which has nothing else to do if `sink` blocks.
     /// - throws: ``ConnectionError/cancelled`` when `sink` wanted no more; `refused` for an answer other than 200;
     ///   `disconnected` also when the body is not complete.
     package static func run(
         _ call: HTTPCall, on loop: any ClientLoop, options: ConnectionOptions = ConnectionOptions(),
-        sink: @escaping Sink
+        patience: Duration = .seconds(300), sink: @escaping Sink
     ) async throws(ConnectionError) {
-        try await HTTPExchange.run(call, on: loop, options: options, bodyBytesMax: .max, reader: Reader(sink: sink))
+        try await HTTPExchange.run(
+            call, on: loop, options: options, patience: patience, bodyBytesMax: .max, reader: Reader(sink: sink))
     }
 
     private struct Reader: ResponseReader {

@@ -47,7 +47,7 @@ final class DatabaseCopier: Sendable {
     /// - parameter applier: closes the files.
     /// - parameter report: told when a copy is in its place.
     init(
-        _ folder: DataFolder, _ cluster: ClusterNode?, _ applier: Applier, _ log: Log,
+        _ folder: DataFolder, _ cluster: ClusterNode?, _ applier: Applier, _ keeper: HistoryKeeper, _ log: Log,
         report: @escaping @Sendable (DatabaseThread.Message) -> Void
     ) throws(SystemError) {
         let life = Life()
@@ -60,7 +60,8 @@ final class DatabaseCopier: Sendable {
                         database.endCommits()
                         applier.post(.close(database: database.index, database.files))
                     case .copy(let index, let name, let need):
-                        guard let cluster, Self.copy(name, need, folder, cluster, log, life) else { continue }
+                        guard let cluster, Self.copy(name, need, folder, cluster, keeper, log, life)
+                        else { continue }
                         report(.copied(index))
                     }
                 }
@@ -82,10 +83,14 @@ final class DatabaseCopier: Sendable {
 
     /// Tries until it succeeds; false if the server ends before.
     private static func copy(
-        _ name: String, _ need: CopyNeed, _ folder: DataFolder, _ cluster: ClusterNode, _ log: Log, _ life: Life
+        _ name: String, _ need: CopyNeed, _ folder: DataFolder, _ cluster: ClusterNode, _ keeper: HistoryKeeper,
+        _ log: Log, _ life: Life
     ) -> Bool {
         let path = folder.incomingCopyPath(of: name)
-        defer { unlink(path) }
+        defer {
+            unlink(path)
+            keeper.release(name)
+        }
         var pause = pauseMin
         var lastReason = ""
         while !life.isOver {
@@ -93,7 +98,9 @@ final class DatabaseCopier: Sendable {
             let reason: String
             do {
                 let (node, byteCount) = try cluster.receiveCopy(of: name, need, to: path) { !life.isOver }
-                let summary = try folder.install(path, as: name, epoch: need.epoch, atLeast: need.floor - 1)
+                let summary = try folder.install(path, as: name, epoch: need.epoch, atLeast: need.floor - 1) {
+                    keeper.hold(name)
+                }
                 log.info(
                     "database.copied",
                     [

@@ -66,10 +66,12 @@ package final class DatabaseThread: Sendable {
     /// Sends the events of all databases.
     package let triggers: TriggerSender
 
+    /// - parameter freeBytesMin: room on the disk that large reads of the past leave.
     /// - parameter after: calls back after so many milliseconds, on any thread.
     /// - parameter deliver: called on this thread with what each loop must send.
     package init(
-        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
+        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, freeBytesMin: Int64,
+        rules: RulesInForce,
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
         cluster: ClusterNode?, clusterCommitted: @escaping @Sendable () -> Void = {},
@@ -86,11 +88,11 @@ package final class DatabaseThread: Sendable {
         let report: @Sendable (Message) -> Void = { address.post($0) }
         let committer = try Committer { report(.event($0, $1)) }
         let applier = try Applier(readers: readers, metrics: metrics, report: report)
-        let copier = try DatabaseCopier(folder, cluster, applier, log, report: report)
-        self.copier = copier
         let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
-        let keeper = try HistoryKeeper(folder, rules, log, bytesMax: limits.pastBytesMax)
+        let keeper = try HistoryKeeper(folder, rules, log, bytesMax: limits.pastBytesMax, freeBytesMin: freeBytesMin)
         self.keeper = keeper
+        let copier = try DatabaseCopier(folder, cluster, applier, keeper, log, report: report)
+        self.copier = copier
         self.readers = readers
         self.committer = committer
         self.applier = applier

@@ -3,6 +3,7 @@ import HearthSecurityRules
 import HearthServerLog
 import HearthStorageErrors
 import HearthSystem
+import Synchronization
 package import HearthTreeStorage
 
 /// The thread that keeps the histories of databases whose settings have `.history` (``TreeStorage/HistoryFile``), and
@@ -13,24 +14,38 @@ package final class HistoryKeeper: Sendable {
     enum Job: Sendable {
         /// Reads new records.
         case advance(String)
-        case ask(String, Path, PastQuestion, @Sendable (Answer) -> Void)
+        case ask(String, Path, PastQuestion, PastAsker.Weak, @Sendable (Answer) -> Void)
+        case close(String, Semaphore)
     }
 
     private let worker: Worker<Job>
     private let copies: PastCopies
+    private let held: Held
     let positions: HistoryPositions
+
+    /// The databases whose files are not opened.
+    private final class Held: Sendable {
+        let names = Mutex<Set<String>>([])
+
+        func contains(_ name: String) -> Bool { names.withLock { $0.contains(name) } }
+    }
 
     /// - parameters:
     ///   - rules: say which places have a history.
     ///   - bytesMax: of a value that is put together in memory.
-    init(_ folder: DataFolder, _ rules: RulesInForce, _ log: Log, bytesMax: Int) throws(SystemError) {
+    ///   - freeBytesMin: room on the disk that others leave.
+    init(
+        _ folder: DataFolder, _ rules: RulesInForce, _ log: Log, bytesMax: Int, freeBytesMin: Int64
+    ) throws(SystemError) {
         let positions = HistoryPositions()
         self.positions = positions
-        let copies = try PastCopies()
+        let copies = try PastCopies(folder.path, freeBytesMin: freeBytesMin)
         self.copies = copies
+        let held = Held()
+        self.held = held
         PastCopy.removeRemains(in: folder.path)
         worker = try Worker(name: "keeper", priority: .background) {
-            let state = State(folder, rules, log, positions, copies, bytesMax)
+            let state = State(folder, rules, log, positions, copies, held, bytesMax)
             return { jobs in state.run(jobs) }
         }
     }
@@ -40,10 +55,22 @@ package final class HistoryKeeper: Sendable {
 
     /// Answers on another thread.
     package func ask(
-        _ question: PastQuestion, at path: Path, of database: String, then: @escaping @Sendable (Answer) -> Void
+        _ question: PastQuestion, at path: Path, of database: String, for asker: PastAsker.Weak,
+        then: @escaping @Sendable (Answer) -> Void
     ) {
-        worker.post(.ask(database, path, question, then))
+        worker.post(.ask(database, path, question, asker, then))
     }
+
+    /// Closes the files of a database, and opens them no more. Questions about it are refused. Waits; not from the
+    /// databases' thread.
+    func hold(_ database: String) {
+        _ = held.names.withLock { $0.insert(database) }
+        let isClosed = Semaphore()
+        if worker.post(.close(database, isClosed)) { isClosed.wait() }
+    }
+
+    /// Ends what ``hold(_:)`` has begun, if anything.
+    func release(_ database: String) { _ = held.names.withLock { $0.remove(database) } }
 
     func stop() {
         worker.stop()
@@ -57,6 +84,7 @@ package final class HistoryKeeper: Sendable {
         private let log: Log
         private let positions: HistoryPositions
         private let copies: PastCopies
+        private let held: Held
         private let bytesMax: Int
         private var files: [String: HistoryFile] = [:]
         /// The last error of each database, which is told once.
@@ -64,10 +92,10 @@ package final class HistoryKeeper: Sendable {
 
         init(
             _ folder: DataFolder, _ rules: RulesInForce, _ log: Log, _ positions: HistoryPositions,
-            _ copies: PastCopies, _ bytesMax: Int
+            _ copies: PastCopies, _ held: Held, _ bytesMax: Int
         ) {
             (self.folder, self.rules, self.log, self.positions) = (folder, rules, log, positions)
-            (self.copies, self.bytesMax) = (copies, bytesMax)
+            (self.copies, self.held, self.bytesMax) = (copies, held, bytesMax)
             // The settings may have changed while no server ran.
             for database in folder.databases where definitions(of: database).isEmpty { remove(database) }
         }
@@ -78,7 +106,11 @@ package final class HistoryKeeper: Sendable {
                 switch job {
                 case .advance(let database):
                     if advanced.insert(database).inserted { advance(database) }
-                case .ask(let database, let path, let question, let then): answer(question, path, database, then)
+                case .ask(let database, let path, let question, let asker, let then):
+                    answer(question, path, database, asker, then)
+                case .close(let database, let isClosed):
+                    files[database] = nil
+                    isClosed.signal()
                 }
             }
         }
@@ -88,12 +120,13 @@ package final class HistoryKeeper: Sendable {
         }
 
         private func advance(_ database: String) {
+            if held.contains(database) { return }
             let definitions = definitions(of: database)
             do throws(StorageError) {
                 guard !definitions.isEmpty else { return remove(database) }
                 let file = try open(database)
                 // Some at a time: questions come in between.
-                let hasMore = try file.advance(definitions, now: WallClock.milliseconds, folds: copies.isEmpty)
+                let hasMore = try file.advance(definitions, now: WallClock.milliseconds)
                 if hasMore { log.debug("history.folding") }
                 positions.set(file.sequence, of: database)
                 if problems.removeValue(forKey: database) != nil {
@@ -124,15 +157,18 @@ package final class HistoryKeeper: Sendable {
         }
 
         private func answer(
-            _ question: PastQuestion, _ path: Path, _ database: String, _ then: @escaping @Sendable (Answer) -> Void
+            _ question: PastQuestion, _ path: Path, _ database: String, _ asker: PastAsker.Weak,
+            _ then: @escaping @Sendable (Answer) -> Void
         ) {
             do throws(HistoryError) {
                 let file = try upToDate(path, database)
                 do throws(HistoryError) {
                     then(.success(.whole(try question.answer(at: path, by: file, bytesMax: bytesMax))))
                 } catch {
-                    guard error == .tooLarge, let copy = try question.copy(at: path, by: file) else { throw error }
-                    try copies.make(copy, bytesMax: bytesMax, then: then)
+                    guard error == .tooLarge, question.mayBeCopied else { throw error }
+                    let place = try copies.place(for: asker)
+                    let copy = try question.copy(at: path, by: file)
+                    try copies.make(copy, at: place, bytesMax: bytesMax, for: asker, then: then)
                 }
             } catch {
                 then(.failure(error))
@@ -146,6 +182,7 @@ package final class HistoryKeeper: Sendable {
                 throw .notKept
             }
             do throws(StorageError) {
+                if held.contains(database) { throw HistoryFile.isReplaced }
                 let file = try open(database)
                 try file.verify()
                 try file.follow(definitions)

@@ -5,58 +5,82 @@ import Synchronization
 
 /// The thread that puts values of the past together that are too large for memory, one after the other.
 final class PastCopies: Sendable {
-    private struct Job: Sendable {
+    private final class Job: Sendable {
         let copy: PastCopy
+        /// Until the value is handed over.
+        private let place: Mutex<PastCopyPlaces.Place?>
         let bytesMax: Int
+        let asker: PastAsker.Weak
         let then: @Sendable (Result<PastValue, HistoryError>) -> Void
+
+        init(
+            _ copy: PastCopy, _ place: PastCopyPlaces.Place, bytesMax: Int, _ asker: PastAsker.Weak,
+            then: @escaping @Sendable (Result<PastValue, HistoryError>) -> Void
+        ) {
+            self.place = Mutex(place)
+            (self.copy, self.bytesMax, self.asker, self.then) = (copy, bytesMax, asker, then)
+        }
+
+        func takePlace() -> PastCopyPlaces.Place? { place.withLock { $0.take() } }
     }
 
     private let worker: Worker<Job>
-    private let state: State
+    private let places = PastCopyPlaces()
+    private let isStopping: Flag
 
-    private final class State: Sendable {
-        let waiting = Atomic(0)
-        let isStopping = Atomic(false)
+    private final class Flag: Sendable {
+        let isSet = Atomic(false)
     }
 
-    /// Copies that wait or are made; each keeps the history's files as they were.
-    private static let waitingMax = 8
-
-    init() throws(SystemError) {
-        let state = State()
-        self.state = state
+    /// - parameters:
+    ///   - folder: where the copies are made.
+    ///   - freeBytesMin: room that they leave on the disk.
+    init(_ folder: String, freeBytesMin: Int64) throws(SystemError) {
+        let isStopping = Flag()
+        self.isStopping = isStopping
         worker = try Worker(name: "past-copies", priority: .background) {
             { jobs in
                 for job in jobs {
+                    let place = job.takePlace()
                     do throws(HistoryError) {
-                        let value = try job.copy.make(bytesMax: job.bytesMax) {
-                            state.isStopping.load(ordering: .relaxed)
+                        var value = try job.copy.make(bytesMax: job.bytesMax) {
+                            if isStopping.isSet.load(ordering: .relaxed) || !job.asker.isWaiting { return .stopping }
+                            return Self.lackOfSpace(in: folder, bytesMin: freeBytesMin)
+                        }
+                        if case .rows(var rows) = value {
+                            rows.place = place
+                            value = .rows(rows)
                         }
                         job.then(.success(value))
                     } catch {
                         job.then(.failure(error))
                     }
-                    state.waiting.subtract(1, ordering: .relaxed)
                 }
             }
         }
     }
 
-    var isEmpty: Bool { state.waiting.load(ordering: .relaxed) == 0 }
+    private static func lackOfSpace(in folder: String, bytesMin: Int64) -> StorageError? {
+        guard let space = DiskSpace(of: folder), space.available < bytesMin else { return nil }
+        return .overloaded("the disk has too little room for a large value of the past: try again later")
+    }
 
+    /// Has a copy made by another thread, as long as the asker waits for it.
     func make(
-        _ copy: PastCopy, bytesMax: Int, then: @escaping @Sendable (Result<PastValue, HistoryError>) -> Void
+        _ copy: PastCopy, at place: PastCopyPlaces.Place, bytesMax: Int, for asker: PastAsker.Weak,
+        then: @escaping @Sendable (Result<PastValue, HistoryError>) -> Void
     ) throws(HistoryError) {
-        guard state.waiting.load(ordering: .relaxed) < Self.waitingMax else {
-            let text = "\(Self.waitingMax) large values of the past are being put together: try again later"
-            throw .storage(.overloaded(text))
-        }
-        state.waiting.add(1, ordering: .relaxed)
-        if !worker.post(Job(copy: copy, bytesMax: bytesMax, then: then)) { throw .storage(.stopping) }
+        let job = Job(copy, place, bytesMax: bytesMax, asker, then: then)
+        if !worker.post(job) { throw .storage(.stopping) }
+    }
+
+    /// A place for one more copy of a client.
+    func place(for asker: PastAsker.Weak) throws(HistoryError) -> PastCopyPlaces.Place {
+        do throws(StorageError) { return try places.place(for: asker.client) } catch { throw .storage(error) }
     }
 
     func stop() {
-        state.isStopping.store(true, ordering: .relaxed)
+        isStopping.isSet.store(true, ordering: .relaxed)
         worker.stop()
     }
 }

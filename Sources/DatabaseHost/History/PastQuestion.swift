@@ -58,9 +58,12 @@ package enum PastQuestion: Sendable {
         }
     }
 
-    /// How a value that is too large for memory is put together; nil for other questions.
-    func copy(at path: Path, by file: HistoryFile) throws(HistoryError) -> PastCopy? {
-        guard case .value(let moment) = self else { return nil }
+    /// Whether it is answered where the value is too large for memory.
+    var mayBeCopied: Bool { if case .value = self { true } else { false } }
+
+    /// How a value that is too large for memory is put together.
+    func copy(at path: Path, by file: HistoryFile) throws(HistoryError) -> PastCopy {
+        guard case .value(let moment) = self else { throw .tooLarge }
         return try file.copy(of: path, after: try file.sequence(at: moment, of: path))
     }
 

@@ -12,6 +12,8 @@ struct SnapshotJob: Sendable {
     let snapshot: TreeReader
     /// Kept as long as the snapshot.
     let place: OpenSnapshots.Place
+    /// Of a value of the past.
+    let placeOfCopy: PastCopyPlaces.Place?
 
     private var path: Path { stream.read.path }
 

@@ -38,12 +38,15 @@ package final class SnapshotReaders: Sendable {
     }
 
     /// Streams a value of the past.
-    func start(_ stream: SnapshotStream, on rows: PastRows) { start(stream) { rows.snapshot } }
+    func start(_ stream: SnapshotStream, on rows: PastRows) { start(stream, rows.place) { rows.snapshot } }
 
-    private func start(_ stream: SnapshotStream, _ snapshot: () throws(StorageError) -> TreeReader) {
+    private func start(
+        _ stream: SnapshotStream, _ placeOfCopy: PastCopyPlaces.Place? = nil,
+        _ snapshot: () throws(StorageError) -> TreeReader
+    ) {
         do throws(StorageError) {
             let place = try opened.place(for: stream.read)
-            let job = SnapshotJob(stream: stream, snapshot: try snapshot(), place: place)
+            let job = SnapshotJob(stream: stream, snapshot: try snapshot(), place: place, placeOfCopy: placeOfCopy)
             stream.whenBegun { self.start(job) }
         } catch {
             fail(stream, error)

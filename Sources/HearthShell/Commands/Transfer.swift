@@ -62,7 +62,11 @@ extension ShellCommand {
             let form = arguments.has("pretty") ? "&print=pretty" : ""
             let call = try await session.request(path, query: "format=export\(form)", at: moment)
             do throws(ConnectionError) {
-                try await Download.run(call, on: session.target.loop, options: session.target.options) { bytes in
+                // A large value of the past is put together before its first byte comes.
+                let patience = moment == nil ? Duration.seconds(300) : .seconds(3600)
+                try await Download.run(
+                    call, on: session.target.loop, options: session.target.options, patience: patience
+                ) { bytes in
                     progress.add(bytes.count)
                     return output.write(bytes)
                 }

@@ -1,4 +1,4 @@
-import HearthDatabaseHost
+package import HearthDatabaseHost
 import HearthJSONTree
 package import HearthRealtimeDatabase
 package import HearthTreeStorage
@@ -15,14 +15,18 @@ extension ConnectionServices {
     /// Answers on another thread. The right to read the present does not include the past: that needs an administrator,
     /// or a setting.
     ///
-    /// - parameter client: that asks, for the rates of reads.
+    /// - parameter asker: kept by the caller as long as the answer is wanted.
     package func askHistory(
-        _ request: HistoryRequest, by principal: Principal, from client: UInt64, of index: UInt32,
+        _ request: HistoryRequest, by principal: Principal, for asker: PastAsker, of index: UInt32,
         then: @escaping @Sendable (Result<PastValue, HistoryRefusal>) -> Void
     ) {
         let (keeper, name) = (databases.keeper, directory.name(of: index))
+        let asker = asker.weak
+        let client = asker.client
         @Sendable func ask(then: @escaping @Sendable (Result<PastValue, HistoryRefusal>) -> Void) {
-            keeper.ask(request.question, at: request.path, of: name) { then($0.mapError(HistoryRefusal.history)) }
+            keeper.ask(request.question, at: request.path, of: name, for: asker) {
+                then($0.mapError(HistoryRefusal.history))
+            }
         }
         if principal.isAdministrator { return ask(then: then) }
         let thread = databases

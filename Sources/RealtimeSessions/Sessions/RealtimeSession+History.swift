@@ -14,8 +14,10 @@ extension RealtimeSession {
         awaitAnswer(reads: true)
         if request.restores { awaitPast() }
         let (loop, context, token) = (context.loop, context, token)
+        let asker = asker ?? PastAsker(client: origin.client.number)
+        self.asker = asker
         context.services.askHistory(
-            request, by: authentication.principal, from: origin.client.number, of: database.index
+            request, by: authentication.principal, for: asker, of: database.index
         ) { result in
             _ = loop.execute { context.session(token)?.finishHistory(number, request, result) }
         }

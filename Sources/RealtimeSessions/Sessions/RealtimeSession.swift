@@ -61,6 +61,8 @@ package final class RealtimeSession: GroupMember {
     /// For the message that is being parsed on another thread.
     private var parsingClaim: MemoryClaim?
     private var expiry: Timer?
+    /// From the first question about the past on.
+    var asker: PastAsker?
 
     var id: ConnectionID { token.connection }
     /// Nothing more is read for the time being.
@@ -468,6 +470,7 @@ package final class RealtimeSession: GroupMember {
         stopSending()
         expiry?.cancel()
         transport = .none
+        asker = nil
         stream = nil
         candidate = nil
         context.remove(self)

@@ -227,10 +227,12 @@ extension Backup {
     private static func beginSnapshot(
         _ connection: Connection, _ name: String, hasHistory: Bool
     ) throws(StorageError) -> (sequence: Int64, last: Int64, kept: Int64?) {
+        var isHistoryWhole = true
         for _ in 0..<10 {
             try connection.execute("BEGIN")
             let position = hasHistory ? try keptPosition(in: connection) : .none
-            if position == .changing {
+            isHistoryWhole = position != .changing
+            if !isHistoryWhole {
                 try connection.execute("ROLLBACK")
                 continue
             }
@@ -252,6 +254,10 @@ extension Backup {
             if last == sequence { return (sequence, last, kept) }
             if let end = try next.firstInteger(), end > sequence { return (sequence, last, kept) }
             try connection.execute("ROLLBACK")
+        }
+        guard isHistoryWhole else {
+            throw .damaged(
+                "\(name).history and \(name).past do not belong together: --no-history makes a backup without them")
         }
         throw .damaged("the log of \(name) lacks turns that its tree needs")
     }

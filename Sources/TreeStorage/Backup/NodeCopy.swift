@@ -43,14 +43,9 @@ extension DataFolder {
     /// - parameter path: a file of `Backup.make` with its history. It stays.
     /// - parameter epoch: the history that the copy must be of.
     /// - parameter sequence: the operation that it must at least reach.
+    /// - parameter willExchange: called when the new files are complete, before any old file is touched. Afterwards the
+    ///   files of the history must be closed as well.
     package func install(
-        _ path: String, as name: String, epoch: UInt64, atLeast sequence: UInt64
-    ) throws(BackupError) -> Backup.Summary {
-        try install(path, as: name, epoch: epoch, atLeast: sequence) {}
-    }
-
-    /// - parameter willExchange: called when the new files are complete, before any old file is touched.
-    func install(
         _ path: String, as name: String, epoch: UInt64, atLeast sequence: UInt64, willExchange: () -> Void
     ) throws(BackupError) -> Backup.Summary {
         let summary = try Backup.check(path)

@@ -23,6 +23,8 @@ package struct Erasure: Sendable {
     /// - parameter folder: with its lock.
     /// - throws: ``StorageError/busy(_:)`` if the last server was not stopped in order: its log may be needed.
     package init(_ path: Path, of name: String, in folder: DataFolder) throws(StorageError) {
+        // Large values of the past, if the server was killed while it read them.
+        PastCopy.removeRemains(in: folder.path)
         let (log, tree) = try folder.open(name, newEpoch: .random(in: 0 ... .max))
         let reader = try tree.makeReader()
         guard tree.sequence == log.lastSequence, try reader.owedWrites().isEmpty else {

@@ -14,7 +14,7 @@ package enum HistoryError: Error, Hashable, Sendable {
         switch self {
         case .notKept: "no history is kept of this place"
         case .tooOld(let sequence, let time): "the history begins at \(sequence), at \(time) ms since 1970"
-        case .tooLarge: "the value, or its changes, are too large for this: take a place below"
+        case .tooLarge: "the value, or its changes, are too large to be restored or compared: use a place below"
         case .storage(let error): error.message
         }
     }

@@ -9,6 +9,7 @@ extension HistoryFile {
     /// files do not have the bytes any more. It can be repeated after a crash.
     ///
     /// - parameter present: the tree after that operation.
+    /// - throws: ``StorageError/busy(_:)`` if somebody reads the files: they still have the bytes then.
     @discardableResult
     package func erase(_ path: Path, present: TreeRows) throws(StorageError) -> Int {
         let concerned = places.filter { $0.kept.concerns(path) }
@@ -36,7 +37,7 @@ extension HistoryFile {
             try insert.run()
         }
         for place in concerned { try removePast(at: path, of: place) }
-        try tidy()
+        guard try tidy() else { throw .busy("\(connection.path) is being read, by a backup for example") }
         return Int(count)
     }
 

@@ -35,6 +35,8 @@ package final class HistoryFile: @unchecked Sendable {
     let connection: Connection
     let past: TreeFile
     private(set) var places: [Place] = []
+    /// Whether the write-ahead files may have bytes that were deleted.
+    private var isTidy = false
     /// The last operation that was read from the log.
     package private(set) var sequence: UInt64
     private let insertChange: Statement
@@ -80,6 +82,8 @@ package final class HistoryFile: @unchecked Sendable {
     package init(_ name: String, in folder: String, durability: Durability) throws(StorageError) {
         precondition(DataFolder.isValidName(name))
         (self.name, self.folder, self.durability) = (name, folder, durability)
+        let files = DatabaseFiles(name: name, folder: folder)
+        guard access(files.installing, F_OK) != 0 else { throw Self.isReplaced }
         let paths = Self.paths(of: name, in: folder)
         connection = try Connection(path: paths[0], mode: .readWrite)
         try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = wal; PRAGMA secure_delete = on")
@@ -89,12 +93,14 @@ package final class HistoryFile: @unchecked Sendable {
         sequence = UInt64(try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? 0)
         insertChange = try connection.prepare("INSERT OR REPLACE INTO change VALUES (?, ?, ?, ?, ?, ?)")
         insertMoment = try connection.prepare("INSERT OR IGNORE INTO moment VALUES (?, ?, ?)")
-        let files = DatabaseFiles(name: name, folder: folder)
         identities = (paths + [files.log, files.tree]).compactMap(FileIdentity.init)
         for path in paths { FolderSync.giveToOwner(path, of: folder) }
         try readPlaces()
         try finishFolding()
     }
+
+    /// While a copy of another node's files replaces these (NodeCopy.swift).
+    package static let isReplaced = StorageError.busy("a copy of another node's history is being put in its place")
 
     /// Throws if one of the files is not under its name any more, or the database's are others.
     package func verify() throws(StorageError) { for identity in identities { try identity.verify() } }
@@ -118,14 +124,12 @@ package final class HistoryFile: @unchecked Sendable {
     /// Reads new records of the log, begins missing histories of places, ends those that are no longer wanted, and
     /// folds some old changes. The cost depends on the new records.
     ///
-    /// - parameter folds: not while copies are made (``PastCopy``), for which folding would wait.
     /// - returns: whether there may be more to fold.
-    package func advance(
-        _ definitions: [HistoryDefinition], now: Int64, folds: Bool = true
-    ) throws(StorageError) -> Bool {
+    package func advance(_ definitions: [HistoryDefinition], now: Int64) throws(StorageError) -> Bool {
         try verify()
         try follow(definitions)
-        guard folds else { return true }
+        // Readers may have been in the way last time.
+        if !isTidy { try tidy() }
         var hasMore = false
         for definition in definitions {
             guard let edge = definition.edge(now: now) else { continue }
@@ -134,7 +138,7 @@ package final class HistoryFile: @unchecked Sendable {
         return hasMore
     }
 
-    /// The first part of ``advance(_:now:folds:)``.
+    /// The first part of ``advance(_:now:)``.
     package func follow(_ definitions: [HistoryDefinition]) throws(StorageError) {
         let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
         if try !continues(in: log) { try forgetAll() }
@@ -309,10 +313,16 @@ package final class HistoryFile: @unchecked Sendable {
             "DELETE FROM moment WHERE sequence < \(edge); DELETE FROM erased WHERE sequence <= \(edge)")
     }
 
-    /// Leaves nothing in the write-ahead files that was deleted.
-    func tidy() throws(StorageError) {
+    /// Leaves nothing in the write-ahead files that was deleted. It does not wait for those who read the files, for
+    /// example a backup: with them in the way, ``advance(_:now:)`` repeats it.
+    ///
+    /// - returns: whether it was done.
+    @discardableResult
+    func tidy() throws(StorageError) -> Bool {
+        isTidy = false
         while past.isClearing { try past.clearSome() }
-        try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        try past.checkpoint()
+        let areEmpty = (try connection.emptyWriteAheadFile(), try past.emptyWriteAheadFile())
+        isTidy = areEmpty.0 && areEmpty.1
+        return isTidy
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 package import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSQLite
-import HearthStorageErrors
+package import HearthStorageErrors
 import Synchronization
 
 /// A value of the past.
@@ -19,6 +19,8 @@ package struct PastRows: Sendable {
     package let path: Path
     /// About as many as the text has.
     package let byteCount: Int
+    /// Kept as long as the file.
+    package var place: PastCopyPlaces.Place?
 }
 
 /// Puts a value of the past together in a temporary file, where it may be larger than memory. Memory holds a change at
@@ -40,6 +42,7 @@ package final class PastCopy: @unchecked Sendable {
     private var source: Source?
 
     private static let count = Atomic(0)
+    private static let changesPerCheck = 256
     private static let mark = ".past-copy-"
 
     fileprivate init(
@@ -62,28 +65,29 @@ package final class PastCopy: @unchecked Sendable {
     /// Makes the copy. Once only.
     ///
     /// - parameter bytesMax: of a value that is returned as a whole.
-    /// - parameter isStopping: asked now and then.
+    /// - parameter check: asked now and then for a reason to give up.
     package func make(
-        bytesMax: Int = 64 << 20, isStopping: @escaping () -> Bool = { false }
+        bytesMax: Int = 64 << 20, check: @escaping () -> StorageError? = { nil }
     ) throws(HistoryError) -> PastValue {
         guard let source else { preconditionFailure("a copy is made once") }
-        // Folding waits for readers of the history.
+        // Meanwhile the write-ahead files of the history only grow.
         defer { self.source = nil }
         do throws(StorageError) {
             defer { removeFiles() }
+            if let reason = check() { throw reason }
             // Rows of several places in one file could not be told from those of one tree.
             var copies: [TreeFile] = []
             for place in places {
                 let copy = try TreeFile(path: "\(file)-\(place.id)", durability: .memory)
-                try copyRows(of: place, source, to: copy, isStopping)
-                try makeChanges(of: place, source, in: copy, isStopping)
+                try copyRows(of: place, source, to: copy, check)
+                try makeChanges(of: place, source, in: copy, check)
                 copies.append(copy)
             }
             if places.count == 1, places[0].kept.contains(path) {
                 return try Self.value(in: copies[0], at: places[0].location(of: path), bytesMax)
             }
             let whole = try TreeFile(path: "\(file)-whole", durability: .memory)
-            for (place, copy) in zip(places, copies) { try gather(place, copy, in: whole, isStopping) }
+            for (place, copy) in zip(places, copies) { try gather(place, copy, in: whole, check) }
             return try Self.value(in: whole, at: path, bytesMax)
         } catch {
             throw .storage(error)
@@ -109,10 +113,10 @@ package final class PastCopy: @unchecked Sendable {
 
     /// The state before the changes, as far as they do not replace all of it.
     private func copyRows(
-        of place: HistoryFile.Place, _ source: Source, to copy: TreeFile, _ isStopping: @escaping () -> Bool
+        of place: HistoryFile.Place, _ source: Source, to copy: TreeFile, _ check: @escaping () -> StorageError?
     ) throws(StorageError) {
         if try HistoryFile.cover(of: path, in: place, sequence, source.changes) != nil { return }
-        var writer = RowsWriter(copy, isStopping)
+        var writer = RowsWriter(copy, check)
         try TreeRows(store: source.past).forEachRow(at: place.location(of: path)) { key, value in
             writer.append(key.encoded, value)
         }
@@ -120,7 +124,7 @@ package final class PastCopy: @unchecked Sendable {
     }
 
     private func makeChanges(
-        of place: HistoryFile.Place, _ source: Source, in copy: TreeFile, _ isStopping: @escaping () -> Bool
+        of place: HistoryFile.Place, _ source: Source, in copy: TreeFile, _ check: @escaping () -> StorageError?
     ) throws(StorageError) {
         let cover = try HistoryFile.cover(of: path, in: place, sequence, source.changes)
         let above = HistoryFile.pathsDown(to: path).dropLast()
@@ -140,7 +144,10 @@ package final class PastCopy: @unchecked Sendable {
         let select = try source.changes.prepare(
             "SELECT path, kind, value FROM change WHERE place = ? AND sequence = ? AND part = ? AND path = ?")
         let rows = TreeRows(store: try copy.makeReader())
+        var count = 0
         while try order.step() {
+            count += 1
+            if count % Self.changesPerCheck == 0, let reason = check() { throw reason }
             let position = HistoryFile.Position(sequence: order.integer(0), part: order.integer(1))
             if let cover, position < cover { continue }
             select.bind(1, place.id)
@@ -151,7 +158,7 @@ package final class PastCopy: @unchecked Sendable {
             try HistoryFile.Change(select).make(in: rows, of: place, onlyAt: path)
             select.reset()
             guard rows.changedBytes > HistoryFile.bytesPerStep else { continue }
-            if isStopping() { throw .stopping }
+            if let reason = check() { throw reason }
             try HistoryFile.write(rows, to: copy, upTo: copy.sequence)
         }
         try HistoryFile.write(rows, to: copy, upTo: copy.sequence)
@@ -159,9 +166,9 @@ package final class PastCopy: @unchecked Sendable {
 
     /// Brings the parts of a place that are in it to a tree of all of them.
     private func gather(
-        _ place: HistoryFile.Place, _ copy: TreeFile, in whole: TreeFile, _ isStopping: @escaping () -> Bool
+        _ place: HistoryFile.Place, _ copy: TreeFile, in whole: TreeFile, _ check: @escaping () -> StorageError?
     ) throws(StorageError) {
-        var writer = RowsWriter(whole, isStopping)
+        var writer = RowsWriter(whole, check)
         do throws(TreeRows.ReadError) {
             let rows = TreeRows(store: try Self.reader(of: copy))
             try HistoryFile.forEachPart(of: place, at: path, in: rows) { part, value in
@@ -192,14 +199,14 @@ extension HistoryFile {
 /// Writes rows into a tree file, some at a time.
 private struct RowsWriter {
     private let file: TreeFile
-    private let isStopping: () -> Bool
+    private let check: () -> StorageError?
     private var changes = RowChanges()
     private var bytes = 0
     private var failure: StorageError?
 
-    init(_ file: TreeFile, _ isStopping: @escaping () -> Bool) {
+    init(_ file: TreeFile, _ check: @escaping () -> StorageError?) {
         self.file = file
-        self.isStopping = isStopping
+        self.check = check
     }
 
     /// False once something failed.
@@ -212,7 +219,7 @@ private struct RowsWriter {
 
     private mutating func write() {
         do throws(StorageError) {
-            if isStopping() { throw .stopping }
+            if let reason = check() { throw reason }
             try file.apply(changes, upTo: file.sequence)
         } catch {
             failure = error

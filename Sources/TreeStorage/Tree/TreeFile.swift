@@ -229,6 +229,9 @@ package final class TreeFile: @unchecked Sendable {
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
+    /// The same without waiting for readers. False if one keeps the write-ahead file from being emptied.
+    func emptyWriteAheadFile() throws(StorageError) -> Bool { try connection.emptyWriteAheadFile() }
+
     /// Removes the events of triggers that tell something of the value at a path, or below it.
     ///
     /// - returns: how many waited, and how many were set aside.

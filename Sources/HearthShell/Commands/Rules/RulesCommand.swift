@@ -90,14 +90,14 @@ extension ShellCommand {
 
     private static let pushRules = ShellCommand(
         name: "push", alias: "put", synopsis: "FILE [--settings FILE] [-y]",
-        summary: "Put the rules or settings of a file in force, for good, or both.",
+        summary: "Put the rules, the settings, or both in force permanently.",
         json: #"{"file", "kind": "rules" or "settings"}, and with --settings "settings", the file."#,
         details: """
-            FILE says by its first key what it has. With --settings it has rules, and both files are checked and taken up in
-            one step. A mistake changes nothing. At a terminal it asks first.
+            FILE says by its first key what it has. With --settings it has rules, and both files are checked and put in force
+            in one step. A mistake changes nothing. At a terminal it asks first.
             """,
         options: [
-            .init(name: "settings", value: "FILE", help: "the settings, in force in the same moment as the rules"),
+            .init(name: "settings", value: "FILE", help: "the settings, in force at the same moment as the rules"),
             .yes,
         ]
     ) { (session, arguments) throws(ShellError) in

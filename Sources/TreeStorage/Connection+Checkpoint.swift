@@ -1,0 +1,19 @@
+import HearthSQLite
+import HearthStorageErrors
+
+extension Connection {
+    /// Copies what the write-ahead file holds into the main file, and empties it, without waiting for others.
+    ///
+    /// - returns: false if it is not empty, because another connection still reads an earlier state.
+    func emptyWriteAheadFile() throws(StorageError) -> Bool {
+        let patience = try integer("PRAGMA busy_timeout") ?? 0
+        try execute("PRAGMA busy_timeout = 0")
+        defer { try? execute("PRAGMA busy_timeout = \(patience)") }
+        do throws(StorageError) {
+            return try integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
+        } catch {
+            if case .busy = error { return false }
+            throw error
+        }
+    }
+}
