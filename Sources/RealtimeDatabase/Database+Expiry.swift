@@ -82,9 +82,8 @@ extension Database {
         guard let time = hiddenBy, telling == nil, tornBy == nil, refusal == nil, indexes.knowsExpiries,
             (try? indexes.isExpiryDue(at: time, in: rows)) == false
         else { return }
-        for live in listeners.trie.queries where live.query.hidesExpired {
-            listeners.show(live, as: Query(live.query, in: live.query.index.named), &turn.outputs)
-        }
+        let hiding = listeners.trie.queries.filter(\.query.hidesExpired)
+        listeners.show(hiding.map { ($0, Query($0.query, in: $0.query.index.named)) }, &turn.outputs)
         // A request may have yet to use what a scan has found for it.
         if !listeners.trie.queries.contains(where: \.query.hidesExpired) { hiddenBy = nil }
     }
@@ -93,8 +92,14 @@ extension Database {
     /// of them: they end.
     func endHiding(unless areSame: Bool, in turn: inout Turn) {
         guard hiddenBy != nil, !areSame else { return }
-        hiddenBy = nil
         endListeners(of: listeners.trie.queries.filter(\.query.hidesExpired), in: &turn)
+        // Those that a request waits for are looked for again.
+        for live in listeners.trie.queries where live.query.hidesExpired {
+            listeners.trie.rename(live, Query(live.query, in: live.query.index.named))
+            live.spare = nil
+            if live.scan != nil { live.scan = QueryScan(live.query) }
+        }
+        if !listeners.trie.queries.contains(where: \.query.hidesExpired) { hiddenBy = nil }
     }
 
     func remove(_ children: [Path], in turn: inout Turn) {

@@ -78,7 +78,7 @@ extension Database {
                     turn.readBytes += found.bytes.count
                     turn.reads.keep(found, at: path, live.query, as: sequence)
                 }
-                value = withoutExpired(found, at: path, now: hidingTime(turn.record.time))
+                value = withoutExpired(found, at: path, now: live.query.expiredBy ?? hidingTime(turn.record.time))
             }
             let known = listeners.sessions[connection]?.mayMistake(live, form) == true ? nil : known
             let told = query.chosen(ofChildren: value)

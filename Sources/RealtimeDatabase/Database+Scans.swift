@@ -97,14 +97,17 @@ extension Database {
         return isLongAggregate(query, at: path)
     }
 
+    /// Children that are looked at besides those that a query keeps.
+    private static let lookedBeyond = 100
+
     /// Whether a query with a limit that leaves out children finds enough others right where it begins, in its order.
     private func findsEnough(_ query: Query, at path: Path) throws(StorageError) -> Bool {
         let named = Query(query, in: query.index.named)
-        guard let limit = query.limit, limit.count < scannedAtOnceMax, !mustScan(named, at: path) else { return false }
+        guard let limit = query.limit, limit.count < Self.lookedBeyond, !mustScan(named, at: path) else { return false }
         let direction: ScanDirection = limit.side == .last ? .descending : .ascending
         let interval = query.interval(beyond: nil)
         // A page looks for one more.
-        var (missing, left) = (limit.count + 1, scannedAtOnceMax)
+        var (missing, left) = (limit.count + 1, limit.count + Self.lookedBeyond)
         if let plan = indexes.plan(for: named, at: path), plan.isExact {
             let places = try indexes.places(plan, at: path, in: interval, direction, count: left).places
             for place in places where missing > 0 {
@@ -150,11 +153,13 @@ extension Database {
         }
         let known = listeners.scans.live(for: request)
         let query = known?.query ?? unexpired(asked, at: path, now: now)
-        guard !isServed || query.hidesExpired, mustScan(query, at: path),
+        let begun = known ?? listeners.trie.query(query, at: path)
+        let isBegun = query.hidesExpired && begun.map { $0.scan != nil || $0.spare != nil } ?? false
+        guard !isServed || query.hidesExpired, isBegun || mustScan(query, at: path),
             (try? mayRead(path, asked, by: request.principal, now: now)) == true,
             !exceedsRate(measure, at: path, for: request, now: now)
         else { return nil }
-        let live = known ?? listeners.trie.query(query, at: path) ?? LiveQuery(path: path, query: query)
+        let live = begun ?? LiveQuery(path: path, query: query)
         let isPage = measure == .read && query.conditions != nil
         if let scan = live.scan {
             // A window wants more than a page does.

@@ -120,30 +120,46 @@ struct ListenerRegistry {
         trie.remove(live)
     }
 
-    /// Those who listen to a query listen to another one that selects the same.
-    mutating func show(_ live: LiveQuery, as query: Query, _ outputs: inout [Output]) {
-        guard let other = trie.query(query, at: live.path) else { return trie.rename(live, query) }
-        if other.isEmpty {
-            other.takePlace(of: live)
-        } else if live.window.keepsOrder, !other.window.keepsOrder {
-            other.window = QueryWindow(query, keepsOrder: true)
-            other.window.fill(like: live.window)
-        }
-        for connection in connections {
-            for (name, listener) in (sessions[connection]?.queries ?? [:]).sorted(by: { $0.key < $1.key })
-            where listener.live === live {
-                let old = live.leave(listener.form, loop: connection.loop)
-                let group = other.join(listener.form, loop: connection.loop) { trie.makeGroup() }
-                sessions[connection]?.move(name, to: other)
-                if let old {
-                    members?.remove(connection, from: old)
-                    outputs.append(.leave(old, connection))
-                }
-                members?[group, default: []].insert(connection)
-                outputs.append(.join(group, connection))
+    /// Those who listen to queries listen to other ones that select the same. O(listeners).
+    mutating func show(_ queries: [(live: LiveQuery, named: Query)], _ outputs: inout [Output]) {
+        var others: [ObjectIdentifier: LiveQuery] = [:]
+        for (live, query) in queries {
+            guard let other = trie.query(query, at: live.path) else {
+                trie.rename(live, query)
+                continue
+            }
+            // Nobody keeps up the window of one without listeners.
+            if live.isEmpty { continue }
+            others[ObjectIdentifier(live)] = other
+            if other.isEmpty {
+                other.takePlace(of: live)
+            } else if live.window.keepsOrder, !other.window.keepsOrder {
+                other.window = QueryWindow(query, keepsOrder: true)
+                other.window.fill(like: live.window)
             }
         }
-        dropIfUnused(live)
+        if !others.isEmpty {
+            for connection in connections { move(connection, others, &outputs) }
+        }
+        for (live, _) in queries { dropIfUnused(live) }
+    }
+
+    private mutating func move(
+        _ connection: ConnectionID, _ others: [ObjectIdentifier: LiveQuery], _ outputs: inout [Output]
+    ) {
+        let moving = (sessions[connection]?.queries ?? [:]).filter { others[ObjectIdentifier($0.value.live)] != nil }
+        for (name, listener) in moving.sorted(by: { $0.key < $1.key }) {
+            guard let other = others[ObjectIdentifier(listener.live)] else { continue }
+            let old = listener.live.leave(listener.form, loop: connection.loop)
+            let group = other.join(listener.form, loop: connection.loop) { trie.makeGroup() }
+            sessions[connection]?.move(name, to: other)
+            if let old {
+                members?.remove(connection, from: old)
+                outputs.append(.leave(old, connection))
+            }
+            members?[group, default: []].insert(connection)
+            outputs.append(.join(group, connection))
+        }
     }
 
     // MARK: Members
