@@ -78,7 +78,7 @@ final class EventReceiver: Sendable {
         }
     }
 
-    /// Reads what is there, and answers the requests that are complete. False at the end.
+    /// Reads the bytes that have arrived, and answers complete requests. False at the end of the connection.
     private static func read(_ connection: Int32, _ bytes: inout [UInt8], _ state: State) -> Bool {
         let count = withUnsafeTemporaryAllocation(byteCount: bytesPerRead, alignment: 1) { buffer in
             let count = Glibc.read(connection, buffer.baseAddress, buffer.count)

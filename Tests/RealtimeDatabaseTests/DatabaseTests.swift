@@ -426,7 +426,7 @@ struct DatabaseTests {
         #expect(try bench.database.rows.read("list/b/n") == "2")
     }
 
-    @Test("a listener whose turn is lost is sent its value, whatever its client reports")
+    @Test("the value is sent again to a listener of a lost turn, even if its client reports it")
     func lostListen() throws {
         var bench = Bench()
         bench.process(.listen("a", known: nil), .set("a", "1"), .unlisten("a"), .set("a", "null"))

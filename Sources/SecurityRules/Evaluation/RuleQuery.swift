@@ -44,7 +44,7 @@ package struct RuleQuery: Hashable, Sendable {
     /// The limit, also that of a query with conditions.
     var firstCount: RuleValue { limitValue(.first) }
 
-    /// The value that a condition at a path requires: of several the strictest. Null if there is none.
+    /// The value that the strictest condition at a path requires; null without such a condition.
     func value(of bound: QueryConditionBound, at path: [UInt8]) -> RuleValue {
         var found: (value: CanonicalJSON, encoded: [UInt8])?
         for case .compare(let place, let comparison, let value) in conditions ?? []

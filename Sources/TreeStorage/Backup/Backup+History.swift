@@ -18,7 +18,7 @@ extension Backup {
 
     /// How far a history that can be copied has read the log.
     enum KeptPosition: Hashable {
-        /// There is none, or it is that of another log.
+        /// No history is kept, or it belongs to another log.
         case none
         /// Its files are being changed: they must be read again.
         case changing
@@ -27,8 +27,8 @@ extension Backup {
 
     // MARK: Making
 
-    /// Attaches the files of the history as `past` and `kept`. False if there are none, or only those of a version that
-    /// the server has not brought up to date.
+    /// Attaches the files of the history as `past` and `kept`. False without such files, and for those of an older
+    /// format.
     static func attachHistory(
         of name: String, in folder: String, to connection: Connection
     ) throws(StorageError) -> Bool {
