@@ -255,7 +255,7 @@ extension DatabaseScheduler {
     mutating func postStep() {
         guard !isStepDue else { return }
         guard
-            mayTell || mayScan || mayBuildIndex || mayExpire || mayHandOut || mayDecide || database.rows.trimBacklog > 0
+            mayTell || mayScan || mayBuildIndex || mayExpire || mayHandOut || mayDecide || database.isTrimDue
                 || mayRunReady || database.hasReadyTurns || !arrivals.isEmpty && mayFollow
         else { return }
         isStepDue = true
@@ -310,7 +310,7 @@ extension DatabaseScheduler {
         case .expiry:
             expire()
             handOutJobs()
-        case .trim: database.rows.trim(looks: Self.looksPerStep)
+        case .trim: database.trim(looks: Self.looksPerStep)
         case .follow: follow()
         case .decide: decide()
         case .large: runReadyLarge()

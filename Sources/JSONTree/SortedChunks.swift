@@ -133,23 +133,34 @@ package struct SortedChunks<Element: ByteOrdered> {
     /// Removes the elements with `lower <= bytes < upper`.
     package mutating func removeAll(from lower: [UInt8], below upper: [UInt8]) {
         if chunks.isEmpty { return }
-        removeAll(inChunks: position(of: lower).chunk...position(of: upper).chunk) {
-            !$0.orderBytes.precedesBytewise(lower) && $0.orderBytes.precedesBytewise(upper)
-        }
-    }
-
-    /// O(n).
-    package mutating func removeAll(where predicate: (Element) -> Bool) {
-        if !chunks.isEmpty { removeAll(inChunks: 0...chunks.count - 1, where: predicate) }
-    }
-
-    private mutating func removeAll(inChunks range: ClosedRange<Int>, where predicate: (Element) -> Bool) {
-        for chunk in range {
+        for chunk in position(of: lower).chunk...position(of: upper).chunk {
             count -= chunks[chunk].count
-            chunks[chunk].removeAll(where: predicate)
+            chunks[chunk].removeAll {
+                !$0.orderBytes.precedesBytewise(lower) && $0.orderBytes.precedesBytewise(upper)
+            }
             count += chunks[chunk].count
         }
         chunks.removeAll { $0.isEmpty }
+    }
+
+    /// Removes elements, of about `looks` that it looks at, from the chunk on that has the place of these bytes.
+    /// O(looks).
+    ///
+    /// - returns: where to go on, or nil after the last element.
+    package mutating func removeSome(
+        from bytes: [UInt8], looks: Int, where predicate: (Element) -> Bool
+    ) -> [UInt8]? {
+        let start = position(of: bytes).chunk
+        var (end, seen) = (start, 0)
+        while end < chunks.count, seen < looks {
+            seen += chunks[end].count
+            end += 1
+        }
+        let next = end < chunks.count ? chunks[end][0].orderBytes : nil
+        let left = SortedChunks(sorted: chunks[start..<end].joined().filter { !predicate($0) })
+        if left.count < seen { chunks.replaceSubrange(start..<end, with: left.chunks) }
+        count -= seen - left.count
+        return next
     }
 
     /// Joins a chunk that became small with the one after it, so that there are never many small ones.

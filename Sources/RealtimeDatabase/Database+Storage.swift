@@ -26,7 +26,16 @@ extension Database {
             return false
         }
         return durableSequence == sequence && !isBuildingIndex && indexes.isSwept
-            && rows.trimBacklog == 0
+            && !isTrimDue
+    }
+
+    /// There is memory that can be freed.
+    package var isTrimDue: Bool { rows.trimBacklog > 0 || indexes.entries.isTrimDue }
+
+    /// Frees memory of what the store has. Costs about so many looks at nodes, and at entries of indexes.
+    package func trim(looks: Int) {
+        rows.trim(looks: looks)
+        indexes.entries.trim(looks: looks)
     }
 
     /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.

@@ -15,6 +15,24 @@ import Testing
         return found
     }
 
+    @Test("are removed in steps of about so many looks", arguments: 0..<4)
+    func steps(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let numbers = (0..<5000).filter { _ in Bool.random(using: &random) }
+        let looks = Int.random(in: 1...600, using: &random)
+        var places = SortedChunks(sorted: numbers.map(place))
+        var next: [UInt8]? = []
+        while let start = next {
+            let count = places.count
+            next = places.removeSome(from: start, looks: looks) { $0.bytes[3].isMultiple(of: 3) }
+            // Whole chunks are looked at.
+            #expect(count - places.count <= looks + 256, "seed \(seed)")
+        }
+        let left = numbers.filter { !UInt8(truncatingIfNeeded: $0).isMultiple(of: 3) }
+        #expect(Array(places.elements) == left.map(place), "seed \(seed)")
+        #expect(places.count == left.count, "seed \(seed)")
+    }
+
     @Test("agree with a sorted array while they grow and shrink", arguments: 0..<4)
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)

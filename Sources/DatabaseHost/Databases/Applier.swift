@@ -40,7 +40,8 @@ final class Applier: Sendable {
                             if !frozen.changes.isEmpty { try tree.apply(frozen.changes, upTo: frozen.sequence) }
                             for stream in streams { readers.start(stream, on: tree) }
                             metrics.noteApply(since: start)
-                            report(.event(database, .written(frozen, nil, isClearing: tree.isClearing)))
+                            // The memory of the changes is freed here, not on the database's thread.
+                            report(.event(database, .written(frozen.applied, nil, isClearing: tree.isClearing)))
                         } catch {
                             for stream in streams { readers.fail(stream, error) }
                             report(.event(database, .written(frozen, error, isClearing: tree.isClearing)))

@@ -32,6 +32,11 @@ final class IndexEntries {
 
     private let store: any RowStore
     private var changed = SortedChunks<Changed>()
+    /// The store has the changes of this generation and all before. Those of them that are still among ``changed`` say
+    /// what the store says.
+    private var appliedGeneration: UInt64 = 0
+    /// Where ``trim(looks:)`` goes on, or nil when it has nothing to do.
+    private var trimmedTo: [UInt8]?
     /// Encoded paths at and below which what the store has is obsolete, each with the generation since which it is.
     private var cleared: [[UInt8]: UInt64] = [:]
     /// The entries of a large value, the place at and below which they hide what the store has, and the generation of
@@ -203,10 +208,25 @@ final class IndexEntries {
         return changes
     }
 
+    /// The store now has the changes of a generation and all before. ``trim(looks:)`` frees their memory.
     func applied(_ generation: UInt64) {
-        changed.removeAll { $0.generation <= generation }
+        appliedGeneration = generation
+        if !changed.isEmpty { trimmedTo = [] }
         cleared = cleared.filter { $0.value > generation }
         if let layer, layer.generation <= generation { self.layer = nil }
+    }
+
+    /// Changes in memory.
+    var resident: Int { changed.count }
+
+    /// There is memory to be freed.
+    var isTrimDue: Bool { trimmedTo != nil }
+
+    /// Forgets changes that the store has, of about so many that it looks at.
+    func trim(looks: Int) {
+        guard let start = trimmedTo else { return }
+        let applied = appliedGeneration
+        trimmedTo = changed.removeSome(from: start, looks: looks) { $0.generation <= applied }
     }
 }
 

@@ -8,6 +8,11 @@ package struct FrozenRows: Sendable {
     package var changes: RowChanges
     /// Large reads that want to see the store at exactly this point.
     package var reads: [SnapshotRead]
+
+    /// The same once the store has the changes, whose memory the caller can then free.
+    package var applied: FrozenRows {
+        FrozenRows(sequence: sequence, generation: generation, changes: RowChanges(), reads: reads)
+    }
 }
 
 /// The rows of a database in memory, and those on their way to the store.
