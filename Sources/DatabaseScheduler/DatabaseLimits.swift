@@ -41,6 +41,9 @@ package struct DatabaseLimits: Sendable {
     /// more, that would take longer than others should wait. With fewer, rows that change again and again would be
     /// written to the tree file more often.
     package var changedRowsMax = 65_536
+    /// The same, at which children stop to expire until the applier has time. They do not hurry, and what they change
+    /// is put aside in a moment.
+    package var expiryChangesMax = 16_384
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
     package var changedBytesHard = 40 << 20
     /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.

@@ -128,7 +128,8 @@ extension DatabaseScheduler {
         // The next large write waits until the rows of this one are frozen.
         let isMany = database.changedCount >= limits.changedRowsMax || !database.rows.canAttach
         let bytesMax = admission.hasReady ? limits.changedBytesBulk : limits.changedBytesSoft
-        if isMany || database.changedBytes >= bytesMax { postFreeze(behindOthers: isMany) }
+        let isExpiryPaused = database.changedCount >= limits.expiryChangesMax && database.hasExpired(at: now)
+        if isMany || isExpiryPaused || database.changedBytes >= bytesMax { postFreeze(behindOthers: isMany) }
     }
 
     var mayRun: Bool {
@@ -392,6 +393,7 @@ extension DatabaseScheduler {
 
     private var mayExpire: Bool {
         life == .serving && mayRun && database.hasExpired(at: now) && database.refusal == nil
+            && database.changedCount < limits.expiryChangesMax
     }
 
     /// Removes some of the children that have expired, a commit at a time, until that has taken as long as it may; the

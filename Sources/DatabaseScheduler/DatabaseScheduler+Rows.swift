@@ -110,6 +110,7 @@ extension DatabaseScheduler {
                 database.applied(generation)
             }
             applyNext()
+            freezeSoon()
         }
         goOnRecovering()
     }

@@ -67,7 +67,9 @@ package final class Server: Sendable {
                     throw StartError.configuration("\(error)")
                 }
             }
-            let folder = try DataFolder(path: configuration.dataFolder, durability: configuration.durability)
+            let folder = try DataFolder(
+                path: configuration.dataFolder, durability: configuration.durability,
+                pageBytesMax: configuration.pageBytesMax)
             try Self.check(DevelopmentMark(in: folder.path), configuration, log)
             Self.warn(folder, configuration, log)
             let rules = try RulesInForce(

@@ -93,6 +93,8 @@ package struct ServerConfiguration: Sendable {
     package var requestBytesTotalMax: Int?
     /// Bytes that may wait for all clients together. With more, those for whom most waits are disconnected.
     package var outboundBytesTotalMax = Memory.byteCount / 8
+    /// Bytes of the databases' files that are kept in memory after they were read, so that they need not be read again.
+    package var pageBytesMax = max(Memory.byteCount / 32, 32 << 20)
 
     package init(address: SocketAddress, dataFolder: String) {
         self.address = address

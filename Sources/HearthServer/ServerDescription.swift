@@ -145,6 +145,7 @@ struct ServerDescription: Sendable {
                 Int64(configuration.connectionLimits.connectionsPerClientMax)),
             "request-mib-max": .integer(Int64(requestMemory.bytesMax) >> 20),
             "send-mib-max": .integer(Int64(configuration.outboundBytesTotalMax) >> 20),
+            "page-cache-mib": .integer(Int64(configuration.pageBytesMax) >> 20),
         ])
     }
 }

@@ -8,12 +8,17 @@ package import HearthStorageErrors
 package final class DataFolder: Sendable {
     package let path: String
     package let durability: Durability
+    private let pages: PageCache
     private let lock: Int32
     private let identities: [FileIdentity]
 
     /// Makes the folder if it is missing, and takes its lock for the life of the object. With ``Durability/memory`` it
     /// is a temporary one instead, which goes with the object.
-    package init(path: String, durability: Durability) throws(StorageError) {
+    ///
+    /// - parameter pageBytesMax: memory for pages of tree files that were read, of all databases together.
+    package init(
+        path: String, durability: Durability, pageBytesMax: Int = PageCache.bytesMaxDefault
+    ) throws(StorageError) {
         var path = path
         if durability == .memory {
             var template = Array("/tmp/hearth-XXXXXX".utf8CString)
@@ -33,6 +38,7 @@ package final class DataFolder: Sendable {
         self.path = path
         self.durability = durability
         self.lock = lock
+        pages = PageCache(bytesMax: pageBytesMax)
         identities = [path, path + "/lock"].compactMap(FileIdentity.init)
     }
 
@@ -170,7 +176,7 @@ package final class DataFolder: Sendable {
             warn("\(file)-wal is damaged: commits that were on the disk are lost")
         }
         let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
-        let tree = try TreeFile(path: files.tree, durability: durability, reportDamage: reportDamage)
+        let tree = try TreeFile(path: files.tree, durability: durability, pages: pages, reportDamage: reportDamage)
         // Without full durability a power loss may leave the tree ahead of the log, which then continues after it.
         if isShared { try log.goOnWithEpoch() }
         guard tree.sequence <= log.lastSequence || durability != .full || isShared else {

@@ -78,6 +78,9 @@ extension Command {
             .init(
                 name: "send-mib-max", value: "N",
                 help: "MiB that wait for all slow clients together (default: an eighth of the memory)"),
+            .init(
+                name: "page-cache-mib", value: "N",
+                help: "MiB of the databases' files kept in memory (default: a 32nd of the memory, at least 32)"),
             .init(name: "history-hours", value: "N", help: "hours that listeners can resume over (default 24)"),
             .init(name: "history-mib", value: "N", help: "MiB of the commit log at most (default 4096)"),
             .init(
@@ -272,6 +275,7 @@ extension ServerConfiguration {
         if let count = try arguments.integer("snapshots-max", 1...10_000) { snapshotLimits.openMax = count }
         if let count = try arguments.integer("request-mib-max", 1...1_000_000) { requestBytesTotalMax = count << 20 }
         if let count = try arguments.integer("send-mib-max", 1...1_000_000) { outboundBytesTotalMax = count << 20 }
+        if let count = try arguments.integer("page-cache-mib", 1...1_000_000) { pageBytesMax = count << 20 }
         if let hours = try arguments.integer("history-hours", 0...87_600) {
             databaseLimits.logWindowMilliseconds = Int64(hours) * 3_600_000
         }

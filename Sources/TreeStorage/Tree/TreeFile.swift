@@ -42,6 +42,7 @@ package final class TreeFile: @unchecked Sendable {
     // gets it back at the end.
 
     private let path: String
+    private let pages: PageCache
     private let connection: Connection
     private let meta: MetaTable
     private let rows: ClearableTable
@@ -62,13 +63,15 @@ package final class TreeFile: @unchecked Sendable {
     /// - parameter clearedPerStep: rows looked at in one step of clearing.
     /// - parameter writtenPerStep: rows of a large value after which a step of writing ends.
     /// - parameter overwrites: bytes that are deleted are overwritten in the file.
+    /// - parameter pages: memory for its readers, except snapshots.
     /// - parameter reportDamage: told of each row that a reader refuses, on the reader's thread.
     package init(
         path: String, durability: Durability, deletedAtOnceMax: Int64 = 256, clearedPerStep: Int64 = 2000,
-        writtenPerStep: Int = 8192, overwrites: Bool = false,
+        writtenPerStep: Int = 8192, overwrites: Bool = false, pages: PageCache = PageCache(),
         reportDamage: @escaping @Sendable (StorageError) -> Void = { _ in }
     ) throws(StorageError) {
         self.path = path
+        self.pages = pages
         self.reportDamage = reportDamage
         self.durability = durability
         self.clearedPerStep = clearedPerStep
@@ -392,12 +395,12 @@ package final class TreeFile: @unchecked Sendable {
 
     /// A reader of the newest rows, for the database thread.
     package func makeReader() throws(StorageError) -> TreeReader {
-        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: false, reportDamage)
+        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, pages: pages, reportDamage)
     }
 
     /// A reader that sees the rows as of now, regardless of later changes. It keeps the write-ahead file from being
     /// reset, so it should not live longer than its work.
     package func makeSnapshot() throws(StorageError) -> TreeReader {
-        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: true, reportDamage)
+        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, pages: nil, reportDamage)
     }
 }

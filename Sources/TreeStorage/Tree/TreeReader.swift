@@ -11,6 +11,10 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     private let entryRanges: ClearingRanges
     /// A snapshot may hold dead rows that have gone from the file since.
     private let isSnapshot: Bool
+    /// Of a reader that stays; a snapshot passes each page once.
+    private let pages: PageCache?
+    /// Bytes of pages that the connection may keep.
+    private var share = 0
     private let reportDamage: @Sendable (StorageError) -> Void
     /// Statements that are not in use.
     private var idle: [Selection: [Statement]] = [:]
@@ -27,25 +31,37 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     }
 
     init(
-        path: String, clearing ranges: ClearingRanges, _ entryRanges: ClearingRanges, isSnapshot: Bool,
+        path: String, clearing ranges: ClearingRanges, _ entryRanges: ClearingRanges, pages: PageCache?,
         _ reportDamage: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
         self.reportDamage = reportDamage
         connection = try Connection(path: path, mode: .readOnly)
         self.ranges = ranges
         self.entryRanges = entryRanges
-        self.isSnapshot = isSnapshot
-        // Rows at random places of a large tree are in few of the pages that were read lately.
-        try connection.execute("PRAGMA cache_size = -\(isSnapshot ? 1024 : 65536)")
-        if isSnapshot {
+        self.pages = pages
+        isSnapshot = pages == nil
+        if let pages {
+            pages.join()
+            takeShare()
+        } else {
             // The snapshot begins with the first read.
-            try connection.execute("BEGIN; SELECT value FROM meta LIMIT 1")
+            try connection.execute("PRAGMA cache_size = -1024; BEGIN; SELECT value FROM meta LIMIT 1")
         }
+    }
+
+    deinit { pages?.leave() }
+
+    /// Other databases were opened or closed.
+    private func takeShare() {
+        guard let share = pages?.share, share != self.share else { return }
+        self.share = share
+        // If it cannot be changed, SQLite's own choice holds.
+        try? connection.execute("PRAGMA cache_size = -\(share >> 10)")
     }
 
     /// Of the rows of a file that another object writes, or none, as they are now.
     convenience init(snapshotOf path: String) throws(StorageError) {
-        try self.init(path: path, clearing: ClearingRanges(), ClearingRanges(), isSnapshot: true) { _ in }
+        try self.init(path: path, clearing: ClearingRanges(), ClearingRanges(), pages: nil) { _ in }
     }
 
     /// The last operation that the rows include.
@@ -62,6 +78,11 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     package var clearing: Set<[UInt8]> { ranges.keys }
 
     // If the transaction cannot begin, the reads cost the same as without it.
+
+    /// Bytes of pages that the connection may keep.
+    func pageBytesMax() throws(StorageError) -> Int {
+        -Int(try connection.prepare("PRAGMA cache_size").firstInteger() ?? 0) << 10
+    }
 
     package func beginReads() { if !isSnapshot { try? connection.execute("BEGIN") } }
 
@@ -150,6 +171,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     private func cursor(
         from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection, entries: Bool
     ) throws(StorageError) -> any RowCursor {
+        takeShare()
         skipsDead =
             isSnapshot || skipsDead && cursorsInUse > 0 || !ranges.keys.isEmpty || !entryRanges.keys.isEmpty
         let selection = Selection(entries: entries, skipsDead: skipsDead, direction: direction)
