@@ -76,6 +76,9 @@ static const unsigned char poll_js[] = {
 static const unsigned char profile_page_js[] = {
 #embed "assets/profile-page.js"
 };
+static const unsigned char live_query_js[] = {
+#embed "assets/live-query.js"
+};
 static const unsigned char published_file_js[] = {
 #embed "assets/published-file.js"
 };
@@ -163,6 +166,7 @@ static const struct console_asset assets[] = {
     ASSET("log-page.js", log_page_js),
     ASSET("main.js", main_js),
     ASSET("metrics-page.js", metrics_page_js),
+    ASSET("live-query.js", live_query_js),
     ASSET("pages.js", pages_js),
     ASSET("poll.js", poll_js),
     ASSET("profile-page.js", profile_page_js),

@@ -62,6 +62,25 @@ class SettingsFile(AdditionsCase):
         self.assertEqual(self.in_force(), text)
         self.page.wait_text("email", "[aria-label='Unique values'] table")
 
+    def test_rules_and_settings_are_published_in_one_step(self):
+        text = self.settings.replace('".unique": "name"', '".unique": "email"')
+        self.write(text)
+        self.page.wait_text("Changed, not published")
+        self.open(screen="rules")
+        self.page.wait("document.querySelector('.editor textarea')?.value.includes('rules')")
+        rules = '{"rules": {".read": "auth.uid === \'ann\'", ".write": "auth.uid === \'ann\'"}}'
+        self.page.fill(".editor textarea", rules)
+        self.page.click("button.primary", "Publish…")
+        self.dialog('+     "users": {".unique": "email"},')
+        self.page.click("#publish-both")
+        self.page.click("dialog button.primary")
+        self.notice("The rules and the settings are in force")
+        self.assertEqual(self.in_force(), text)
+        self.assertEqual(self.server.request("GET", "/.settings/rules.json")[2].decode(), rules)
+        self.open(screen="additions")
+        self.page.wait_text("These settings are in force")
+        self.assertEqual(self.page.evaluate("document.querySelector('.editor textarea').value"), text)
+
     def test_mistake_is_marked_on_its_line(self):
         self.write(self.settings.replace('".unique"', '".uniqe"'))
         self.page.wait_text("Line 4, column 15: Unknown setting '.uniqe': did you mean '.unique'?", "#settings-problem")
@@ -253,6 +272,36 @@ class Conditions(AdditionsCase):
         self.page.click(".panel button.primary")
         self.page.wait_text('"tasks": { ".index": [[["due","asc"]]] }', ".results")
         self.page.wait_text("2 children", ".results")
+
+    def keys(self):
+        return self.page.evaluate("[...document.querySelectorAll('.results th a')].map((a) => a.textContent)")
+
+    def test_a_result_is_kept_up_to_date(self):
+        self.page.click("#keep-query")
+        self.page.click(".panel button.primary")
+        self.page.wait_text("2 children, kept up to date", ".results")
+        self.assertEqual(self.keys(), ["c", "a"])
+        self.server.put("/tasks/b/state", "open")
+        self.page.wait_text("3 children, kept up to date", ".results")
+        self.assertEqual(self.keys(), ["c", "b", "a"])
+        self.server.put("/tasks/a/due", 9)
+        self.page.wait("document.querySelector('.results th a').textContent === 'a'")
+        self.server.put("/tasks/c", None)
+        self.page.wait_text("2 children, kept up to date", ".results")
+        self.assertEqual(self.keys(), ["a", "b"])
+        # Without the mark, the last result stays as it is.
+        self.page.click("#keep-query")
+        self.server.put("/tasks/d", {"state": "open", "due": 10})
+        self.page.click(".panel button.primary")
+        self.page.wait_text("3 children; 3 looked at", ".results")
+
+    def test_aggregates_are_kept_up_to_date(self):
+        self.page.fill(".panel textarea", '{"aggregate":["count","sum"],"of":"due"}')
+        self.page.click("#keep-query")
+        self.page.click(".panel button.primary")
+        self.page.wait_text('{"count":3,"sum":6}', ".results")
+        self.server.put("/tasks/b/due", 20)
+        self.page.wait_text('{"count":3,"sum":24}', ".results")
 
     def test_aggregates(self):
         self.page.fill(".panel textarea", '{"aggregate":["count","sum"],"of":"due"}')

@@ -121,7 +121,7 @@ export class DataPage {
   }
 
   #toggleQuery(node) {
-    this.panel?.remove();
+    this.panel?.end();
     this.panel = queryPanel(this.app, node.hasChildren ? node : node.parent ?? node, () => { this.panel = null; });
     this.body.before(this.panel);
     this.panel.querySelector('select, input').focus();
@@ -134,6 +134,6 @@ export class DataPage {
     this.model?.close();
     this.view?.close();
     this.model = null;
-    this.panel?.remove();
+    this.panel?.end();
   }
 }

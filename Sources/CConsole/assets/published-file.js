@@ -4,11 +4,19 @@ import { shortDiff } from './diff.js';
 import { announce, guarded, h, report } from './dom.js';
 import { RulesEditor } from './rules-editor.js';
 
+/** The two files of each database that are open, by the names of their drafts. */
+const open = new Map();
+
+function storedDraft(name) {
+  try { return sessionStorage.getItem(name); } catch { return null; }
+}
+
 export class PublishedFile {
   /** @param {'rules' | 'settings'} name */
   constructor(app, name) {
     this.app = app;
     this.name = name;
+    open.set(this.draftName, this);
     this.editor = new RulesEditor(name);
     this.editor.addEventListener('input', () => this.changed());
     this.problem = h('p.problem', { id: `${name}-problem`, role: 'status' });
@@ -21,9 +29,13 @@ export class PublishedFile {
   }
 
   get text() { return this.editor.text; }
-  get address() { return `/.settings/${this.name}.json?${new URLSearchParams({ ns: this.app.database })}`; }
-  get draftName() { return `hearth.${this.name}.${this.app.database}`; }
+  get address() { return this.addressOf(this.name); }
+  get draftName() { return this.draftOf(this.name); }
   get isChanged() { return this.text !== this.inForce; }
+
+  addressOf(name) { return `/.settings/${name}.json?${new URLSearchParams({ ns: this.app.database })}`; }
+
+  draftOf(name) { return `hearth.${name}.${this.app.database}`; }
 
   goTo(line, column) { this.editor.goTo(line, column); }
 
@@ -41,8 +53,7 @@ export class PublishedFile {
   async load() {
     if (this.inForce !== undefined) return;
     this.inForce = await this.fetch(this.address);
-    let draft = null;
-    try { draft = sessionStorage.getItem(this.draftName); } catch { /* none is kept */ }
+    const draft = storedDraft(this.draftName);
     this.editor.text = draft ?? this.inForce;
     if (draft !== null && draft !== this.inForce) announce(`Your draft of the ${this.name} is still here; it is not published.`);
     this.showState();
@@ -126,22 +137,36 @@ export class PublishedFile {
     if (now !== this.inForce) warnings.push(h('p.problem', {}, `The ${this.name} in force have changed since you loaded them; the differences below are to those of now.`));
     if (this.isOpen) warnings.push(h('p.problem', {}, 'These rules let everybody read or write everything.'));
     const word = h('input', { type: 'text', autocomplete: 'off', spellcheck: false });
-    const lines = h('div.diff', { tabIndex: 0, role: 'region', 'aria-label': 'Differences' }, shortDiff(now, text).map(([kind, line]) =>
+    const differences = (from, to, label) => h('div.diff', { tabIndex: 0, role: 'region', 'aria-label': label }, shortDiff(from, to).map(([kind, line]) =>
       (kind === 'added' ? h('ins', {}, `+ ${line}`) : kind === 'removed' ? h('del', {}, `− ${line}`) : h('div', {}, `  ${line}`))));
+    // Rules and settings that need each other are published in one step, with the rules.
+    const draft = this.name === 'rules' ? storedDraft(this.draftOf('settings')) : null;
+    const settings = draft === null ? null : await this.fetch(this.addressOf('settings'));
+    const both = h('input', { type: 'checkbox', id: 'publish-both' });
+    const pair = draft === settings ? [] : [
+      h('p', {}, h('label', {}, both, ' Publish your changed settings with them, in one step')), differences(settings, draft, 'Differences of the settings')];
     const published = await ask({
       title: `Publish the ${this.name} of ${this.app.database}?`, confirm: 'Publish', danger: this.isOpen, wide: true,
-      body: [...warnings, lines, this.isOpen && h('div.field', {}, h('label', { for: (word.id = 'open-rules') }, 'Type open to confirm'), word)].filter(Boolean),
+      body: [...warnings, differences(now, text, 'Differences'), ...pair, this.isOpen && h('div.field', {}, h('label', { for: (word.id = 'open-rules') }, 'Type open to confirm'), word)].filter(Boolean),
       read: async () => {
         if (this.isOpen && word.value !== 'open') throw new Error('Type “open” if everybody is meant to have access.');
-        await this.fetch(this.address, { method: 'PUT', body: text });
+        if (both.checked) {
+          await this.fetch(this.addressOf('rules-and-settings'), { method: 'PUT', body: JSON.stringify({ rules: text, settings: draft }) });
+        } else {
+          await this.fetch(this.address, { method: 'PUT', body: text });
+        }
         return true;
       },
     });
     if (!published) return;
+    if (both.checked) {
+      try { sessionStorage.removeItem(this.draftOf('settings')); } catch { /* none was kept */ }
+      await open.get(this.draftOf('settings'))?.reset();
+    }
     this.inForce = text;
     try { sessionStorage.removeItem(this.draftName); } catch { /* none was kept */ }
     this.showState();
-    announce(`The ${this.name} are in force.`);
+    announce(both.checked ? 'The rules and the settings are in force.' : `The ${this.name} are in force.`);
     this.onpublish?.();
   }
 }

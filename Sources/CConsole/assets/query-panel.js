@@ -3,6 +3,7 @@ import { announce, choice, field, foreign, guarded, h } from './dom.js';
 import { short } from './format.js';
 import { Num, Obj, parse, stringify } from './json.js';
 import { visible } from './keys.js';
+import { LiveQuery } from './live-query.js';
 
 /** What is typed as a bound: JSON, or text where it is none. */
 function bound(text, byKey) {
@@ -51,6 +52,13 @@ export function queryPanel(app, node, closed) {
   const side = choice([['l', 'first'], ['r', 'last']], 'l');
   const conditions = h('textarea', { rows: 5, spellcheck: false, value: '{"where":[["state","==","open"]],"orderBy":[["due","desc"]],"limit":50}' });
   const limit = h('input', { type: 'number', min: 1, max: 1000, value: 50 });
+  const keep = h('input', { type: 'checkbox', id: 'keep-query' });
+  const keepField = h('label.check', { for: keep.id }, keep, ' Keep up to date');
+  let live = null;
+  const endLive = () => {
+    live?.end();
+    live = null;
+  };
   const out = h('div.results', { role: 'region', 'aria-label': 'Result of the query' });
   const childField = field('Child path', child);
   const conditionsField = field('Query object', conditions, 'Conditions, orders and fields as in Protocol.md 18.3; or aggregates.');
@@ -59,16 +67,20 @@ export function queryPanel(app, node, closed) {
   const show = () => {
     childField.hidden = order.value !== 'child';
     conditionsField.hidden = order.value !== 'find';
+    keepField.hidden = order.value !== 'find';
     for (const one of [...simple, bounds]) one.hidden = order.value === 'find';
   };
   order.addEventListener('change', show);
   const panel = h('section.panel', { 'aria-label': 'Query' },
-    h('form', { onsubmit: guarded(async (event) => { event.preventDefault(); await (order.value === 'find' ? find() : run()); }) },
+    h('form', { onsubmit: guarded(async (event) => { event.preventDefault(); endLive(); await (order.value === 'find' ? find() : run()); }) },
       h('p', {}, 'Children of ', h('code', {}, foreign(visible(node.path)))),
-      h('div.fields', {}, field('Order by', order), childField, ...simple), conditionsField, bounds,
+      h('div.fields', {}, field('Order by', order), childField, ...simple), conditionsField, keepField, bounds,
       h('div.buttons', {}, h('button.primary', { type: 'submit' }, 'Run'),
-        h('button', { type: 'button', onclick: () => { panel.remove(); closed(); } }, 'Close'))), out);
+        h('button', { type: 'button', onclick: () => { panel.end(); closed(); } }, 'Close'))), out);
   show();
+  keep.addEventListener('change', () => { if (!keep.checked) endLive(); });
+  /** Takes the panel away, and ends what it listens to. */
+  panel.end = () => { endLive(); panel.remove(); };
 
   const notice = (reason, lines) => h('div.notice.warning', { role: 'status' },
     h('span', {}, reason, h('code', {}, foreign(lines))),
@@ -85,26 +97,28 @@ export function queryPanel(app, node, closed) {
 
   /** A query with several conditions (Protocol.md 18.3). */
   async function find() {
-    const query = parse(conditions.value);
-    if (!(query instanceof Obj)) throw new Error('The query is an object.');
-    if (!query.has('explain')) query.entries.push(['explain', true]);
+    const asked = parse(conditions.value);
+    if (!(asked instanceof Obj)) throw new Error('The query is an object.');
+    const query = new Obj([...asked.entries.filter(([key]) => key !== 'explain'), ['explain', true]]);
     const page = await app.connection.request('cg', { p: node.path, q: query });
     const explained = page.get('explain');
     const index = explained?.get('index');
     const lookedAt = explained && `${explained.get('examined').text} looked at, ${index ? `by the index ${index}` : 'without an index'}`;
     const needed = page.has('needs') && notice('This index would serve the query. Add to the settings: ', indexLines(node.keys, '', `".index": [${page.get('needs')}]`));
-    if (query.has('aggregate')) {
-      const figures = new Obj(page.entries.filter(([key]) => key !== 'explain' && key !== 'needs'));
-      out.replaceChildren(...[needed, h('p', {}, foreign(stringify(figures))), lookedAt && h('p.muted', {}, lookedAt)].filter(Boolean));
-      return;
-    }
-    const items = (page.get('items')?.entries ?? []).map(([, item]) => [item.get('key'), item.get('value')]);
-    out.replaceChildren(...[
-      needed,
-      h('p', {}, `${items.length} ${items.length === 1 ? 'child' : 'children'}${page.has('next') ? '; more follow' : ''}`,
-        lookedAt && `; ${lookedAt}`),
-      list(items),
+    const showFigures = (figures, how) => out.replaceChildren(...[needed, h('p', {}, foreign(stringify(figures))), h('p.muted', {}, how)].filter(Boolean));
+    const showItems = (items, how) => out.replaceChildren(...[
+      needed, h('p', {}, `${items.length} ${items.length === 1 ? 'child' : 'children'}${how}`), list(items),
     ].filter(Boolean));
+    if (query.has('aggregate')) {
+      showFigures(new Obj(page.entries.filter(([key]) => key !== 'explain' && key !== 'needs')), lookedAt);
+    } else {
+      showItems((page.get('items')?.entries ?? []).map(([, item]) => [item.get('key'), item.get('value')]),
+        `${page.has('next') ? '; more follow' : ''}; ${lookedAt}`);
+    }
+    if (!keep.checked) return;
+    live = new LiveQuery(app.connection, node.path, asked,
+      (items) => showItems(items, ', kept up to date'), (figures) => showFigures(figures, 'kept up to date'));
+    await live.start();
   }
 
   async function run() {
