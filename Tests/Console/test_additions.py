@@ -63,6 +63,8 @@ class SettingsFile(AdditionsCase):
         self.page.wait_text("email", "[aria-label='Unique values'] table")
 
     def test_rules_and_settings_are_published_in_one_step(self):
+        before = self.server.request("GET", "/.settings/rules.json")[2]
+        self.addCleanup(self.server.request, "PUT", "/.settings/rules.json", raw=before)
         text = self.settings.replace('".unique": "name"', '".unique": "email"')
         self.write(text)
         self.page.wait_text("Changed, not published")

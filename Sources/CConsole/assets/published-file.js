@@ -144,7 +144,7 @@ export class PublishedFile {
     const settings = draft === null ? null : await this.fetch(this.addressOf('settings'));
     const both = h('input', { type: 'checkbox', id: 'publish-both' });
     const pair = draft === settings ? [] : [
-      h('p', {}, h('label', {}, both, ' Publish your changed settings with them, in one step')), differences(settings, draft, 'Differences of the settings')];
+      h('p', {}, h('label.check', {}, both, 'Publish your changed settings with them, in one step')), differences(settings, draft, 'Differences of the settings')];
     const published = await ask({
       title: `Publish the ${this.name} of ${this.app.database}?`, confirm: 'Publish', danger: this.isOpen, wide: true,
       body: [...warnings, differences(now, text, 'Differences'), ...pair, this.isOpen && h('div.field', {}, h('label', { for: (word.id = 'open-rules') }, 'Type open to confirm'), word)].filter(Boolean),

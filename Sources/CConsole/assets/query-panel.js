@@ -53,7 +53,7 @@ export function queryPanel(app, node, closed) {
   const conditions = h('textarea', { rows: 5, spellcheck: false, value: '{"where":[["state","==","open"]],"orderBy":[["due","desc"]],"limit":50}' });
   const limit = h('input', { type: 'number', min: 1, max: 1000, value: 50 });
   const keep = h('input', { type: 'checkbox', id: 'keep-query' });
-  const keepField = h('label.check', { for: keep.id }, keep, ' Keep up to date');
+  const keepField = h('label.check', { for: keep.id }, keep, 'Keep up to date');
   let live = null;
   const endLive = () => {
     live?.end();
