@@ -40,6 +40,10 @@ extension ClusterTests {
         func start(files: String) throws {
             let cluster = try TestCluster(forwardsWrites: true)
             let name = try cluster.followers()[0]
+            let kept = #"{"settings":{"n":{".history":"forever"}}}"#
+            #expect(
+                try cluster[name].connectREST().ask("PUT", "/.settings/settings.json", RESTClient.owner, kept).status
+                    == 200)
             #expect(try Self.put("/n", "1", at: cluster[name]) == 200)
             try cluster.stop(name)
             let owner = try cluster.recordedOwner()
@@ -48,6 +52,9 @@ extension ClusterTests {
             try cluster.start(name, folder: files == "old" ? nil : "empty")
             try Self.awaitReadiness(of: name, in: cluster)
             #expect(try cluster.get("/n", at: name) == "20")
+            // The copy brings the history of places, too.
+            let past = try cluster[name].connectREST().ask("GET", "/n/.history.json?limit=100", RESTClient.owner).text
+            #expect(past.matches(of: /"seq":/).count == 20, "\(past)")
             // It follows, and its clients write.
             #expect(try Self.put("/n", "21", at: cluster[owner]) == 200)
             try cluster.wait("the next commit") { try cluster.get("/n", at: name) == "21" }
