@@ -101,7 +101,7 @@ extension Database {
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
     ) throws(StorageError) {
         refusal = error
-        decision?.end()
+        pendingWrite.forget()
         tree.rebuild()
         log.restart(at: storeSequence)
         outbox.forgetChanges()
@@ -158,7 +158,7 @@ extension Database {
 }
 
 extension Output {
-    fileprivate var changesMembership: Bool {
+    var changesMembership: Bool {
         switch self {
         case .join, .leave, .revoked: true
         case .push, .pushQuery, .initial, .initialQuery, .initialParts, .missed, .reply, .stream: false
