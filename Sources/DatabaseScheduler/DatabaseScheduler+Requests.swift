@@ -462,11 +462,12 @@ extension DatabaseScheduler {
     }
 
     private var mayExpire: Bool {
-        life == .serving && mayRun && database.hasExpired(at: now) && database.refusal == nil
+        life == .serving && mayRun && (database.hasExpired(at: now) || database.isMovingLeases)
+            && database.refusal == nil
     }
 
-    /// Removes some of the children that have expired, a commit at a time, until that has taken as long as it may; the
-    /// others come with the next step.
+    /// Removes some of the children that have expired, and moves leases with the clock, a commit at a time, until that
+    /// has taken as long as it may; the others come with the next step.
     mutating func expire() {
         let end = nanoseconds() + limits.stepNanosecondsMax
         while mayExpire {

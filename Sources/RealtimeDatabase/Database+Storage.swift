@@ -20,7 +20,7 @@ extension Database {
     /// There are no listeners, owed writes, waiting outputs or children that will expire, and the store has everything.
     package var isAtRest: Bool {
         guard listeners.sessions.isEmpty, listeners.scans.isEmpty, largeReads.isEmpty, log.isEmpty,
-            workers.claims.isEmpty, telling == nil, tornBy == nil, refusal == nil
+            workers.claims.isEmpty, workers.moves.isEmpty, telling == nil, tornBy == nil, refusal == nil
         else { return false }
         guard onDisconnect.isAtRest, tree.hasNothingFrozen, !hasChanges, !isCounting, indexes.nextExpiry == .max else {
             return false

@@ -49,6 +49,8 @@ package final class Database {
     package var forwardingTime: Int64 = 0
     /// The time since 1970 less that of a monotonic clock, in milliseconds (``observeTime(_:uptime:)``).
     var clockOffset: Int64?
+    /// The same when leases were last moved with the clock.
+    var leaseOffset: Int64?
 
     /// The listens of each connection.
     var listeners: ListenerRegistry
@@ -178,6 +180,7 @@ package final class Database {
         turn.outputs.reserveCapacity(requests.count)
         precondition(telling == nil, "the last commit is not told yet")
         if hasOrphans { payOrphans(in: &turn) }
+        if isMovingLeases { moveSomeLeases(in: &turn) }
         if hasExpired(at: now) { expireSome(in: &turn) }
         if hiddenBy != nil { showAll(in: &turn) }
         keepRest(of: &turn)
