@@ -16,7 +16,8 @@ package struct Admission: ~Copyable {
         case history
         /// For the scan of a query.
         case scan
-        /// For the end of a large read, for the answer of another node, or for the log to change hands.
+        /// For the end of a large read, for the answer of another node, for the turn of a large write that has read
+        /// something here, or for the log to change hands.
         case largeRead
         /// For its turn: the connection is in `small` or `large`.
         case turn(isLarge: Bool)
@@ -365,8 +366,9 @@ package struct Admission: ~Copyable {
         if let line = lines[connection], case .largeRead = line.wait { lineUp(connection, line) }
     }
 
-    /// It is known which node takes the writes. Those that wait for something else find that out with their turn.
-    package mutating func ownerKnown() {
+    /// It is known which node takes the writes, or a large write has had its turn. Those that wait for something else
+    /// find that out with their turn.
+    package mutating func goOnWaiting() {
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) { largeReadEnded(of: connection) }
     }
 

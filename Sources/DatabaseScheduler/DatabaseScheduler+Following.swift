@@ -93,7 +93,7 @@ extension DatabaseScheduler {
             }
         guard held != database.heldWrites else { return }
         database.heldWrites = held
-        if held == .none { admission.ownerKnown() }
+        if held == .none { admission.goOnWaiting() }
     }
 
     /// Says that the log may be handed over, once nothing is on its way to it.

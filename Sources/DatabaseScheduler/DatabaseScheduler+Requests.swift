@@ -128,7 +128,7 @@ extension DatabaseScheduler {
         // The next large write waits until the rows of this one are frozen.
         let isMany = database.changedCount >= limits.changedRowsMax || !database.rows.canAttach
         let bytesMax = admission.hasReady ? limits.changedBytesBulk : limits.changedBytesSoft
-        let isExpiryPaused = database.changedCount >= limits.expiryChangesMax && database.hasExpired(at: now)
+        let isExpiryPaused = database.changedCount >= limits.expiryChangesMax && hasExpiry
         if isMany || isExpiryPaused || database.changedBytes >= bytesMax { postFreeze(behindOthers: isMany) }
     }
 
@@ -181,53 +181,124 @@ extension DatabaseScheduler {
 
     private mutating func runLarge() {
         if case .ready(let request) = largeWrite {
-            // Data that the rules have read may have changed since.
+            // What was read may have changed since.
+            if mustReadAgain(request) { return begin(request.examined?.original ?? request) }
             if mustDecide(request) { return largeWrite = .deciding(request) }
             let sequence = database.sequence
             // Its turn may have no room for it: then it stays first in its line, and keeps its parts.
             let (count, waiting) = process([request])
             guard count == 1 else { return }
-            largeWrite = .none
-            database.endDecision()
             if waiting.isEmpty { admission.takeBegun(gate) } else { admission.blockBegun() }
+            endLarge()
             if request.isPrepared, database.sequence == sequence { emit(.dropParts) }
         } else if mayRunLarge, let request = admission.beginLarge() {
             if database.mustWaitForOwner(request) == true || database.holds(request) { return admission.blockBegun() }
-            if mustDecide(request) { largeWrite = .deciding(request) } else { prepare(request) }
+            begin(request)
         }
     }
 
-    /// Whether the rules have to be asked now. The node that takes the writes asks them.
-    private func mustDecide(_ request: Request) -> Bool {
-        !database.mayForward(request) && database.beginDecision(on: request, now: now)
+    /// Begins with a large write. The node that takes the writes does so.
+    private mutating func begin(_ request: Request) {
+        guard !database.mayForward(request), database.mustExamine(request) else { return goOn(request) }
+        largeWrite = .examining(serial: largeWritesMade + 1)
+        prepare(request, database.preparation(.examining, now: now))
     }
 
-    private var mayDecide: Bool { if case .deciding = largeWrite { !recovery.isUnderWay } else { false } }
-
-    /// A step of asking the rules.
-    private mutating func decide() {
-        guard case .deciding(let request) = largeWrite, mayDecide else { return }
-        let start = nanoseconds()
-        let end = start + limits.stepNanosecondsMax
-        let isDone = database.decideSome { [nanoseconds] in nanoseconds() < end }
-        admission.charge(request, nanoseconds: nanoseconds() - start)
-        if isDone, !mustDecide(request) { prepare(request) }
-    }
-
-    /// Has the rows of the value made, if that takes long and it will be written.
-    private mutating func prepare(_ request: Request) {
-        let preparation = database.preparation
-        guard preparation.isWorthIt(for: request), !request.isPrepared, !database.isDecisionDenied,
-            !database.mayForward(request)
-        else { return largeWrite = .ready(request) }
+    private mutating func prepare(_ request: Request, _ preparation: RowPreparation) {
         largeWritesMade += 1
-        largeWrite = .preparing(serial: largeWritesMade)
         emit(.prepare(request, preparation, serial: largeWritesMade))
     }
 
+    /// All that the write needs is known.
+    private mutating func goOn(_ request: Request) {
+        if mustDecide(request) { largeWrite = .deciding(request) } else { makeRows(of: request) }
+    }
+
+    /// The large write has had its turn, or gets none: those who wait for that go on.
+    mutating func endLarge() {
+        largeWrite = .none
+        if database.endPendingWrite() { admission.goOnWaiting() }
+    }
+
+    private func mustReadAgain(_ request: Request) -> Bool {
+        !database.mayForward(request) && !database.isTooMuch(request) && !database.hasCurrentBases(request)
+    }
+
+    /// Whether the rules have to be asked now.
+    private func mustDecide(_ request: Request) -> Bool {
+        if database.mayForward(request) || database.isTooMuch(request) { return false }
+        let isLast = request.isPrepared || !database.preparation.isWorthIt(for: request)
+        return database.beginDecision(on: request, isLast: isLast, now: now)
+    }
+
+    private var mayDecide: Bool {
+        switch largeWrite {
+        case .reading, .deciding: !recovery.isUnderWay
+        case .none, .examining, .resolving, .preparing, .storing, .ready: false
+        }
+    }
+
+    /// A step of reading what the write needs, or of asking the rules.
+    private mutating func decide() {
+        guard mayDecide else { return }
+        let start = nanoseconds()
+        let end = start + limits.stepNanosecondsMax
+        let mayGoOn = { [nanoseconds] in nanoseconds() < end }
+        switch largeWrite {
+        case .reading(let request):
+            let outcome = Result { () throws(StorageError) in try database.readSome(while: mayGoOn) }
+            admission.charge(request, nanoseconds: nanoseconds() - start)
+            endReading(request, outcome)
+        case .deciding(let request):
+            let isDone = database.decideSome(while: mayGoOn)
+            admission.charge(request, nanoseconds: nanoseconds() - start)
+            if isDone, !mustDecide(request) { makeRows(of: request) }
+        case .none, .examining, .resolving, .preparing, .storing, .ready: break
+        }
+    }
+
+    private mutating func endReading(_ request: Request, _ outcome: Result<Bool, StorageError>) {
+        switch outcome {
+        case .success(false): break
+        // Its turn meets the same error, and answers with it.
+        case .failure: largeWrite = .ready(request.examined?.original ?? request)
+        case .success(true):
+            guard let known = database.knowingBases(request) else {
+                _ = database.beginReading(for: request)
+                return
+            }
+            guard request.examined?.increments.isEmpty == false else { return goOn(request) }
+            largeWrite = .resolving(serial: largeWritesMade + 1)
+            prepare(known, database.preparation(.resolving, now: now))
+        }
+    }
+
+    /// Has the rows of the value made, if that takes long and it will be written.
+    private mutating func makeRows(of request: Request) {
+        let preparation = database.preparation
+        guard preparation.isWorthIt(for: request), !request.isPrepared, !database.isDecisionDenied,
+            !database.isTooMuch(request), !database.mayForward(request)
+        else { return largeWrite = .ready(request) }
+        largeWrite = .preparing(serial: largeWritesMade + 1)
+        prepare(request, preparation)
+    }
+
     mutating func prepared(_ request: Request, _ serial: UInt64) {
-        // It may have been refused meanwhile.
-        guard case .preparing(serial) = largeWrite else { return }
+        switch largeWrite {
+        case .examining(serial):
+            if !database.isTooMuch(request), database.beginReading(for: request) {
+                largeWrite = .reading(request)
+            } else {
+                goOn(request)
+            }
+        case .resolving(serial): goOn(request)
+        case .preparing(serial): rowsMade(request, serial)
+        // It has been refused meanwhile.
+        case .none, .examining, .reading, .resolving, .deciding, .preparing, .storing, .ready: break
+        }
+    }
+
+    private mutating func rowsMade(_ request: Request, _ serial: UInt64) {
         if let text = request.textToStore {
             largeWrite = .storing(request, serial: serial)
             emit(.storePart(TextParts(text), serial: serial))
@@ -392,12 +463,15 @@ extension DatabaseScheduler {
     }
 
     private var mayExpire: Bool {
-        life == .serving && mayRun && database.hasExpired(at: now) && database.refusal == nil
+        life == .serving && mayRun && hasExpiry && database.refusal == nil
             && database.changedCount < limits.expiryChangesMax
     }
 
-    /// Removes some of the children that have expired, a commit at a time, until that has taken as long as it may; the
-    /// others come with the next step.
+    /// Children have expired, or leases move with the clock.
+    private var hasExpiry: Bool { database.hasExpired(at: now) || database.isMovingLeases }
+
+    /// Removes some of the children that have expired, and moves leases with the clock, a commit at a time, until that
+    /// has taken as long as it may; the others come with the next step.
     mutating func expire() {
         let end = nanoseconds() + limits.stepNanosecondsMax
         while mayExpire {

@@ -112,7 +112,7 @@ package struct DatabaseScheduler: ~Copyable {
         self.conditions = conditions
         let (time, jump) = clock.now(wall: conditions.wall, uptime: conditions.uptime)
         now = time
-        database.observeTime(now, uptime: conditions.uptime)
+        database.observeTime(now, uptime: conditions.uptime, jump: jump)
         if database.forwarded != nil { database.forwardingTime = conditions.uptime }
         if let jump { report(.clockJumped(jump)) }
         switch event {

@@ -100,6 +100,12 @@ enum Sweeping {
 /// it from one that was refused meanwhile.
 enum LargeWrite {
     case none
+    /// It is being found out what it needs.
+    case examining(serial: UInt64)
+    /// What it needs is being read.
+    case reading(Request)
+    /// Its increments get their values.
+    case resolving(serial: UInt64)
     /// The rules are being asked.
     case deciding(Request)
     /// Its rows are being made.

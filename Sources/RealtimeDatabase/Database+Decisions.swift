@@ -1,28 +1,109 @@
 import HearthJSONTree
 import HearthTreeText
 import HearthSecurityRules
+package import HearthStorageErrors
 
-/// Asking the rules about a large write in steps, before its turn.
+/// Work for a large write before its turn, in steps: reading what it needs, and asking the rules.
 extension Database {
-    /// So often is a decision started over because of a commit that changed what the rules had looked at. Then its turn
-    /// makes it in one step.
-    private static let restartsMax = 3
+    /// So often is a decision started over because of a commit that changed what the rules had looked at. From then on,
+    /// writes there wait for the turn of the large write.
+    private static let freeRestartsMax = 3
 
-    /// Begins to ask the rules about a write, at the time of this step. Server values get theirs in the turn, so that
-    /// writes with them are left to it.
+    // MARK: Reading
+
+    /// Whether a write has to be looked at as a whole, on another thread, before anything else is done for it.
+    package func mustExamine(_ request: Request) -> Bool {
+        guard request.examined == nil else { return false }
+        switch request.operation {
+        case .update: return true
+        case .setChildren(let base, let children):
+            return children.hasServerValues || !mayBeText(children, of: base, by: request.principal)
+        case let operation: return operation.hasServerValues
+        }
+    }
+
+    /// Whether a write sets more rows one by one than a turn may. Administrators may do so.
+    package func isTooMuch(_ request: Request) -> Bool {
+        guard let examined = request.examined, examined.rowCount > rowsAtOnceMax, !request.principal.isAdministrator
+        else { return false }
+        if case .setChildren(let base, let children) = request.operation {
+            return !mayBeText(children, of: base, by: request.principal)
+        }
+        return true
+    }
+
+    func checkRowCount(of request: Request) throws(Failure) {
+        guard isTooMuch(request) else { return }
+        let text =
+            "this update sets about \(request.examined?.rowCount ?? 0) rows one by one, and may set \(rowsAtOnceMax): "
+            + "divide it, or set children of one place that has no index"
+        throw .refused(status: StaticText("too_big"), text)
+    }
+
+    /// Begins to read what a large write needs. False if that is nothing.
+    package func beginReading(for request: Request) -> Bool {
+        pendingWrite.reading = nil
+        guard let examined = request.examined, !examined.increments.isEmpty || !examined.places.isEmpty else {
+            return false
+        }
+        pendingWrite.reading = WriteReading(for: request, examined)
+        return true
+    }
+
+    /// Reads on until all is read, or until `mayGoOn` answers false.
     ///
+    /// - returns: whether nothing is left. Throws if the store could not be read.
+    package func readSome(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
+        var reads = 0
+        while let reading = pendingWrite.reading, reading.isCurrent, let (path, isIncrement) = reading.takeNext() {
+            do throws(Failure) {
+                let value = try leaf(at: path)
+                if isIncrement { reading.add(value, at: path) }
+            } catch {
+                guard case .unavailable(let error) = error else { continue }
+                throw error
+            }
+            reads += 1
+            if reads.isMultiple(of: Self.readsAtOnce), !mayGoOn() { return false }
+        }
+        return true
+    }
+
+    private static let readsAtOnce = 16
+
+    /// The request with the values that its increments refer to; nil if these have changed and must be read again.
+    package func knowingBases(_ request: Request) -> Request? {
+        guard var examined = request.examined else { return request }
+        if !hasCurrentBases(request) { return nil }
+        examined.bases = pendingWrite.reading?.bases ?? [:]
+        return request.asking(request.operation, examined)
+    }
+
+    /// Whether its increments refer to what is there.
+    package func hasCurrentBases(_ request: Request) -> Bool {
+        guard let examined = request.examined, !examined.increments.isEmpty else { return true }
+        return pendingWrite.reading.map { $0.isCurrent && $0.isAbout(request) } ?? false
+    }
+
+    // MARK: Deciding
+
+    /// Begins to ask the rules about a write, at the time of this step, or at that of its server values.
+    ///
+    /// - parameter isLast: nothing else has to be done for it before its turn. Before that, other writes do not wait
+    ///   for a decision that was started over and over.
     /// - returns: whether rules have to be asked before the turn, with ``decideSome(while:)``. Also false if the
     ///   earlier result is still valid.
-    package func beginDecision(on request: Request, now: Int64) -> Bool {
-        let last = decision.flatMap { $0.isAbout(request) ? $0 : nil }
-        if let last, last.isCurrent || last.restarts == Self.restartsMax { return false }
-        decision = nil
+    package func beginDecision(on request: Request, isLast: Bool, now: Int64) -> Bool {
+        let last = pendingWrite.decision.flatMap { $0.isAbout(request) ? $0 : nil }
+        if let last, last.isCurrent || last.restarts >= Self.freeRestartsMax - 1 && !isLast { return false }
+        pendingWrite.decision = nil
         guard let judge, !isOpen, !request.principal.isAdministrator, let write = request.operation.write else {
             return false
         }
-        decision = SteppedDecision(
-            on: request, write, by: judge.program, in: visibleTree(at: now), now: now,
-            restarts: last.map { $0.restarts + 1 } ?? 0)
+        let restarts = last.map { $0.restarts + 1 } ?? 0
+        pendingWrite.decision = SteppedDecision(
+            on: request, write, by: judge.program, in: visibleTree(at: now), now: request.examined?.time ?? now,
+            restarts: restarts, holdsPlaces: restarts >= Self.freeRestartsMax)
         return true
     }
 
@@ -30,7 +111,7 @@ extension Database {
     ///
     /// - returns: whether nothing is left to do before the turn.
     package func decideSome(while mayGoOn: () -> Bool) -> Bool {
-        guard let decision, decision.isCurrent else { return true }
+        guard let decision = pendingWrite.decision, decision.isCurrent else { return true }
         do throws(RuleTreeError) {
             return try decision.goOn(while: mayGoOn)
         } catch {
@@ -40,14 +121,20 @@ extension Database {
     }
 
     /// The rules have denied the write that was decided last.
-    package var isDecisionDenied: Bool { decision?.explanation.map { !$0.verdict.isAllowed } ?? false }
+    package var isDecisionDenied: Bool {
+        guard let decision = pendingWrite.decision, decision.isCurrent else { return false }
+        return decision.explanation.map { !$0.verdict.isAllowed } ?? false
+    }
 
-    /// The write that was asked about has had its turn.
-    package func endDecision() { decision = nil }
+    /// The large write has had its turn, or gets none. True if other requests have waited for that.
+    package func endPendingWrite() -> Bool {
+        defer { pendingWrite = PendingWrite() }
+        return pendingWrite.keepsOthersWaiting
+    }
 
     /// The result for a request, if it is still valid.
     func explanation(of request: Request) -> Explanation? {
-        guard let decision, decision.isCurrent, decision.isAbout(request) else { return nil }
+        guard let decision = pendingWrite.decision, decision.isCurrent, decision.isAbout(request) else { return nil }
         return decision.explanation
     }
 }

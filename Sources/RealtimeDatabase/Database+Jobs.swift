@@ -68,6 +68,10 @@ extension Database {
         var bytes = 0
         var due = Int64.max
         for _ in 0..<Self.claimRoundsMax {
+            if isMovingLeases {
+                due = now + Self.claimPause
+                break
+            }
             // A few more, as some may be dead or out of date.
             let found = try dueJobs(queue, at: place, now: now, max: count - handed.count + Self.examinedMore)
             due = found.next
@@ -285,6 +289,7 @@ extension Database {
         state.lease = JobState.Lease(claim: claim, until: until, uid: turn.principal.uid)
         try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
         workers.leases.add(job.job, claim, to: connection)
+        workers.moves.note(job.state)
         return CanonicalJSON(trusted: Array("{\"until\":\(until)}".utf8))
     }
 
@@ -336,6 +341,7 @@ extension Database {
                 }
             state.at = min(max(now + delay, 1), QueueDefinition.never - 1)
             try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
+            workers.moves.note(job.state)
         }
         workers.leases.remove(job.job)
         tally(queue) { $0.failed += 1 }
@@ -346,7 +352,7 @@ extension Database {
     }
 
     /// A write of the server itself, with the effects of the settings.
-    private func commit(_ assignments: [Assignment], in turn: inout Turn) throws(Failure) {
+    func commit(_ assignments: [Assignment], in turn: inout Turn) throws(Failure) {
         try commit(Change(derived(assignments, nil, by: .administrator)), nil, in: &turn)
     }
 
@@ -363,9 +369,11 @@ extension Database {
                 continue
             }
             let job = JobPlace(queue: queue, segment: segment)
-            guard var state = try? state(of: job), let lease = state.lease, lease.claim == claim, lease.until > end
+            guard var state = try? state(of: job), let lease = state.lease, lease.claim == claim,
+                lease.until > end || isMovingLeases
             else { continue }
             state.lease?.until = end
+            workers.moves.note(job.state)
             assignments.append(Assignment(target: WriteTarget(path: job.state), value: state.json))
         }
         if assignments.isEmpty { return }
@@ -414,6 +422,7 @@ extension Database {
     ) -> [Request] {
         workers.claims.takeReady(now: now, except: isChanging) { place, wanted in
             guard let queue = queue(at: place) else { return (wanted, 0) }
+            if isMovingLeases { return (0, now + Self.claimPause) }
             // An error of storage is found again by the request.
             guard let found = try? dueJobs(queue, at: place, now: now, max: min(wanted, Self.examinedMax)) else {
                 return (wanted, 0)

@@ -44,7 +44,7 @@ extension Database {
         if turn.record.time >= indexes.nextExpiry { expire(before: request.operation, in: &turn) }
         if turn.principal !== request.principal { turn.principal = request.principal }
         turn.client = request.client
-        turn.explanation = decision == nil ? nil : explanation(of: request)
+        turn.explanation = pendingWrite.decision == nil ? nil : explanation(of: request)
         answerWaiting(connection, in: &turn)
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):
@@ -57,10 +57,16 @@ extension Database {
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .update(let base, let entries):
-            let reply = Self.reply { () throws(Failure) in try update(base, entries, in: &turn) }
+            let reply = Self.reply { () throws(Failure) in
+                try checkRowCount(of: request)
+                try update(base, entries, in: &turn)
+            }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .setChildren(let base, let children):
-            let reply = Self.reply { () throws(Failure) in try setChildren(of: base, children, in: &turn) }
+            let reply = Self.reply { () throws(Failure) in
+                try checkRowCount(of: request)
+                try setChildren(of: base, children, in: &turn)
+            }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
         case .get(let path, let query?, let needsIndex):

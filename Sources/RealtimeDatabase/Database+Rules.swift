@@ -13,7 +13,7 @@ extension Database {
     /// - parameter explains: clients hear why they are denied.
     package func setRules(_ program: RulesProgram?, explains: Bool = false, now: Int64) {
         judge = program.map(RulesJudge.init)
-        decision?.end()
+        pendingWrite.decision?.end()
         explainsDenials = explains
         let expiries = indexes.settings.expiries
         setIndexes(program?.indexes ?? [], program?.settings ?? DatabaseSettings())
@@ -225,20 +225,6 @@ extension Database {
 
     // MARK: Listeners
 
-    /// Ends the listeners that depend on the last write, if the rules no longer allow them. They do not receive the
-    /// write.
-    func judgeListeners(concernedBy change: Change, in turn: inout Turn) {
-        if listeners.dependencies.isEmpty { return }
-        var concerned: Set<ReadDependencies.Listener> = []
-        if case .setChildren(of: let base, _) = change {
-            concerned = listeners.dependencies.listeners(concernedBy: base)
-        }
-        for assignment in change.assignmentsOneByOne {
-            concerned.formUnion(listeners.dependencies.listeners(concernedBy: assignment.target.path))
-        }
-        for listener in concerned.sorted(by: <) { judge(listener, in: &turn) }
-    }
-
     /// Ends those listeners of a connection that the rules do not allow (any more).
     func judgeListeners(of connection: ConnectionID, in turn: inout Turn) {
         guard let session = listeners.sessions[connection] else { return }
@@ -250,13 +236,16 @@ extension Database {
         }
     }
 
-    private func judge(_ listener: ReadDependencies.Listener, in turn: inout Turn) {
+    /// Ends a listener if the rules do not allow it (any more).
+    func judge(_ listener: ReadDependencies.Listener, in turn: inout Turn) {
         let connection = listener.connection
         guard let session = listeners.sessions[connection] else { return }
         let path: Path
         let query: QueryListener?
         switch listener.name {
-        case .plain(let place): (path, query) = (place, nil)
+        case .plain(let place):
+            guard session.contains(place) else { return }
+            (path, query) = (place, nil)
         case .query(let name):
             guard let listener = session.queries[name] else { return }
             (path, query) = (listener.live.path, listener)

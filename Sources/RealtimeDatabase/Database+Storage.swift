@@ -20,7 +20,7 @@ extension Database {
     /// There are no listeners, owed writes, waiting outputs or children that will expire, and the store has everything.
     package var isAtRest: Bool {
         guard listeners.sessions.isEmpty, listeners.scans.isEmpty, largeReads.isEmpty, log.isEmpty,
-            workers.claims.isEmpty, telling == nil, tornBy == nil, refusal == nil
+            workers.claims.isEmpty, workers.moves.isEmpty, telling == nil, tornBy == nil, refusal == nil
         else { return false }
         guard onDisconnect.isAtRest, tree.hasNothingFrozen, !hasChanges, !isCounting, indexes.nextExpiry == .max else {
             return false
@@ -110,7 +110,7 @@ extension Database {
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
     ) throws(StorageError) {
         refusal = error
-        decision?.end()
+        pendingWrite.forget()
         tree.rebuild()
         log.restart(at: storeSequence)
         outbox.forgetChanges()
@@ -167,7 +167,7 @@ extension Database {
 }
 
 extension Output {
-    fileprivate var changesMembership: Bool {
+    var changesMembership: Bool {
         switch self {
         case .join, .leave, .revoked: true
         case .push, .pushQuery, .initial, .initialQuery, .initialParts, .missed, .reply, .stream: false

@@ -74,35 +74,24 @@ extension Database {
 
     // MARK: After it
 
-    /// The queries that a commit concerns which was applied, in the order in which they began.
-    func concernedQueries(at places: [ConcernedPlace]) throws(Failure) -> [ConcernedQuery] {
-        var concerned: [ConcernedQuery] = []
-        for place in places {
-            if place.isReplaced {
-                concerned += place.queries.map { ConcernedQuery(live: $0, place: place, changes: []) }
-                continue
+    /// How the commit that is being told concerns a query at one of its places; nil if it does not.
+    private func concern(
+        _ live: LiveQuery, _ place: ConcernedPlace, _ telling: Telling
+    ) throws(Failure) -> ConcernedQuery? {
+        if place.isReplaced { return ConcernedQuery(live: live, place: place, changes: [], isReplaced: true) }
+        do throws(StorageError) {
+            try place.locateAfter { (segment, index) throws(StorageError) in
+                try self.place(of: segment, at: place.path, in: index)
             }
-            do throws(StorageError) {
-                try place.locateAfter { (segment, index) throws(StorageError) in
-                    try self.place(of: segment, at: place.path, in: index)
-                }
-            } catch {
-                // Memory has the commit and the windows have not.
-                tree.tear(by: error)
-                throw .unavailable(error)
-            }
-            for live in place.queries {
-                let changes = place.changes(in: live.query)
-                if !changes.isEmpty {
-                    concerned.append(ConcernedQuery(live: live, place: place, changes: changes))
-                }
-            }
+        } catch {
+            throw .unavailable(error)
         }
-        concerned.sort { $0.live.serial < $1.live.serial }
-        return concerned
+        let changes = place.changes(in: live.query)
+        if changes.isEmpty { return nil }
+        return ConcernedQuery(live: live, place: place, changes: changes, isReplaced: telling.isInterrupted)
     }
 
-    /// Some listeners of queries have yet to be told of the last commit: until ``tellSome(now:)`` has done so, nothing
+    /// Some listeners have yet to be told of the last commit: until ``tellSome(now:)`` has done so, nothing
     /// else may be processed.
     package var isTelling: Bool { telling != nil }
 
@@ -125,33 +114,53 @@ extension Database {
         if telling.isDone { turn.outputs += telling.rest }
     }
 
-    /// Applies changes to the windows, and tells the listeners, up to the cost of one step.
+    /// Ends listeners that are not allowed any more, and tells the others, up to the cost of one step.
     func tell(_ telling: inout Telling, in turn: inout Turn, costMax: Int) throws(Failure) {
+        while turn.tellingCost < costMax, let listener = telling.takeJudged() {
+            judge(listener, in: &turn)
+            turn.tellingCost += Self.judgementCost
+        }
+        while turn.tellingCost < costMax, let part = telling.takePart() {
+            push(part, at: telling.position, in: &turn)
+            turn.readBytes += part.cost
+            turn.tellingCost += part.cost
+        }
         var ending: [LiveQuery] = []
         defer { endListeners(of: ending, in: &turn) }
-        while turn.tellingCost < costMax, let query = telling.takeNext() {
+        while turn.tellingCost < costMax, let (live, place) = telling.nextQuery {
+            var isConcerned = true
             do throws(Failure) {
-                let isPossible = !telling.isInterrupted || !query.live.needsEvents
-                if !isPossible { throw .tooLarge }
-                try tell(query, isSet: telling.isSet, isInterrupted: telling.isInterrupted, in: &turn)
+                if let query = try concern(live, place, telling) {
+                    if telling.isInterrupted, live.needsEvents { throw .tooLarge }
+                    try tell(query, isSet: telling.isSet, isInterrupted: telling.isInterrupted, in: &turn)
+                } else {
+                    isConcerned = false
+                }
             } catch .tooLarge {
-                ending.append(query.live)
+                ending.append(live)
             } catch {
-                telling.giveBack()
                 // Memory has the commit, and the window perhaps half of it.
                 if case .unavailable(let reason) = error, tornBy == nil { tree.tear(by: reason) }
                 throw error
             }
-            let bytes = query.place.reads.takeCost()
+            telling.passQuery()
+            let bytes = place.reads.takeCost()
             turn.readBytes += bytes
-            turn.tellingCost += bytes + Self.queryCost
-            telling.cost += bytes + Self.queryCost
-            if telling.cost > tellingCostMax { ending += telling.takeRest() }
+            turn.tellingCost += bytes + (isConcerned ? Self.queryCost : Self.passedQueryCost)
+            if isConcerned { telling.cost += bytes + Self.queryCost }
+            if telling.cost > tellingCostMax {
+                for (live, place) in telling.takeRest() where try concern(live, place, telling) != nil {
+                    ending.append(live)
+                }
+            }
         }
     }
 
-    /// The fixed cost of telling the listeners of a query of a commit, in bytes (``SharedReads/cost``).
+    /// The fixed costs, in bytes (``SharedReads/cost``): of telling the listeners of a query of a commit, of finding
+    /// that it does not concern them, and of asking the rules whether a listener may go on.
     private static let queryCost = 4096
+    private static let passedQueryCost = 512
+    private static let judgementCost = 4096
 
     /// - parameter isInterrupted: memory was built again meanwhile, and all windows with it.
     private func tell(
@@ -192,7 +201,7 @@ extension Database {
     private func takeIn(_ query: ConcernedQuery, isInterrupted: Bool) throws(Failure) -> (Change?, WindowDifference?) {
         let (live, reads) = (query.live, query.place.reads)
         do throws(StorageError) {
-            if query.place.isReplaced {
+            if query.isReplaced {
                 live.spare = nil
                 if live.scan != nil { live.scan = QueryScan(live.query) }
                 if live.isEmpty { return (nil, nil) }

@@ -104,6 +104,12 @@ extension Database {
         try commit(.setChildren(of: base, children.json), children.rows, in: &turn)
     }
 
+    /// Whether children of a place may come into the tree as one text, as far as the rows have room for it.
+    func mayBeText(_ children: IncomingValue, of base: Path, by principal: Principal) -> Bool {
+        children.json.isLarge(largeBytesMin, rows.packing) && children.json.hasAnyChild && mayAttach(childrenOf: base)
+            && isIndifferent(toChildrenOf: base, by: principal)
+    }
+
     /// Whether no setting asks what each of the children of a place is before they are written.
     private func isIndifferent(toChildrenOf base: Path, by principal: Principal) -> Bool {
         let isLimited = !principal.isAdministrator && indexes.settings.rateLimits.contains { $0.pattern.concerns(base) }
@@ -127,8 +133,8 @@ extension Database {
     func echo(
         of value: IncomingValue, _ stored: CanonicalJSON, at path: Path, in turn: borrowing Turn
     ) -> CanonicalJSON {
-        if !value.hasServerValues { return stored }
-        return (try? isAllowed(.read(path), in: turn)) == true ? stored : value.json
+        if !value.hasServerValues, value.sent == nil { return stored }
+        return (try? isAllowed(.read(path), in: turn)) == true ? stored : value.sent ?? value.json
     }
 
     /// A precondition tells users who may write whether it holds, but the value only to those who may read it.
@@ -169,19 +175,21 @@ extension Database {
         }
         let places = try concernedPlaces(by: change, rows)
         try apply(change, rows)
-        judgeListeners(concernedBy: change, in: &turn)
+        if listeners.trie.isEmpty { return }
         let outputs = turn.outputs.count
-        push(change, at: log.nextPosition(at: turn.record.time), in: &turn)
         do throws(Failure) {
             var telling = Telling(
-                try concernedQueries(at: places), isSet: change.isSet, sequence: sequence + 1)
+                judging: listeners.dependencies.listeners(concernedBy: change), listeners.trie.fanOut(of: change),
+                places, isSet: change.isSet, at: log.nextPosition(at: turn.record.time))
             try tell(&telling, in: &turn, costMax: tellingStepCostMax)
             if !telling.isDone {
                 telling.outputCount = turn.outputs.count
                 self.telling = telling
             }
         } catch {
-            turn.outputs.removeSubrange(outputs...)
+            // Members of groups stay where they were moved.
+            let moves = turn.outputs[outputs...].filter(\.changesMembership)
+            turn.outputs.replaceSubrange(outputs..., with: moves)
             throw error
         }
     }
@@ -204,7 +212,7 @@ extension Database {
     private func attach(_ prepared: PreparedRows, childrenOf base: Path) throws(Failure) {
         // For all that is not in the text, it is as if the place itself were written.
         let concerned = Assignment(target: WriteTarget(path: base), value: .null)
-        decision?.note([concerned])
+        pendingWrite.note([concerned])
         do throws(StorageError) {
             freeze()
             try indexes.keeping(concerned, in: rows) { () throws(StorageError) in
@@ -219,7 +227,7 @@ extension Database {
     /// Puts the assignments of one operation into the tree. The priority of a node that is not there (any more) has no
     /// effect. `prepared` are the rows of the first large value among them, if they were made beforehand.
     func apply(_ assignments: [Assignment], _ prepared: PreparedRows? = nil) throws(Failure) {
-        decision?.note(assignments)
+        pendingWrite.note(assignments)
         do throws(StorageError) {
             let sums = try indexes.sums(after: assignments, in: rows)
             let large = assignments.firstIndex { isLarge($0) }
@@ -246,7 +254,7 @@ extension Database {
 
     /// The same for one assignment of a value that is not large.
     private func applySmall(_ assignment: Assignment) throws(Failure) {
-        decision?.note([assignment])
+        pendingWrite.note([assignment])
         do throws(StorageError) {
             try change(assignment)
         } catch {
@@ -307,15 +315,16 @@ extension Database {
         }
     }
 
-    private func push(_ change: Change, at position: Position, in turn: inout Turn) {
-        for delivery in listeners.trie.deliveries(of: change) {
+    /// Tells listeners of whole values.
+    func push(_ part: FanOut.Step, at position: Position, in turn: inout Turn) {
+        if let delivery = part.delivery {
             if !delivery.plain.isEmpty { turn.outputs.append(.push(delivery.change, at: nil, to: delivery.plain)) }
             if !delivery.positioned.isEmpty {
                 turn.outputs.append(.push(delivery.change, at: position, to: delivery.positioned))
             }
             for address in delivery.plain + delivery.positioned { countTold(delivery.change, to: address, in: turn) }
         }
-        for (push, group) in listeners.trie.streamPushes(of: change, at: position) {
+        for (push, group) in part.streamPushes(at: position) {
             turn.outputs.append(.pushQuery(push, to: group))
             countTold(push, to: group, in: turn)
         }
@@ -337,7 +346,7 @@ extension Database {
 
     /// The base value of an increment. Every leaf is in one row; of any other node only the priority matters, which is
     /// returned with a leaf that is not a number. Reads one row.
-    private func leaf(at path: Path) throws(Failure) -> CanonicalJSON {
+    func leaf(at path: Path) throws(Failure) -> CanonicalJSON {
         do throws(StorageError) {
             let place = try rows.locate(path)
             let value = place.node.value

@@ -49,6 +49,8 @@ package final class Database {
     package var forwardingTime: Int64 = 0
     /// The time since 1970 less that of a monotonic clock, in milliseconds (``observeTime(_:uptime:)``).
     var clockOffset: Int64?
+    /// The same when leases were last moved with the clock.
+    var leaseOffset: Int64?
 
     /// The listens of each connection.
     var listeners: ListenerRegistry
@@ -56,8 +58,10 @@ package final class Database {
     var judge: RulesJudge?
     /// No decisions are needed: everything is allowed, and no results of rules are wanted.
     var isOpen: Bool { judge.map { $0.program.allowsEverything && $0.coverage == nil } ?? true }
-    /// The rules' decision on the next large write.
-    var decision: SteppedDecision?
+    /// The next large write.
+    var pendingWrite = PendingWrite()
+    /// Rows that a write which is not an administrator's may set one by one (``ExaminedWrite/rowCount``).
+    let rowsAtOnceMax: Int
     var explainsDenials = false
     var denials: [DeniedRequest] = []
     /// The writes that connections have registered for their end.
@@ -114,7 +118,7 @@ package final class Database {
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
         listenersMax: Int = .max, queriesOfPlaceMax: Int = .max, keptPlacesMax: Int = .max,
         tellingStepCostMax: Int = .max, tellingCostMax: Int = .max, scannedAtOnceMax: Int = 1000,
-        largeBytesMin: Int = Database.largeBytesMin,
+        largeBytesMin: Int = Database.largeBytesMin, rowsAtOnceMax: Int = .max,
         packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
@@ -129,6 +133,7 @@ package final class Database {
         self.tellingCostMax = tellingCostMax
         self.scannedAtOnceMax = scannedAtOnceMax
         self.largeBytesMin = largeBytesMin
+        self.rowsAtOnceMax = rowsAtOnceMax
         tree = DatabaseTree(TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing))
         indexes = IndexKeeper(store: store, workers)
         listeners = ListenerRegistry(database: index)
@@ -167,7 +172,7 @@ package final class Database {
     /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it returns false.
     /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on;
     ///   and those of them that have to wait: for an earlier request of their connection, which is a large read or was
-    ///   forwarded, or for the log to change hands.
+    ///   forwarded, for the turn of a large write, or for the log to change hands.
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int, mayGoOn: (_ done: Int) -> Bool = { _ in true }
     ) -> (record: LogRecord?, requestCount: Int, waiting: [Request]) {
@@ -175,6 +180,7 @@ package final class Database {
         turn.outputs.reserveCapacity(requests.count)
         precondition(telling == nil, "the last commit is not told yet")
         if hasOrphans { payOrphans(in: &turn) }
+        if isMovingLeases { moveSomeLeases(in: &turn) }
         if hasExpired(at: now) { expireSome(in: &turn) }
         if hiddenBy != nil { showAll(in: &turn) }
         keepRest(of: &turn)
@@ -184,7 +190,7 @@ package final class Database {
         let span = requests.span
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
-            if !largeReads.isEmpty || forwarded?.isEmpty == false || heldWrites != .none,
+            if !largeReads.isEmpty || forwarded?.isEmpty == false || heldWrites != .none || pendingWrite.isThere,
                 mustWait(span[count], after: waiting, of: requests)
             {
                 waiting.append(count)

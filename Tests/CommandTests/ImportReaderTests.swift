@@ -80,6 +80,23 @@ struct ImportReaderTests {
         }
     }
 
+    @Test("set no more rows at once than a server lets everybody set")
+    func rows() throws {
+        let leaves = (0..<9000).map { #""k\#(10_000 + $0)":1"# }.joined(separator: ",")
+        let objects = (0..<9000).map { #""o\#(10_000 + $0)":{"a":1,"b":2}"# }.joined(separator: ",")
+        var reader = ImportReader(base: .root, merges: true)
+        reader.append(Array("{\"a\":{\(leaves)},\"b\":{\(objects)}}".utf8))
+        reader.finish()
+        var places = 0
+        while let (write, _) = try reader.next() {
+            guard case .update(let assignments) = write else { continue }
+            places += assignments.count
+            // An object counts as three.
+            #expect(assignments.reduce(0) { $0 + ($1.value == "1" ? 1 : 3) } <= 8000)
+        }
+        #expect(places == 18_000)
+    }
+
     @Test("a small value is one write")
     func small() throws {
         let json: CanonicalJSON = #"{"a":1}"#

@@ -127,17 +127,29 @@ struct LargeDecisionTests {
         #expect(host.scheduler.database.takeDenials().isEmpty)
     }
 
-    @Test("are asked in one step in the end if it keeps changing")
+    /// Changes what the rules look at again and again, and makes other writes.
+    @Test("are asked in steps however often that changes: in the end, writes there wait for the large one")
     func changes() throws {
         let host = try Host()
         host.set("list", Self.list, number: 7, from: 2)
-        var changes: Int64 = 1
+        var changes: Int64 = 0
+        var smallAfterChange = 0
         while changes < 1000, !host.written.contains("/list") {
-            changes += 1
-            host.set("open", "true", number: changes)
+            if changes == 0 || host.replies.contains(where: { $0.hasPrefix("\(1000 + changes) ") }) {
+                changes += 1
+                smallAfterChange = 0
+                host.set("open", "true", number: 1000 + changes)
+            }
+            smallAfterChange += 1
+            host.set("small", "1", number: 10_000, from: 3)
             for _ in 0..<5 { _ = host.goOn() }
         }
-        #expect(changes < 100)
-        #expect(host.written.contains("/list"))
+        // The last change has waited. Meanwhile the decision was made in steps, beside small writes.
+        #expect(host.written.count { $0 == "/open" } == changes)
+        #expect(changes > 4 && changes < 100)
+        #expect(smallAfterChange > 20)
+        host.finish()
+        #expect(host.written.count { $0 == "/open" } == changes + 1)
+        #expect(host.written.last { $0 != "/small" } == "/open")
     }
 }

@@ -67,6 +67,43 @@ import Testing
         #expect(try CanonicalJSON.parse(read).value == expected)
     }
 
+    /// Places that are not children of one, below a place.
+    private static func scattered(_ count: Int, at place: String = "") -> [UInt8] {
+        let members = (0..<count).map { #""\#(place)n\#(1_000_000 + $0)/x":{".sv":{"increment":\#($0)}}"# }
+        return Array("{\(members.joined(separator: ","))}".utf8)
+    }
+
+    @Test("of very many places is refused, unless an administrator makes it")
+    func scattered() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        let refused = try client.ask("PATCH", "/a.json?ns=example", [], body: Self.scattered(10_001))
+        #expect(refused.status == 400)
+        #expect(refused.text.contains("this update sets about 10001 rows one by one, and may set 10000"))
+        #expect(try client.ask("GET", "/a.json?ns=example").text == "null")
+        for _ in 0..<2 {
+            let body = Self.scattered(3_000)
+            #expect(try client.ask("PATCH", "/a.json?ns=example&print=silent", [], body: body).status == 204)
+        }
+        #expect(try client.ask("GET", "/a/n1002999/x.json?ns=example").text == "5998")
+        let administrator = ["Authorization: Bearer owner"]
+        let allowed = try client.ask(
+            "PATCH", "/a.json?ns=example&print=silent", administrator, body: Self.scattered(10_001))
+        #expect(allowed.status == 204)
+        #expect(try client.ask("GET", "/a/n1010000/x.json?ns=example").text == "10000")
+
+        let peer = try server.connect()
+        _ = try peer.receive()
+        let text = String(decoding: Self.scattered(10_001, at: "b/"), as: UTF8.self)
+        try peer.send(Self.chunks(#"{"t":"d","d":{"r":1,"a":"m","b":{"p":"/","d":\#(text)}}}"#))
+        guard case .text(let answer) = try peer.receive() else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(answer.contains(#""s":"too_big""#))
+        #expect(try client.ask("GET", "/b.json?ns=example").text == "null")
+    }
+
     private static func put(_ number: Int, _ path: String, _ value: String) -> [String] {
         chunks(#"{"t":"d","d":{"r":\#(number),"a":"p","b":{"p":"\#(path)","d":\#(value)}}}"#)
     }

@@ -56,6 +56,20 @@ struct ExpiryTests {
         #expect(!bench.database.hasExpired(at: .max - 1))
     }
 
+    @Test("go in time by a clock that was set back, though their removal was put off by the one before")
+    func clock() throws {
+        var bench = DatabaseBench()
+        bench.database.setRules(try Self.program(), now: 0)
+        try Self.build(&bench)
+        bench.database.observeTime(86_400_000, uptime: 0)
+        Self.process(&bench, .set("codes", #"{"a":{"until":2000}}"#), at: 1000)
+        bench.database.indexes.postponeRemoval(to: 86_401_000)
+        bench.database.observeTime(1_500, uptime: 500)
+        #expect(bench.database.hasExpired(at: 2000))
+        Self.process(&bench, at: 2000)
+        #expect(try bench.database.rows.read("codes") == .null)
+    }
+
     @Test("are removed in steps; one that is read by itself is never seen, however many wait")
     func steps() throws {
         var bench = DatabaseBench()

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthSecurityRules
 import HearthTestSupport
 import Testing
 import HearthStorageErrors
@@ -157,6 +158,61 @@ struct QueryTellingTests {
             try #require(outputs[0].firstIndex(of: $0))
         }
         #expect(answers == [100, 201, 202, 253, 254])
+    }
+
+    @Test("listeners of whole values are told in steps, after those that may not be told any more have ended")
+    func plainSteps() throws {
+        let rules = try RulesProgram(
+            parsing: Array(#"{"rules": {".write": true, ".read": "root.child('closed').val() !== true"}}"#.utf8))
+        func words(_ output: Output) -> String {
+            switch output {
+            case .push(let change, at: _, let groups):
+                let parts = change.assignments.map { "\($0.target.path)=\($0.value)" }.joined(separator: " ")
+                return "push \(parts) to \(groups.map(\.group.raw))"
+            case .pushQuery(let push, let group): return "\(Self.words(.pushQuery(push, to: group))) \(push.path)"
+            case .revoked(let connection, let path, _, _): return "\(connection.raw) may not read \(path)"
+            case .leave(let group, let connection): return "\(connection.raw) leaves \(group.raw)"
+            default: return Self.words(output)
+            }
+        }
+        let others = (0..<3).map { ConnectionID(loop: $0, kind: .realtime, serial: 20 + UInt64($0)) }
+        let stream = ConnectionID(loop: 1, kind: .http, serial: 30)
+        var outputs: [[String]] = []
+        for stepCostMax in [1, 20_000, Int.max] {
+            let database = Self.database(stepCostMax: stepCostMax)
+            database.setRules(rules, now: 0)
+            for number in 1000..<1040 {
+                let place = Path(stringLiteral: "pub/k\(number)")
+                for (index, other) in others.enumerated() where number % (index + 2) == 0 {
+                    let path = index == 2 ? place.appending("x") : place
+                    Self.run([.listen(path, known: KnownData(hash: []))], by: other, on: database)
+                }
+            }
+            Self.run([.listen("pub", known: nil)], by: stream, on: database)
+            Self.run([.listen("", known: nil)], by: Self.reader, on: database)
+            let steps = Self.run(
+                [
+                    Self.set("pub", try Self.children(38, bytes: 10, mark: "x")),
+                    .update(
+                        base: "pub",
+                        [
+                            (WriteTarget(path: "pub/k1002/x"), IncomingValue(json: "1")),
+                            (WriteTarget(path: "pub/k1004"), IncomingValue(json: #"{"x":2,"y":3}"#)),
+                            (WriteTarget(path: "pub/k1002", isPriority: true), IncomingValue(json: "9")),
+                        ]),
+                    .setChildren("pub", IncomingValue(json: #"{"k1006":null,"k1008":{"x":5},"z":1}"#)),
+                    Self.set("closed", "true"), Self.set("pub/k1010", "6"),
+                ], on: database)
+            if stepCostMax == 1 { #expect(steps.allSatisfy { $0.count < 20 }) }
+            #expect(steps.count > (stepCostMax == 1 ? 100 : stepCostMax == .max ? 0 : 3))
+            outputs.append(steps.flatMap(\.self).map(words))
+        }
+        #expect(outputs[0] == outputs[2])
+        #expect(outputs[1] == outputs[2])
+        #expect(outputs[0].count { $0.hasPrefix("push") } > 40)
+        #expect(outputs[0].count { $0.contains("may not read") } == 20 + 13 + 10 + 2)
+        #expect(outputs[0].last == "5 done")
+        #expect(outputs[0].dropLast().last == "4 done")
     }
 
     @Test("listeners whose part is too much of one commit are ended, and others are not")

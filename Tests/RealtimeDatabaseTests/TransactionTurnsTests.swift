@@ -37,6 +37,20 @@ struct TransactionTurnsTests {
         #expect(turns.isEmpty)
     }
 
+    @Test("Turns last as long as they would have, though the clock is set", arguments: [-1, 1] as [Int64])
+    func clock(days: Int64) throws {
+        var turns = TransactionTurns()
+        for serial in 1...2 as ClosedRange<UInt64> {
+            _ = turns.verdict(on: connection(serial), number: 1, at: place, isStale: true, now: 0)
+        }
+        let deadline = try #require(turns.deadline)
+        let change = days * 86_400_000
+        turns.moveClock(by: change)
+        #expect(turns.deadline == deadline + change)
+        #expect(turns.passOverdue(now: deadline + change - 1).isEmpty)
+        #expect(turns.passOverdue(now: deadline + change).map(\.connection) == [connection(2)])
+    }
+
     @Test("Nobody waits long for one that does not come back, nor for one that has ended")
     func absent() throws {
         var turns = TransactionTurns()

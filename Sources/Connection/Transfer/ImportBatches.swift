@@ -26,14 +26,19 @@ package struct ImportBatches {
 
     private let base: Path
     private let updateBytesMax: Int
+    private let updateNodesMax: Int
     private var waiting: [WireAssignment] = []
     private var waitingBytes = 0
+    private var waitingNodes = 0
     /// Each place comes after those before it.
     private var isAscending = true
 
-    package init(base: Path, updateBytesMax: Int = 1 << 20) {
+    /// - parameter updateNodesMax: of all values of an update, about. Servers refuse updates of many more rows, unless
+    ///   an administrator makes them (Protocol.md 9).
+    package init(base: Path, updateBytesMax: Int = 1 << 20, updateNodesMax: Int = 8000) {
         self.base = base
         self.updateBytesMax = updateBytesMax
+        self.updateNodesMax = updateNodesMax
     }
 
     /// Takes the next piece, and answers the writes that are ready.
@@ -56,6 +61,7 @@ package struct ImportBatches {
         defer {
             waiting = []
             waitingBytes = 0
+            waitingNodes = 0
             isAscending = true
         }
         if waiting.isEmpty { return nil }
@@ -65,11 +71,17 @@ package struct ImportBatches {
     private mutating func add(_ assignment: WireAssignment) throws(TooLarge) -> [Write] {
         try check(assignment)
         let byteCount = assignment.value.bytes.count + assignment.target.path.encoded.count
+        let nodeCount = 1 + assignment.value.bytes.reduce(0) { $0 + ($1 == UInt8(ascii: ":") ? 1 : 0) }
         var writes: [Write] = []
-        if waitingBytes + byteCount > updateBytesMax, let write = finish() { writes.append(write) }
+        if waitingBytes + byteCount > updateBytesMax || waitingNodes + nodeCount > updateNodesMax,
+            let write = finish()
+        {
+            writes.append(write)
+        }
         if let last = waiting.last, assignment.target.path <= last.target.path { isAscending = false }
         waiting.append(assignment)
         waitingBytes += byteCount
+        waitingNodes += nodeCount
         return writes
     }
 

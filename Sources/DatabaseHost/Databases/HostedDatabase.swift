@@ -69,7 +69,8 @@ final class HostedDatabase {
             committedAt: try logFile.time(of: tree.sequence), residentBytesMax: limits.residentBytesMax,
             listenersMax: limits.listenersMax,
             queriesOfPlaceMax: limits.queriesOfPlaceMax, keptPlacesMax: limits.keptPlacesMax,
-            tellingStepCostMax: limits.tellingStepCostMax, tellingCostMax: limits.tellingCostMax)
+            tellingStepCostMax: limits.tellingStepCostMax, tellingCostMax: limits.tellingCostMax,
+            rowsAtOnceMax: limits.rowsAtOnceMax)
         // Messages between nodes are not clients' requests.
         if name != DataFolder.clusterDatabase { database.tally = host.metrics.requests }
         database.largeReadEnded = { [report = host.report] in report(.event(index, .largeReadEnded($0))) }

@@ -24,7 +24,8 @@ extension Database {
     func forward(_ request: Request, now: Int64) -> Bool {
         guard mayForward(request) else { return false }
         if parksInsteadOfForwarding(request, now: now) { return true }
-        forwarded?.add(request, now: forwardingTime)
+        // That node gives server values their values.
+        forwarded?.add(request.examined?.original ?? request, now: forwardingTime)
         if case .disconnect = request.operation { return false }
         return true
     }

@@ -16,6 +16,7 @@ final class ConcernedPlace {
     private var indices: [[UInt8]: Int] = [:]
     /// Where the children are before and after the commit, in each order that a query has.
     private var changes: [QueryIndex: Changes] = [:]
+    private var isLocated = false
     /// The queries' selections of these children, or as a whole, before the commit; for queries whose listeners want
     /// events.
     var valuesBefore: [ObjectIdentifier: CanonicalJSON] = [:]
@@ -62,10 +63,11 @@ final class ConcernedPlace {
         }
     }
 
-    /// Notes where they are after it.
+    /// Notes where they are after it, once.
     func locateAfter<Failure>(_ locate: ([UInt8], QueryIndex) throws(Failure) -> IndexPlace?) throws(Failure) {
+        if isLocated { return }
         for index in Array(changes.keys) {
-            guard var known = changes.removeValue(forKey: index) else { continue }
+            guard var known = changes[index] else { continue }
             for (number, child) in children.enumerated() {
                 let after = try locate(child.segment, index)
                 known.list[number].after = after
@@ -76,6 +78,7 @@ final class ConcernedPlace {
             known.byPlace.sort { $0.place < $1.place }
             changes[index] = known
         }
+        isLocated = true
     }
 
     /// The commit's changes of the children that are or were in a query's interval. O(log children + found).
@@ -98,6 +101,8 @@ struct ConcernedQuery {
     let place: ConcernedPlace
     /// The commit's changes of children in its interval; empty if the place is replaced.
     let changes: [ChildChange]
+    /// The selection is looked for anew.
+    let isReplaced: Bool
 
     var valueBefore: CanonicalJSON { place.valuesBefore[ObjectIdentifier(live)] ?? .null }
 }

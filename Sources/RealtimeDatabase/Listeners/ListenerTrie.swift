@@ -58,8 +58,6 @@ struct ListenerTrie {
         case streams
         /// By events whose ids are positions.
         case numberedStreams
-
-        fileprivate var isStreams: Bool { self == .streams || self == .numberedStreams }
     }
 
     /// A change, or its part, and the groups that are told of it.
@@ -68,7 +66,7 @@ struct ListenerTrie {
         var plain: [GroupAddress] = []
         var positioned: [GroupAddress] = []
 
-        fileprivate mutating func add(_ place: Place) {
+        mutating func add(_ place: Place) {
             if let address = place.changes.address { plain.append(address) }
             if let address = place.positions.address { positioned.append(address) }
         }
@@ -84,8 +82,6 @@ struct ListenerTrie {
     }
 
     private let root = Place(segment: [], parent: nil)
-    /// Members of the groups of event streams.
-    private var streamsCount = 0
     private let firstGroup: UInt64
     private var groupsMade: UInt64 = 0
     private(set) var queriesCount = 0
@@ -101,7 +97,6 @@ struct ListenerTrie {
     mutating func join(_ path: Path, _ audience: Audience = .changes, loop: Int) -> GroupID {
         let place = makePlace(at: path)
         place[audience].members.add(loop)
-        if audience.isStreams { streamsCount += 1 }
         if let group = place[audience].group { return group }
         let group = makeGroup()
         place[audience].group = group
@@ -135,7 +130,6 @@ struct ListenerTrie {
     mutating func leave(_ path: Path, _ audience: Audience = .changes, loop: Int) -> GroupID? {
         guard let place = place(at: path), let group = place[audience].group else { return nil }
         place[audience].members.remove(loop)
-        if audience.isStreams { streamsCount -= 1 }
         if place[audience].members.isEmpty {
             place[audience].group = nil
             prune(place)
@@ -225,135 +219,14 @@ struct ListenerTrie {
     /// What the groups that are told by messages get to see of a change, each no more than lies at or below its path.
     /// One entry per form of the change.
     func deliveries(of change: Change) -> [Delivery] {
-        if isEmpty { return [] }
-        // Groups at or above the base see the change as it is.
-        var whole = Delivery(change: change)
-        let base = change.base
-        let place = forEachPlace(onTheWayTo: base) { place, _ in whole.add(place) }
-        var deliveries = whole.plain.isEmpty && whole.positioned.isEmpty ? [] : [whole]
-        if let place, !place.children.isEmpty {
-            for (change, _, place) in parts(of: change, below: place, at: base, where: \.hasPlain) {
-                var part = Delivery(change: change)
-                part.add(place)
-                deliveries.append(part)
-            }
+        var fanOut = fanOut(of: change)
+        var deliveries: [Delivery] = []
+        while let step = fanOut.next() {
+            if let delivery = step.delivery { deliveries.append(delivery) }
         }
         return deliveries
     }
 
-    /// The same for event streams: each group is told of the change in relation to its path, and some of the position
-    /// after it.
-    func streamPushes(of change: Change, at position: Position) -> [(push: QueryPush, to: GroupAddress)] {
-        if streamsCount == 0 { return [] }
-        var pushes: [(push: QueryPush, to: GroupAddress)] = []
-        func add(_ change: Change, _ path: Path, _ place: Place) {
-            let push = QueryPush(form: .eventStream, path: path, content: .change(change), position: nil)
-            if let address = place.streams.address { pushes.append((push, address)) }
-            if let address = place.numberedStreams.address {
-                var push = push
-                push.position = position
-                pushes.append((push, address))
-            }
-        }
-        let base = change.base
-        let place = forEachPlace(onTheWayTo: base) { place, byteCount in
-            add(change, base.prefix(bytes: byteCount), place)
-        }
-        if let place, !place.children.isEmpty {
-            for (change, path, place) in parts(of: change, below: place, at: base, where: \.hasStreams) {
-                add(change, path, place)
-            }
-        }
-        return pushes
-    }
-
-    /// Visits the places from the root to a path, each with the bytes of the path that lead to it. Answers the last one
-    /// if it is that of the path.
-    private func forEachPlace(onTheWayTo path: Path, _ body: (Place, _ byteCount: Int) -> Void) -> Place? {
-        var place = root
-        body(place, 0)
-        for range in path.segments {
-            let next = path.encoded.withUnsafeBytes { place.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
-            guard let next else { return nil }
-            place = next
-            body(place, range.upperBound)
-        }
-        return place
-    }
-
-    /// What the places strictly below the base of a change see of it that are wanted. O(places + text of the values).
-    private func parts(
-        of change: Change, below place: Place, at base: Path, where isWanted: (Place) -> Bool
-    ) -> [(Change, Path, Place)] {
-        var found: [(place: Place, path: Path, assignments: [Assignment])] = []
-        var indices: [ObjectIdentifier: Int] = [:]
-        func add(_ assignment: Assignment, to place: Place, at path: Path) {
-            guard isWanted(place) else { return }
-            if let index = indices[ObjectIdentifier(place)] {
-                found[index].assignments.append(assignment)
-            } else {
-                indices[ObjectIdentifier(place)] = found.count
-                found.append((place, path, [assignment]))
-            }
-        }
-        if case .setChildren(of: let base, let text) = change {
-            var isWritten = false
-            Self.forEachPlace(below: place, at: base, of: text, text.range) { place, path, range in
-                if path.depth == base.depth + 1 { isWritten = range != nil }
-                guard isWritten, isWanted(place) else { return }
-                let part = range.map { text.part($0) } ?? .null
-                add(Assignment(target: WriteTarget(path: path), value: part), to: place, at: path)
-            }
-        }
-        for assignment in change.assignmentsOneByOne {
-            var next: Place? = place
-            let target = assignment.target.path
-            // On the way to the target: the assignment as it is.
-            for range in target.dropFirst(bytes: base.encoded.count).segments {
-                let absolute = (base.encoded.count + range.lowerBound)..<(base.encoded.count + range.upperBound)
-                next = target.encoded.withUnsafeBytes {
-                    next?.children[UnsafeRawBufferPointer(rebasing: $0[absolute])]
-                }
-                guard let next else { break }
-                add(assignment, to: next, at: target.prefix(bytes: absolute.upperBound))
-            }
-            // Below it: the part of the value that lies there.
-            if let next, !assignment.target.isPriority {
-                let value = assignment.value
-                Self.forEachPlace(below: next, at: target, of: value, value.range) { place, path, range in
-                    guard isWanted(place) else { return }
-                    let part = range.map { value.part($0) } ?? .null
-                    add(Assignment(target: WriteTarget(path: path), value: part), to: place, at: path)
-                }
-            }
-        }
-        return found.map { place, path, assignments in
-            (assignments.count == 1 ? .set(assignments[0]) : .merge(base: path, assignments), path, place)
-        }
-    }
-
-    /// Visits the places below one in tree order, with the text of what lies there in a value: `range` is that of the
-    /// place itself, nil for nothing.
-    private static func forEachPlace(
-        below place: Place, at path: Path, of value: CanonicalJSON, _ range: Range<Int>?,
-        _ body: (Place, Path, Range<Int>?) -> Void
-    ) {
-        if place.children.isEmpty { return }
-        var members = range.map { value.children(in: $0) }
-        var segment: [UInt8] = []
-        func nextMember() -> Range<Int>? {
-            guard let member = members?.next() else { return nil }
-            segment.removeAll(keepingCapacity: true)
-            member.appendSegment(to: &segment)
-            return member.value
-        }
-        var member = nextMember()
-        for child in place.children.sorted() {
-            while member != nil, segment.precedesBytewise(child.segment) { member = nextMember() }
-            let part = segment == child.segment ? member : nil
-            let childPath = Path(encoded: path.encoded + child.segment)
-            body(child, childPath, part)
-            forEachPlace(below: child, at: childPath, of: value, part, body)
-        }
-    }
+    /// The same step by step, and for event streams as well.
+    func fanOut(of change: Change) -> FanOut { FanOut(change, from: root) }
 }

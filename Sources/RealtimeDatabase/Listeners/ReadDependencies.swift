@@ -56,6 +56,15 @@ struct ReadDependencies {
         }
     }
 
+    /// Those that depend on something that a change concerns, in their order.
+    func listeners(concernedBy change: Change) -> [Listener] {
+        if isEmpty { return [] }
+        var found: Set<Listener> = []
+        if case .setChildren(of: let base, _) = change { found = listeners(concernedBy: base) }
+        for assignment in change.assignmentsOneByOne { found.formUnion(listeners(concernedBy: assignment.target.path)) }
+        return found.sorted()
+    }
+
     /// Those that depend on something at a place, above it or below it. O(depth + found · log n).
     func listeners(concernedBy path: Path) -> Set<Listener> {
         var found = listeners[[]] ?? []

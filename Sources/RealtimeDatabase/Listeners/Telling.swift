@@ -1,13 +1,18 @@
-/// What a commit has yet to tell the listeners of queries, in the order in which these began. It is done in steps, of
-/// which each is part of a turn; until the last one, the database works off no other request.
+import HearthStorageErrors
+
+/// What a commit has yet to tell: first it is found out which listeners may not be told any more, then those of whole
+/// values are told, then those of queries, in the order in which these began. It is done in steps, of which each is
+/// part of a turn; until the last one, the database works off no other request.
 struct Telling {
-    private let queries: [ConcernedQuery]
+    private var judged: ArraySlice<ReadDependencies.Listener>
+    private var fanOut: FanOut?
+    private let queries: [(live: LiveQuery, place: ConcernedPlace)]
     private var next = 0
     /// The commit sets one place.
     let isSet: Bool
-    /// The number of the commit.
-    let sequence: UInt64
-    /// What telling has cost so far, in bytes (``SharedReads/cost``).
+    /// The position after the commit.
+    let position: Position
+    /// What telling the listeners of queries has cost so far, in bytes (``SharedReads/cost``).
     var cost = 0
     /// What the request has to say after it.
     var rest: [Output] = []
@@ -16,35 +21,52 @@ struct Telling {
     /// Memory was built again in between: windows match the tree, but the listeners were not told.
     private(set) var isInterrupted = false
 
-    init(_ queries: [ConcernedQuery], isSet: Bool, sequence: UInt64) {
-        self.queries = queries
+    /// - parameter judged: listeners that were allowed because of data that the commit has changed.
+    /// - parameter fanOut: nil without listeners of whole values.
+    /// - parameter places: with queries that the commit concerns.
+    init(
+        judging judged: [ReadDependencies.Listener], _ fanOut: FanOut?, _ places: [ConcernedPlace], isSet: Bool,
+        at position: Position
+    ) {
+        self.judged = judged[...]
+        self.fanOut = fanOut
         self.isSet = isSet
-        self.sequence = sequence
+        self.position = position
+        var queries: [(live: LiveQuery, place: ConcernedPlace)] = []
+        for place in places { queries += place.queries.map { ($0, place) } }
+        if places.count > 1 { queries.sort { $0.live.serial < $1.live.serial } }
+        self.queries = queries
     }
 
-    var isDone: Bool { next == queries.count }
+    /// The number of the commit.
+    var sequence: UInt64 { position.sequence }
 
-    mutating func takeNext() -> ConcernedQuery? {
-        guard next < queries.count else { return nil }
-        defer { next += 1 }
-        return queries[next]
+    var isDone: Bool { judged.isEmpty && fanOut == nil && next == queries.count }
+
+    /// The next listener that may have to end.
+    mutating func takeJudged() -> ReadDependencies.Listener? { judged.popFirst() }
+
+    /// The next listeners of whole values.
+    mutating func takePart() -> FanOut.Step? {
+        let step = fanOut?.next()
+        if step == nil { fanOut = nil }
+        return step
     }
 
-    /// The query that was taken last was not told.
-    mutating func giveBack() { next -= 1 }
+    /// The next query whose place the commit concerns; it may not be concerned itself.
+    var nextQuery: (live: LiveQuery, place: ConcernedPlace)? { next < queries.count ? queries[next] : nil }
+
+    mutating func passQuery() { next += 1 }
 
     /// All that are left.
-    mutating func takeRest() -> [LiveQuery] {
+    mutating func takeRest() -> [(live: LiveQuery, place: ConcernedPlace)] {
         defer { next = queries.count }
-        return queries[next...].map(\.live)
+        return Array(queries[next...])
     }
 
-    /// The other listeners receive the present value, not the change.
+    /// The other listeners of queries receive the present value, not the change.
     mutating func interrupt() {
         isInterrupted = true
-        for query in queries[next...] {
-            query.place.isReplaced = true
-            query.place.reads = SharedReads(path: query.place.path)
-        }
+        for (_, place) in queries[next...] { place.reads = SharedReads(path: place.path) }
     }
 }

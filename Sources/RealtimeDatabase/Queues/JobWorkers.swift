@@ -4,6 +4,7 @@ import HearthSecurityRules
 final class JobWorkers {
     var claims = WaitingClaims()
     var leases = JobLeases()
+    var moves = LeaseMoves()
     /// By the pattern of their setting.
     var tallies: [IndexPattern: QueueTally] = [:]
 }

@@ -1,18 +1,40 @@
 package import HearthJSONTree
 import HearthTreeText
 
-/// How the rows of large values are made beforehand.
+/// What is done for a large write on another thread, before its turn.
 package struct RowPreparation: Sendable {
+    package enum Step: Sendable {
+        /// It is found out what the write needs (``ExaminedWrite``).
+        case examining
+        /// Its increments get their values, which have been read.
+        case resolving
+        /// Its rows are made.
+        case rows
+    }
+
+    var step = Step.rows
+    /// In milliseconds since 1970.
+    var now: Int64 = 0
     let bytesMin: Int
+    let rowsAtOnceMax: Int
     let packing: TreeRows.Packing
     let indexes: [IndexCatalog.Index]
+
+    /// The request after this step.
+    package func prepared(_ request: Request) -> Request {
+        switch step {
+        case .examining: examined(request)
+        case .resolving: resolved(request)
+        case .rows: withRows(request)
+        }
+    }
 
     /// Whether making the rows of a request's value on another thread saves the database time.
     package func isWorthIt(for request: Request) -> Bool { request.operation.largeValue(bytesMin, packing) != nil }
 
     /// The same request with the rows of its first large value, and their index entries. Takes time in proportion to
     /// the value.
-    package func prepared(_ request: Request) -> Request {
+    private func withRows(_ request: Request) -> Request {
         switch request.operation {
         case .set(let target, var value, let expected, let echoes) where isWorthIt(for: request):
             value.rows = rows(of: value.json, at: target)
@@ -76,8 +98,16 @@ extension Request {
 }
 
 extension Database {
+    package func preparation(_ step: RowPreparation.Step, now: Int64) -> RowPreparation {
+        var preparation = preparation
+        (preparation.step, preparation.now) = (step, now)
+        return preparation
+    }
+
     package var preparation: RowPreparation {
-        RowPreparation(bytesMin: largeBytesMin, packing: rows.packing, indexes: indexes.catalog.indexes)
+        RowPreparation(
+            bytesMin: largeBytesMin, rowsAtOnceMax: rowsAtOnceMax, packing: rows.packing,
+            indexes: indexes.catalog.indexes)
     }
 }
 
@@ -94,8 +124,8 @@ extension Operation {
     }
 }
 
-/// Server values are known only in the turn.
-private func isLarge(
+/// Server values must be known before.
+func isLarge(
     _ target: WriteTarget, _ value: IncomingValue, _ bytesMin: Int, _ packing: TreeRows.Packing
 ) -> Bool {
     !target.isPriority && !value.hasServerValues && value.json.isLarge(bytesMin, packing)

@@ -55,12 +55,14 @@ package final class Request: Sendable {
     package let byteCount: Int
     /// It needs a turn of its own.
     package let isLarge: Bool
+    /// What is known about a large write before its turn.
+    package let examined: ExaminedWrite?
     /// Kept for as long as the request is: its end tells the caller that its memory is free.
     package let claim: (any AnyObject & Sendable)?
 
     package init(
         connection: ConnectionID, number: Int64, principal: Principal = .nobody, operation: Operation,
-        client: UInt64 = 0, claim: (any AnyObject & Sendable)? = nil
+        client: UInt64 = 0, claim: (any AnyObject & Sendable)? = nil, examined: ExaminedWrite? = nil
     ) {
         self.connection = connection
         self.number = number
@@ -68,15 +70,19 @@ package final class Request: Sendable {
         self.operation = operation
         self.client = client
         self.claim = claim
+        self.examined = examined
         kind = operation.kind
         byteCount = operation.byteCount
-        isLarge = byteCount > Self.largeBytes || byteCount >= Self.demandingBytes && operation.isDemanding
+        isLarge =
+            byteCount > Self.largeBytes || operation.entryCount >= Self.demandingCount
+            || byteCount >= Self.demandingBytes && operation.isDemanding
     }
 
     /// Values of a request that is large, in bytes.
     private static let largeBytes = 64 << 10
-    /// With values of fewer bytes, no request is demanding.
+    /// With values of fewer bytes, no request is demanding, unless it sets so many places.
     private static let demandingBytes = 16 << 10
+    private static let demandingCount = 1024
 
     /// The same request, which keeps a claim.
     package func keeping(_ claim: any AnyObject & Sendable) -> Request {
@@ -86,10 +92,12 @@ package final class Request: Sendable {
     }
 
     /// The same request with another operation.
-    package func asking(_ operation: Operation) -> Request {
+    package func asking(_ operation: Operation) -> Request { asking(operation, examined) }
+
+    func asking(_ operation: Operation, _ examined: ExaminedWrite?) -> Request {
         Request(
             connection: connection, number: number, principal: principal, operation: operation, client: client,
-            claim: claim)
+            claim: claim, examined: examined)
     }
 }
 
@@ -101,6 +109,8 @@ package struct IncomingValue: Sendable {
     package var rows: PreparedRows?
     /// The same text, if the log has it already.
     package var stored: StoredText?
+    /// The value as it was sent, if server values in it were resolved and the reply may have to be what was sent.
+    var sent: CanonicalJSON?
 
     package init(json: CanonicalJSON, hasServerValues: Bool = false) {
         self.json = json
@@ -169,6 +179,14 @@ extension Operation {
             .become, .relay, .forfeit, .disconnect:
             0
         case .explain(let operation, _): operation.byteCount
+        }
+    }
+
+    /// Places that an update sets.
+    fileprivate var entryCount: Int {
+        switch self {
+        case .update(_, let entries), .onDisconnect(let entries): entries.count
+        default: 0
         }
     }
 

@@ -10,19 +10,22 @@ final class SteppedDecision {
     private let tree: NotingTree
     /// How often it was started over.
     let restarts: Int
+    /// Writes at what the rules have looked at wait for the turn.
+    private let waitsAreAsked: Bool
     private(set) var isCurrent = true
     /// Nil until it is made.
     private(set) var explanation: Explanation?
 
     init(
         on request: Request, _ write: RuleOperation, by program: RulesProgram, in tree: any RuleTree, now: Int64,
-        restarts: Int
+        restarts: Int, holdsPlaces: Bool
     ) {
         connection = request.connection
         number = request.number
         judge = RulesJudge(program)
         self.tree = NotingTree(tree)
         self.restarts = restarts
+        waitsAreAsked = holdsPlaces
         judge.begin(write, RuleContext(auth: request.principal.auth, now: now), in: self.tree)
     }
 
@@ -34,6 +37,11 @@ final class SteppedDecision {
         explanation = try judge.goOn(while: mayGoOn)
         return explanation != nil
     }
+
+    var holdsPlaces: Bool { waitsAreAsked && isCurrent }
+
+    /// Whether a write at a place has to wait.
+    func holds(_ place: Path) -> Bool { holdsPlaces && tree.isConcerned(by: place) }
 
     /// Something changes in the tree.
     func note(_ assignments: [Assignment]) {

@@ -61,7 +61,7 @@ struct TransactionTurns {
     /// A connection wants to compare and set.
     ///
     /// - parameter isStale: the value that it compares with is not the present one.
-    /// - parameter now: in milliseconds, by a clock that does not go back.
+    /// - parameter now: in milliseconds, by a clock of which ``moveClock(by:)`` is told when it is set.
     mutating func verdict(
         on connection: ConnectionID, number: Int64, at path: Path, isStale: Bool, now: Int64
     ) -> Verdict {
@@ -120,6 +120,14 @@ struct TransactionTurns {
             if let next = next(at: path, now: now, isLate: true) { answers.append(next) }
         }
         return answers
+    }
+
+    /// The clock was set by so many milliseconds. Turns last as long as they would have.
+    mutating func moveClock(by change: Int64) {
+        for index in lines.values.indices {
+            lines.values[index].since += change
+            for connection in lines.values[index].late.keys { lines.values[index].late[connection]? += change }
+        }
     }
 
     /// When a turn will have lasted too long; nil if there is none. O(places with contention).

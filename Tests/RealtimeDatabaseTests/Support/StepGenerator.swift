@@ -88,6 +88,7 @@ struct StepGenerator {
         case 6:
             let step: CanonicalJSON = #"{".sv":{"increment":3}}"#
             let json = trees.pick([step, #"{".priority":{".sv":"timestamp"},".value":{".sv":{"increment":0.5}}}"#])
+            if trees.chance(1, in: 2) { return updateWithServerValues(json) }
             return .set(WriteTarget(path: path()), IncomingValue(json: json, hasServerValues: true), echoes: true)
         case 7...8:
             if trees.chance(1, in: 2) {
@@ -185,6 +186,33 @@ struct StepGenerator {
         }
         let list = children.map { Assignment(target: WriteTarget(path: $0.key), value: $0.value) }
         return (base, CanonicalJSON(children: list, of: base))
+    }
+
+    /// A write that may be large, with server values in it: of one place, of children of it, or of places below it.
+    private mutating func updateWithServerValues(_ json: CanonicalJSON) -> Operation {
+        let base = path()
+        let names = keys[min(base.depth, keys.count - 1)]
+        let text = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: trees.pick([20, 200])))
+        var entries: [Path: IncomingValue] = [:]
+        for _ in 0..<trees.pick([1, 2, 4]) {
+            entries[base.appending(trees.pick(names))] = IncomingValue(json: json, hasServerValues: true)
+        }
+        entries[base.appending(trees.pick(names))] = IncomingValue(json: text)
+        let sorted = entries.sorted { $0.key < $1.key }
+        let list = sorted.map { (target: WriteTarget(path: $0.key), value: $0.value) }
+        switch Int.random(in: 0..<3, using: &trees.random) {
+        case 0: return .update(base: base, list)
+        case 1:
+            let children = sorted.map { Assignment(target: WriteTarget(path: $0.key), value: $0.value.json) }
+            let value = CanonicalJSON(children: children, of: base)
+            return .setChildren(base, IncomingValue(json: value, hasServerValues: true))
+        default:
+            var value = CanonicalJSON.null
+            for (path, part) in sorted {
+                value = value.setting(part.json, at: path.dropFirst(bytes: base.encoded.count))
+            }
+            return .set(WriteTarget(path: base), IncomingValue(json: value, hasServerValues: true), echoes: true)
+        }
     }
 
     private mutating func attachChildren() -> TreeRowsMachine.Step {

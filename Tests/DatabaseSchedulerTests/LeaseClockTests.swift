@@ -1,0 +1,176 @@
+import HearthJSONTree
+import HearthSecurityRules
+import HearthTestSupport
+import Testing
+
+@testable import HearthDatabaseScheduler
+@testable import HearthRealtimeDatabase
+
+/// What is left of a lease is measured by the time that passes, not by the clock of the machine.
+@Suite("Leases while the clock is set")
+struct LeaseClockTests {
+    private static let day: Int64 = 86_400_000
+    private static let start = 20_000 * day
+
+    private final class Host {
+        var scheduler: DatabaseScheduler
+        var wall: Int64
+        private var uptime: Int64 = 1000
+        private var hasStep = false
+        private var number: Int64 = 0
+        private var replies: [Int64: Reply] = [:]
+        private(set) var operations: [LogRecord.Operation] = []
+
+        /// - parameter operations: those of an earlier process, the last of which was at `lastTime`.
+        init(after operations: [LogRecord.Operation] = [], at wall: Int64 = LeaseClockTests.start) throws {
+            self.wall = wall
+            let database = Database(index: 0, store: EmptyRowStore(), sequence: 0)
+            let text = #"{"settings":{"q":{".queue":{"lease":60000,"attempts":20}}}}"#
+            database.setRules(RulesProgram.open.with(try DatabaseSettings(parsing: Array(text.utf8))), now: 0)
+            try database.replay(operations)
+            scheduler = DatabaseScheduler(
+                database: database, limits: DatabaseLimits(), lastTime: operations.last?.time ?? 0, isClearing: false,
+                at: Conditions(wall: wall, uptime: uptime), nanoseconds: { 0 })
+            handle(.opened)
+            step()
+        }
+
+        func handle(_ event: Event) {
+            var actions: [Action] = []
+            scheduler.handle(event, at: Conditions(wall: wall, uptime: uptime), into: &actions)
+            for action in actions {
+                switch action {
+                case .append(let record):
+                    operations += (try? record.operations()) ?? []
+                    handle(.committed(through: record.lastSequence))
+                case .step: hasStep = true
+                case .deliver(let turns):
+                    for case .reply(_, let number, let reply) in turns.joined() { replies[number] = reply }
+                default: break
+                }
+            }
+        }
+
+        func step() {
+            while hasStep {
+                hasStep = false
+                handle(.step)
+            }
+        }
+
+        /// Lets time pass, as both clocks show it.
+        func pass(_ time: Int64) {
+            wall += time
+            uptime += time
+            handle(.tick(1))
+            step()
+        }
+
+        /// Asks over HTTP. The connection says nothing about the worker.
+        @discardableResult
+        func ask(_ operation: Operation) -> Reply? {
+            number += 1
+            let connection = ConnectionID(loop: 0, kind: .http, serial: 1)
+            handle(.requests([Request(connection: connection, number: number, operation: operation)]))
+            return replies[number]
+        }
+
+        /// The keys of the jobs that a worker gets, and the numbers of the claims.
+        @discardableResult
+        func claim(_ count: Int = 1, lease: Int64? = nil) throws -> [(key: String, claim: Int64)] {
+            let operation = JobOperation.claim(count: count, lease: lease, wait: .milliseconds(0))
+            guard case .value(let answer)? = ask(.job("q", operation)) else { return [] }
+            return answer.value(at: "jobs").children.compactMap { child in
+                let job = answer.value(at: "jobs").part(child.value)
+                guard let claim = Self.integer(job.value(at: "claim")) else { return nil }
+                return (String("\(job.value(at: "key"))".dropFirst().dropLast()), claim)
+            }
+        }
+
+        func add(_ count: Int) {
+            for number in 0..<count {
+                let path = Path(stringLiteral: "q/jobs/j\(1000 + number)")
+                ask(.set(WriteTarget(path: path), IncomingValue(json: "1")))
+            }
+        }
+
+        func state(_ key: String, _ member: String) throws -> Int64? {
+            Self.integer(try scheduler.database.rows.read(Path(stringLiteral: "q/state/\(key)/\(member)")))
+        }
+
+        private static func integer(_ value: CanonicalJSON) -> Int64? { Int64("\(value)") }
+    }
+
+    private static let changes: [Int64] = [-day, -50_000, -7_000, 30_000, day]
+
+    @Test("last as long as they were given for", arguments: changes)
+    func lease(change: Int64) throws {
+        let host = try Host()
+        host.add(1)
+        #expect(try host.claim().map(\.key) == ["j1000"])
+        host.pass(30_000)
+        host.wall += change
+        for _ in 0..<24 {
+            host.pass(1_000)
+            #expect(try host.claim().isEmpty)
+        }
+        for _ in 0..<12 { host.pass(1_000) }
+        #expect(try host.claim().map(\.key) == ["j1000"])
+    }
+
+    @Test("and so do pauses after failures", arguments: changes)
+    func pause(change: Int64) throws {
+        let host = try Host()
+        host.add(1)
+        let job = try #require(try host.claim().first)
+        host.ask(.job("q", .fail(try Key(validating: job.key), claim: job.claim, error: [], .after(60_000))))
+        host.pass(30_000)
+        host.wall += change
+        for _ in 0..<24 {
+            host.pass(1_000)
+            #expect(try host.claim().isEmpty)
+        }
+        for _ in 0..<12 { host.pass(1_000) }
+        #expect(try host.claim().map(\.key) == ["j1000"])
+    }
+
+    @Test("are moved in steps; what is given meanwhile is not moved, and no job is handed out")
+    func steps() throws {
+        let host = try Host()
+        host.add(250)
+        let jobs = try host.claim(100) + host.claim(100) + host.claim(49)
+        #expect(jobs.count == 249)
+        host.wall -= Self.day
+        let last = try #require(jobs.last)
+        // One turn moves some of them before its request.
+        let key = try Key(validating: last.key)
+        let reply = host.ask(.job("q", .extend(key, claim: last.claim, lease: 90_000)))
+        guard case .value? = reply else {
+            Issue.record("\(String(describing: reply))")
+            return
+        }
+        #expect(host.scheduler.database.isMovingLeases)
+        #expect(try host.claim().isEmpty)
+        host.step()
+        #expect(!host.scheduler.database.isMovingLeases)
+        #expect(try host.state(last.key, "until") == host.wall + 90_000)
+        for job in jobs.dropLast() { #expect(try host.state(job.key, "until") == host.wall + 60_000) }
+        #expect(try host.claim().count == 1)
+        // Jobs that were given up for good stay so.
+        #expect(try host.state("j1000", "attempts") == 1)
+    }
+
+    @Test("end after a restart, though the clock was set back meanwhile")
+    func restart() throws {
+        let before = try Host()
+        before.add(1)
+        try before.claim()
+        before.pass(10_000)
+        before.add(1)
+        let host = try Host(after: before.operations, at: before.wall - Self.day)
+        host.pass(45_000)
+        #expect(try host.claim().isEmpty)
+        host.pass(10_000)
+        #expect(try host.claim().map(\.key) == ["j1000"])
+    }
+}
