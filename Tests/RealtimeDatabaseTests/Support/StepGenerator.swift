@@ -89,7 +89,8 @@ struct StepGenerator {
             let step: CanonicalJSON = #"{".sv":{"increment":3}}"#
             let json = trees.pick([step, #"{".priority":{".sv":"timestamp"},".value":{".sv":{"increment":0.5}}}"#])
             if trees.chance(1, in: 2) { return updateWithServerValues(json) }
-            return .set(WriteTarget(path: path()), IncomingValue(json: json, hasServerValues: true), echoes: true)
+            let place = trees.chance(1, in: 2) ? path() : counters.appending(trees.pick(keys[1]))
+            return .set(WriteTarget(path: place), IncomingValue(json: json, hasServerValues: true), echoes: true)
         case 7...8:
             if trees.chance(1, in: 2) {
                 let (base, children) = children()
@@ -188,10 +189,13 @@ struct StepGenerator {
         return (base, CanonicalJSON(children: list, of: base))
     }
 
+    /// A place below which there are often numbers.
+    private var counters: Path { Path([keys[0][0]]) }
+
     /// A write that may be large, with server values in it: of one place, of children of it, or of places below it.
     private mutating func updateWithServerValues(_ json: CanonicalJSON) -> Operation {
-        let base = path()
-        let names = keys[min(base.depth, keys.count - 1)]
+        let base = trees.chance(1, in: 2) ? path() : counters
+        let names = base == counters ? Array(keys[1].prefix(2)) : keys[min(base.depth, keys.count - 1)]
         let text = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: trees.pick([20, 200])))
         var entries: [Path: IncomingValue] = [:]
         for _ in 0..<trees.pick([1, 2, 4]) {
