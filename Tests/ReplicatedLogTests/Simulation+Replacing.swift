@@ -25,11 +25,13 @@ extension Simulation {
 
     /// Begins the log again that the engine has lost.
     mutating func rebuild() {
-        // The operator waits until all nodes have said what they have.
+        // The operator waits until all nodes with data have said what they have.
         let stated = machines.indices.compactMap { node in
             engine.values[LogKeys(database: "main").files(of: "n\(node)")].flatMap { LogPast($0.value) }
         }
-        guard stated.count == machines.count else { return queue.add(.rebuild, at: now + 500) }
+        guard stated.count >= machines.count(where: { $0.files.epoch != nil }) else {
+            return queue.add(.rebuild, at: now + 500)
+        }
         func last(_ past: LogPast) -> UInt64 { past.epochs.last?.end ?? 0 }
         guard let best = stated.max(by: { last($0) < last($1) }), let before = best.epochs.last?.name else {
             return queue.add(.rebuild, at: now + 500)

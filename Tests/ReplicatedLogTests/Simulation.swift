@@ -109,6 +109,7 @@ struct Simulation {
     var restoreCount = 0
     var rebuildCount = 0
     var replacedCount = 0
+    var missedCount = 0
     var readCount = 0
     var acknowledgedCount: Int { acknowledged.count }
     /// In all histories.

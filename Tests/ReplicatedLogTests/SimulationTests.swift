@@ -10,7 +10,7 @@ import Testing
 
     private struct Figures {
         var faults = 0, acknowledged = 0, taken = 0, owners = 0, copies = 0, trims = 0, parted = 0, settled = 0,
-            moves = 0, reads = 0, restores = 0, rebuilds = 0, replaced = 0
+            moves = 0, reads = 0, restores = 0, rebuilds = 0, replaced = 0, missed = 0
     }
 
     private static func run(_ seed: UInt64, _ faults: [Fault]) throws -> Simulation {
@@ -29,7 +29,7 @@ import Testing
                 owners: simulation.ownerCount, copies: simulation.copyCount, trims: simulation.trimCount,
                 parted: simulation.partedCount, settled: simulation.settledCount, moves: simulation.moveCount,
                 reads: simulation.readCount, restores: simulation.restoreCount, rebuilds: simulation.rebuildCount,
-                replaced: simulation.replacedCount)
+                replaced: simulation.replacedCount, missed: simulation.missedCount)
         } catch {
             let few = shrunk(faults) { (try? run(seed, $0)) == nil }
             var text = "\(error)"
@@ -62,6 +62,7 @@ import Testing
             sum.restores += figures.restores
             sum.rebuilds += figures.rebuilds
             sum.replaced += figures.replaced
+            sum.missed += figures.missed
         }
         if TestScale.factor > 1 { print("\(sum)") }
         // Nothing that is checked may be left out by accident.
@@ -71,7 +72,7 @@ import Testing
         for count in [sum.owners, sum.copies, sum.trims, sum.parted, sum.settled, sum.moves] {
             #expect(count > 3, "\(sum)")
         }
-        for count in [sum.restores, sum.rebuilds, sum.replaced] { #expect(count > 0, "\(sum)") }
+        for count in [sum.restores, sum.rebuilds, sum.replaced, sum.missed] { #expect(count > 0, "\(sum)") }
         #expect(sum.reads > 1000)
     }
 
