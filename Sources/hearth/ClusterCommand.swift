@@ -112,7 +112,7 @@ extension Command {
                     """,
                 options: [
                     .init(name: "data", value: "DIR", help: "the data folder of the server"),
-                    .init(name: "check", value: nil, help: "only check, and change nothing"),
+                    .init(name: "check", value: nil, help: "only check, and begin no log"),
                 ] + etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
