@@ -407,8 +407,9 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: dependencies([
-                "System", "JSONTree", "HTTPCodec", "JSONValues", "EventLoop", "EtcdGateway", "DatabaseScheduler",
-                "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
+                "System", "JSONTree", "HTTPCodec", "JSONValues", "EventLoop", "EtcdGateway", "StorageErrors",
+                "DatabaseScheduler", "ReplicatedLog", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers",
+                "DatabaseHost",
                 "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "EventLoopTransport", "ClientSession",
                 "Connection", "HearthServer", "HearthShell", "HearthBench",
             ]),

@@ -103,6 +103,9 @@ package final class ClusterNode: Sendable {
         NodeRecord.candidates(for: database, of: nodes).firstIndex(of: name)
     }
 
+    /// The cluster's own database has another history, whose numbers may be lower.
+    package func forgetConfirmed() { shared.state.withLock { $0.confirmed = 0 } }
+
     func setConfirmed(_ sequence: UInt64) {
         shared.state.withLock { $0.confirmed = max($0.confirmed, sequence) }
         shared.wakeUp.signal()
@@ -192,23 +195,25 @@ package final class ClusterNode: Sendable {
     /// - parameter sequence: the last operation in the node's files.
     /// - parameter report: gets the log's results, in order, on a separate thread.
     /// - parameter needsCopy: told, on the same thread, that the log cannot be followed from where the files end. The
-    ///   log is to be closed then, and opened again on a copy of another node's files
-    ///   (``receiveCopy(of:_:to:isWanted:)``). Never called if nodes do not reach each other.
+    ///   log is to be closed then, and opened again on files that can, such as a copy of another node's
+    ///   (``receiveCopy(of:_:to:isWanted:)``).
     package func openLog(
         of database: String, _ file: LogFile, sequence: UInt64, report: @escaping @Sendable ([Arrival]) -> Void,
         needsCopy: @escaping @Sendable (CopyNeed) -> Void
     ) throws(StorageError) -> NodeLog {
+        let (epochs, hasData) = (file.epochs, sequence > 0)
         let log = ReplicatedLog(
             database: database, owner: OwnerRecord(node: name, incarnation: incarnation),
-            position: LogPosition(epoch: sequence > 0 ? file.epochs.current.name : nil, sequence: sequence),
-            foundingEpoch: file.epochs.current.name)
+            position: LogPosition(epoch: hasData ? epochs.current.name : nil, sequence: sequence),
+            past: LogPast(file), isOfLog: file.isOfCluster,
+            foundingEpoch: hasData ? .random(in: 1 ... .max) : epochs.current.name)
         let progress = LogProgress()
         let keeper: LogKeeper
         do throws(SystemError) {
             keeper = try LogKeeper(
                 log, database: database, node: name, cluster,
                 preferredMember: Int(incarnation % UInt64(cluster.members.count)), progress, news: news, report: report,
-                needsCopy: peers == nil ? nil : needsCopy)
+                needsCopy: needsCopy, reachesNodes: peers != nil)
         } catch {
             throw .inputOutput("\(error)")
         }
@@ -219,6 +224,21 @@ package final class ClusterNode: Sendable {
             keeper.post(.lease(state.lease))
         }
         return NodeLog(file, progress, keeper)
+    }
+
+    /// What the files of a database need now to follow its log; nil if they can follow it, or if no copy would help.
+    /// The log is not open. Waits for etcd.
+    ///
+    /// - parameter epoch: the history of the files; nil for empty ones.
+    /// - parameter sequence: the last operation in them.
+    /// - parameter need: what they needed before.
+    package func need(of database: String, epoch: UInt64?, sequence: UInt64, before need: CopyNeed) -> CopyNeed? {
+        let client = EtcdClient(cluster, preferredMember: Int(incarnation % UInt64(cluster.members.count)))
+        let request = ReplicatedLog.look(at: database)
+        guard let reply = try? client.call(request, within: .seconds(3)) else { return need }
+        let position = LogPosition(epoch: epoch, sequence: sequence)
+        guard let (mismatch, epoch, floor) = ReplicatedLog.mismatch(of: position, in: reply) else { return nil }
+        return CopyNeed(mismatch, epoch: epoch, floor: floor)
     }
 
     /// A database has been told that its log is handed over (``Ownership/handingOver``), and all that it has begun to
@@ -237,7 +257,7 @@ package final class ClusterNode: Sendable {
             for (database, keeper) in keepers.sorted(by: { $0.key < $1.key }) {
                 switch keeper.start.state {
                 case .pending: isPending = true
-                case .following: break
+                case .following, .lost: break
                 case .stuck(let reason): return "the database '\(database)' cannot follow the cluster's log: \(reason)"
                 }
             }

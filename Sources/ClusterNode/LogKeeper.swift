@@ -31,12 +31,13 @@ final class LogKeeper: Sendable {
     private static let callDuration = Duration.seconds(3)
 
     /// - parameter report: gets the log's results, in order.
-    /// - parameter needsCopy: told that the files lack records that etcd does not have any more; nil if nodes do not
-    ///   reach each other.
+    /// - parameter needsCopy: told that the files cannot follow the log, and what they need.
+    /// - parameter reachesNodes: whether a copy of another node's files can be had.
     init(
         _ log: ReplicatedLog, database: String, node: String, _ cluster: EtcdCluster, preferredMember: Int,
         _ progress: LogProgress, news: @escaping @Sendable (ClusterNews) -> Void,
-        report: @escaping @Sendable ([Arrival]) -> Void, needsCopy: (@Sendable (CopyNeed) -> Void)?
+        report: @escaping @Sendable ([Arrival]) -> Void, needsCopy: @escaping @Sendable (CopyNeed) -> Void,
+        reachesNodes: Bool
     ) throws(SystemError) {
         let address = Address()
         let start = LogStart()
@@ -78,7 +79,8 @@ final class LogKeeper: Sendable {
                 case .call(let transaction, let serial): caller.post(Call(transaction: transaction, serial: serial))
                 case .watch(let watch, let serial):
                     watcher.begin(watch, serial: serial)
-                    start.note(.following)
+                    // Before the log has begun, the files may have to be told of its history.
+                    if log.hasBegun { start.note(.following) }
                     tell(nil)
                 case .endWatch: watcher.end()
                 case .begin(let epoch):
@@ -96,13 +98,16 @@ final class LogKeeper: Sendable {
                 case .appended: progress.decide(nil)
                 case .appendFailed(let failure): progress.decide(CommitFailure(failure))
                 case .settled: progress.settle()
-                case .copy(let epoch, let floor):
-                    if let needsCopy, log.position.isBehind(floor, of: epoch) {
-                        return needsCopy(CopyNeed(epoch: epoch, floor: floor))
+                case .copy(let epoch, let floor, let mismatch):
+                    if let need = CopyNeed(mismatch, epoch: epoch, floor: floor), reachesNodes || mismatch != .behind {
+                        return needsCopy(need)
                     }
-                    let reason = Self.cannotFollow(database, log.position, epoch: epoch, from: floor)
+                    let reason = Self.cannotFollow(database, log.position, mismatch, from: floor)
                     start.note(.stuck(reason))
                     tell(reason)
+                case .lost:
+                    start.note(.lost)
+                    tell(Self.lost)
                 case .damaged(let reason): tell(reason)
                 }
             }
@@ -123,16 +128,25 @@ final class LogKeeper: Sendable {
         post(.tick)
     }
 
+    private static let lost = """
+        etcd has no log of it, though nodes have files of one: if etcd was lost for good, 'hearth cluster rebuild' begins \
+        the log again with what they have
+        """
+
     private static func cannotFollow(
-        _ database: String, _ position: LogPosition, epoch: UInt64, from floor: UInt64
+        _ database: String, _ position: LogPosition, _ mismatch: LogMismatch, from floor: UInt64
     ) -> String {
-        let copy = "stop this node and another one, and copy \(database).log and \(database).tree from there"
-        if position.isBehind(floor, of: epoch) {
-            return "its files end at \(position.sequence), and etcd has the commits from \(floor) on: \(copy), or let "
-                + "nodes reach each other with --peer-listen"
+        switch mismatch {
+        case .behind, .continued, .replaced:
+            "its files end at \(position.sequence), and etcd has the commits from \(floor) on: stop this node and another "
+                + "one, and copy \(database).log and \(database).tree from there, or let nodes reach each other with "
+                + "--peer-listen"
+        case .foreign:
+            "its files are of another history than the cluster's: start the node on an empty data folder, and it copies "
+                + "the database from another node"
+        case .ahead:
+            "its files end at \(position.sequence), beyond the end of the cluster's log: etcd has lost commits"
         }
-        guard position.epoch == epoch else { return "its files are of another history than the cluster's: \(copy)" }
-        return "its files end at \(position.sequence), beyond the end of the cluster's log: etcd has lost commits"
     }
 
     /// False once the keeper was told to stop.
@@ -152,6 +166,8 @@ final class LogStart: Sendable {
     enum State: Hashable, Sendable {
         case pending
         case following
+        /// etcd does not have the log: the node waits for an operator.
+        case lost
         /// It cannot, for this reason.
         case stuck(String)
     }

@@ -14,6 +14,7 @@ final class LogProgress: Sendable {
         var appliedSequence: UInt64 = 0
         /// The history that the node's own log belongs to from its first record on.
         var epoch: UInt64?
+        var hasBegun = false
         /// The last append, until its outcome is known.
         var appending: [LogRecord] = []
         /// An append has failed, and it is not known yet whether the shared log has it.
@@ -43,7 +44,15 @@ final class LogProgress: Sendable {
         }
     }
 
-    func begin(epoch: UInt64) { state.withLock { $0.epoch = epoch } }
+    func begin(epoch: UInt64) {
+        state.withLock { state in
+            state.epoch = epoch
+            state.hasBegun = true
+        }
+    }
+
+    /// The own log, which was empty, is of the shared one.
+    var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
     /// The outcome of the append; nil for success.
     func decide(_ failure: CommitFailure?) {

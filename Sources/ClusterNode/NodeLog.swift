@@ -41,6 +41,7 @@ package final class NodeLog: CommitLog {
     }
 
     private func storeArrived() throws(CommitFailure) {
+        if progress.hasBegun { try mark() }
         let records = progress.applied()
         if records.isEmpty { return }
         try store(records.filter { $0.lastSequence > file.lastSequence })
@@ -50,7 +51,12 @@ package final class NodeLog: CommitLog {
     private func store(_ records: [LogRecord]) throws(CommitFailure) {
         if records.isEmpty { return }
         if let epoch = progress.takeEpoch(), file.lastSequence == 0 { file.begin(epoch: epoch) }
+        try mark()
         try local.append(records)
+    }
+
+    private func mark() throws(CommitFailure) {
+        do throws(StorageError) { try file.mark(isOfCluster: true) } catch { throw .storage(error) }
     }
 
     package func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts {

@@ -47,7 +47,7 @@ struct NodeRegistration {
     mutating func run() -> (lease: Int64?, nodes: [String: NodeRecord?]) {
         handle(.tick)
         if let granted, !isRegistered, MonotonicTime.current >= nextAttempt { register(granted) }
-        if isRegistered, confirmed > toldConfirmed, let granted { confirm(granted) }
+        if isRegistered, confirmed > 0, confirmed != toldConfirmed, let granted { confirm(granted) }
         if isRegistered, MonotonicTime.current >= nextLook { look() }
         if isTold != isRegistered {
             isTold = isRegistered

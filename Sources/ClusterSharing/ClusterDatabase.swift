@@ -93,12 +93,15 @@ package final class ClusterDatabase: Sendable {
 
     /// Visits the operations of this node's log after a sequence number.
     ///
-    /// - returns: the last one's; nil if the log does not reach back so far.
+    /// - parameter epoch: the history that the number is of; 0 if that is not known.
+    /// - returns: the last one's, and its history; nil if the log does not reach back so far, or has another history.
     func forEachOperation(
-        after sequence: UInt64, _ body: (LogRecord.Operation) throws(StorageError) -> Void
-    ) throws(StorageError) -> UInt64? {
+        after sequence: UInt64, epoch: UInt64 = 0, _ body: (LogRecord.Operation) throws(StorageError) -> Void
+    ) throws(StorageError) -> (sequence: UInt64, epoch: UInt64)? {
         // The file may have been replaced by a copy of another node's.
-        guard let reader = folder.makeLogReader(of: DataFolder.clusterDatabase) else { return sequence }
+        guard let reader = folder.makeLogReader(of: DataFolder.clusterDatabase) else { return (sequence, epoch) }
+        let present = try reader.epoch(extending: epoch, after: sequence)
+        guard let present else { return nil }
         var (start, end) = (sequence, sequence)
         try reader.forEachRecord(after: sequence, bytesMax: .max) {
             start = $0
@@ -109,7 +112,7 @@ package final class ClusterDatabase: Sendable {
                 end = operation.sequence
             }
         }
-        return start > sequence ? nil : end
+        return start > sequence ? nil : (end, present)
     }
 }
 

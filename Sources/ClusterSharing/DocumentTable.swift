@@ -23,6 +23,8 @@ final class DocumentTable {
 
     /// Up to which operation the documents are known; nil before they were read.
     private var position: UInt64?
+    /// Of the log at the position.
+    private var epoch: UInt64 = 0
     /// This node confirms nothing while it has not taken over all of them.
     private var texts = DocumentTexts()
     /// The operations that wrote them, where these are known.
@@ -72,8 +74,8 @@ final class DocumentTable {
             for (name, text) in Self.documents(of: operation) { texts[name] = text }
         }
         guard let end else { return }
-        take(texts.map { ($0.key, $0.value) }, end)
-        position = end
+        take(texts.map { ($0.key, $0.value) }, end.sequence)
+        (position, epoch) = (end.sequence, end.epoch)
         let own =
             rules.databasesWithOwn.map(SharedDocument.rulesName)
             + rules.databasesWithOwnSettings.map(SharedDocument.settingsName)
@@ -82,7 +84,7 @@ final class DocumentTable {
             if let text = document.read() { _ = set(document, text, expecting: []) }
         }
         guard catchUp() else { return }
-        confirm(position ?? end)
+        confirm(position ?? end.sequence)
         whenLoaded?()
         whenLoaded = nil
     }
@@ -112,13 +114,13 @@ final class DocumentTable {
         guard let position else { return false }
         do throws(StorageError) {
             var confirmed: UInt64?
-            let end = try database.forEachOperation(after: position) { (operation) throws(StorageError) in
+            let end = try database.forEachOperation(after: position, epoch: epoch) { (operation) throws(StorageError) in
                 let documents = Self.documents(of: operation)
                 if documents.isEmpty { return }
                 take(documents, operation.sequence)
                 confirmed = operation.sequence
             }
-            self.position = end
+            (self.position, epoch) = (end?.sequence, end?.epoch ?? 0)
             if let confirmed { confirm(confirmed) }
             // A copy of another node's files has later commits alone.
             if end == nil { load() }

@@ -25,9 +25,9 @@ final class SharedAccounts: AccountSharing {
     // MARK: Reading the log
 
     func forEachCommit(
-        after sequence: UInt64, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
-    ) throws(StorageError) -> UInt64? {
-        try database.forEachOperation(after: sequence) { (operation) throws(StorageError) in
+        after place: SharedCommit.Place, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
+    ) throws(StorageError) -> (sequence: UInt64, epoch: UInt64)? {
+        try database.forEachOperation(after: place.sequence, epoch: place.epoch) { (operation) throws(StorageError) in
             if let commit = Self.commit(operation) { try body(commit, operation.sequence) }
         }
     }

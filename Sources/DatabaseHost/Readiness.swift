@@ -1,3 +1,4 @@
+import HearthClusterNode
 import HearthRealtimeDatabase
 import Synchronization
 package import HearthStorageErrors
@@ -11,8 +12,36 @@ package final class Readiness: Sendable {
         case cannotBeOpened(StorageError)
         /// Its files cannot follow the log of the cluster, for this reason.
         case cannotFollow(String)
-        /// A copy of another node's files is under way.
-        case isCopied
+        /// Its files are being made fit for the log of the cluster. The last attempt has failed for this reason.
+        case isCopied(CopyNeed.Files, failure: String? = nil)
+
+        var text: String {
+            switch self {
+            case .refusesWrites(let error): "refuses writes: \(error.message)"
+            case .cannotBeOpened(let error): "cannot be opened: \(error.message)"
+            case .cannotFollow(let reason): "cannot follow the cluster's log: \(reason)"
+            case .isCopied(let files, let failure):
+                Self.text(of: files) + (failure.map { ", and the last attempt failed: \($0)" } ?? "")
+            }
+        }
+
+        private static func text(of files: CopyNeed.Files) -> String {
+            switch files {
+            case .behind: "is being copied from another node"
+            case .continued: "is being told of the new history of the cluster's log"
+            case .replaced: "was restored, or its log was rebuilt, and this node does not have the new state yet"
+            }
+        }
+
+        /// Names no file.
+        var publicText: String {
+            switch self {
+            case .refusesWrites(let error): "refuses writes: \(error.summary)"
+            case .cannotBeOpened(let error): "cannot be opened: \(error.summary)"
+            case .cannotFollow: "cannot follow the cluster's log"
+            case .isCopied(let files, _): Self.text(of: files)
+            }
+        }
     }
 
     private struct State {
@@ -20,16 +49,29 @@ package final class Readiness: Sendable {
         var databases: [String: Trouble] = [:]
         var folder: StorageError?
         var accounts: StorageError?
-        /// The server is a node of a cluster, and has no lease.
-        var lacksLease: Bool
+        /// The server is a node of a cluster, and has no lease, for this reason.
+        var withoutLease: LeaseTrouble?
         /// Bytes that are free, if these are too few.
         var scarceBytes: Int64?
     }
 
-    private let state: Mutex<State>
+    private enum LeaseTrouble {
+        /// It does not have one yet.
+        case starting
+        /// etcd could not be reached for too long, or has ended it.
+        case ended
+        /// A process at this address has one under the same name.
+        case nameTaken(String)
+    }
 
-    /// - parameter lacksLease: the server is a node of a cluster, and will have its lease later.
-    package init(lacksLease: Bool = false) { state = Mutex(State(lacksLease: lacksLease)) }
+    private let state: Mutex<State>
+    private let node: String?
+
+    /// - parameter node: the name of the server, if it is a node of a cluster.
+    package init(node: String? = nil) {
+        self.node = node
+        state = Mutex(State(withoutLease: node == nil ? nil : .starting))
+    }
 
     /// The problem of a database; nil if it accepts all requests.
     func database(_ name: String, _ trouble: Trouble?) { state.withLock { $0.databases[name] = trouble } }
@@ -48,17 +90,35 @@ package final class Readiness: Sendable {
     package func accounts(_ error: StorageError?) { state.withLock { $0.accounts = error } }
 
     /// Whether the node of a cluster has its lease.
-    package func lease(_ isHeld: Bool) { state.withLock { $0.lacksLease = !isHeld } }
+    package func lease(_ isHeld: Bool) { state.withLock { $0.withoutLease = isHeld ? nil : .ended } }
+
+    /// A node at this address has the name of this one.
+    func nameTaken(address: String) { state.withLock { $0.withoutLease = .nameTaken(address) } }
+
+    /// An attempt to make the files of a database fit for the log of the cluster has failed.
+    func copyFailed(_ name: String, _ reason: String) {
+        state.withLock { state in
+            guard case .isCopied(let files, _)? = state.databases[name] else { return }
+            state.databases[name] = .isCopied(files, failure: reason)
+        }
+    }
 
     /// Of a server that is the node of a cluster.
-    package var hasLease: Bool { state.withLock { !$0.lacksLease } }
+    package var hasLease: Bool { state.withLock { $0.withoutLease == nil } }
 
     /// The free space on the disk of the data folder, and the required space, in bytes.
     package func disk(_ space: DiskSpace?, bytesMin: Int64) {
         state.withLock { $0.scarceBytes = space.flatMap { $0.available < bytesMin ? $0.available : nil } }
     }
 
-    private static let withoutLease = "this node of the cluster has no lease: etcd cannot be reached"
+    private func text(_ trouble: LeaseTrouble) -> String {
+        let node = "the node '\(node ?? "")'"
+        return switch trouble {
+        case .starting: "\(node) has no lease yet: etcd has not answered"
+        case .ended: "\(node) has lost its lease: etcd cannot be reached, or it did not answer in time"
+        case .nameTaken(let address): "\(node) has no lease: a node at \(address) has the same name"
+        }
+    }
 
     /// The server ends.
     package func stop() { state.withLock { $0.isStopping = true } }
@@ -69,15 +129,9 @@ package final class Readiness: Sendable {
             if state.isStopping { return StorageError.stopping.message }
             if let error = state.folder { return error.message }
             if let (name, trouble) = state.databases.min(by: { $0.key < $1.key }) {
-                switch trouble {
-                case .refusesWrites(let error): return "the database '\(name)' refuses writes: \(error.message)"
-                case .cannotBeOpened(let error): return "the database '\(name)' cannot be opened: \(error.message)"
-                case .cannotFollow(let reason):
-                    return "the database '\(name)' cannot follow the cluster's log: \(reason)"
-                case .isCopied: return "the database '\(name)' is being copied from another node"
-                }
+                return "the database '\(name)' \(trouble.text)"
             }
-            if state.lacksLease { return Self.withoutLease }
+            if let trouble = state.withoutLease { return text(trouble) }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.message)" }
             return state.scarceBytes.map { "the disk of the data folder is nearly full: \($0 >> 20) MiB are free" }
         }
@@ -89,14 +143,9 @@ package final class Readiness: Sendable {
             if state.isStopping { return StorageError.stopping.summary }
             if let error = state.folder { return error.summary }
             if let trouble = state.databases.min(by: { $0.key < $1.key })?.value {
-                switch trouble {
-                case .refusesWrites(let error): return "a database refuses writes: \(error.summary)"
-                case .cannotBeOpened(let error): return "a database cannot be opened: \(error.summary)"
-                case .cannotFollow: return "a database cannot follow the cluster's log"
-                case .isCopied: return "a database is being copied from another node"
-                }
+                return "a database \(trouble.publicText)"
             }
-            if state.lacksLease { return Self.withoutLease }
+            if state.withoutLease != nil { return "this node of the cluster has no lease" }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.summary)" }
             return state.scarceBytes.map { _ in "the disk is nearly full" }
         }

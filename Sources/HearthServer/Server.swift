@@ -99,7 +99,7 @@ package final class Server: Sendable {
                 !isFixed && folder.hasDatabase($0) || rules.hasOwn($0)
             }
             let contexts = ConnectionLoops()
-            let readiness = Readiness(lacksLease: configuration.cluster != nil)
+            let readiness = Readiness(node: configuration.cluster?.node)
             let metrics = ServerMetrics()
             let tls = try configuration.tls.map {
                 try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)

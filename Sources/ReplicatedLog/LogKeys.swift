@@ -7,10 +7,13 @@ package import HearthEtcdMessages
 /// /hearth/1/db/NAME/head                                     LogHead
 /// /hearth/1/db/NAME/floor                                    8 bytes: the first sequence number that the log still has
 /// /hearth/1/db/NAME/log/FIRST                                LogBatch; FIRST in 20 digits
+/// /hearth/1/db/NAME/past                                     LogPast: the histories before that of the head
 /// /hearth/1/part/NAME/FIRST/TERM-NUMBER/INDEX                a part of a batch that is too large for one value
 /// /hearth/1/kept/NAME/NODE             lease of the node     8 bytes: the last sequence number in the node's own files
 /// /hearth/1/move/NAME                  lease of the asker    MoveRequest: another node is to own the log
 /// ```
+/// /hearth/1/files/NAME/NODE            lease of the node     LogPast of the node's files, the last end being theirs; there
+///                                                            while etcd does not have the log that they are of
 /// The names of databases and nodes have letters, digits, `-`, `_` and `.` only.
 package struct LogKeys: Hashable, Sendable {
     package let database: String
@@ -27,6 +30,7 @@ package struct LogKeys: Hashable, Sendable {
     package var owner: [UInt8] { Array("\(folder)owner".utf8) }
     package var head: [UInt8] { Array("\(folder)head".utf8) }
     package var floor: [UInt8] { Array("\(folder)floor".utf8) }
+    package var past: [UInt8] { Array("\(folder)past".utf8) }
 
     package func batch(_ first: UInt64) -> [UInt8] { Array("\(folder)log/\(Self.digits(first))".utf8) }
 
@@ -61,6 +65,22 @@ package struct LogKeys: Hashable, Sendable {
     package var move: [UInt8] { Array("/hearth/1/move/\(database)".utf8) }
 
     package var allKept: EtcdKeyRange { .prefix(Array("/hearth/1/kept/\(database)/".utf8)) }
+
+    package func files(of node: String) -> [UInt8] { Array("/hearth/1/files/\(database)/\(node)".utf8) }
+
+    package var allFiles: EtcdKeyRange { .prefix(Array("/hearth/1/files/\(database)/".utf8)) }
+
+    private static let filesFolder = Array("/hearth/1/files/".utf8)
+
+    /// What all nodes say of files whose log is not there.
+    package static var filesOfAll: EtcdKeyRange { .prefix(filesFolder) }
+
+    /// Which database and which node a key of that folder is of.
+    package static func filesOwner(of key: [UInt8]) -> (database: String, node: String)? {
+        guard key.starts(with: filesFolder) else { return nil }
+        let names = String(decoding: key.dropFirst(filesFolder.count), as: UTF8.self).split(separator: "/")
+        return names.count == 2 ? (String(names[0]), String(names[1])) : nil
+    }
 
     private static func digits(_ number: UInt64) -> String {
         let text = String(number)

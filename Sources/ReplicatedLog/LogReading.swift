@@ -11,12 +11,6 @@ package struct LogPosition: Hashable, Sendable {
         self.epoch = epoch
         self.sequence = sequence
     }
-
-    /// Whether the files lack records that a log of this history, which begins at `floor`, does not have any more.
-    /// Files of another history cannot follow the log either, but they may have data that no other node has.
-    package func isBehind(_ floor: UInt64, of epoch: UInt64) -> Bool {
-        (self.epoch == nil || self.epoch == epoch) && sequence + 1 < floor
-    }
 }
 
 /// A part of a log: the answer to ``LogTransactions/read(from:limit:)``.
@@ -33,6 +27,9 @@ struct LogReading {
     var head: LogHead?
     var floor: UInt64
     var batches: [LogBatch]
+    var past = LogPast()
+    /// Some node has files of a log that the store does not have.
+    var isMissed: Bool
 
     /// Nil if a value in the store cannot be understood.
     init?(_ reply: EtcdTransactionReply) {
@@ -55,6 +52,11 @@ struct LogReading {
             guard let batch = LogBatch(value.value) else { return nil }
             batches.append(batch)
         }
+        if let value = reply.values(5).first {
+            guard let past = LogPast(value.value) else { return nil }
+            self.past = past
+        }
+        isMissed = !reply.values(6).isEmpty
     }
 }
 

@@ -11,7 +11,8 @@ struct LogTransactions: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// Reads the owner, the head, the floor, and batches from a sequence number on.
+    /// Reads the owner, the head, the floor, batches from a sequence number on, earlier histories, and whether nodes
+    /// miss the log.
     func read(from sequence: UInt64, limit: Int64) -> EtcdTransaction {
         // The batch with this number may begin before it.
         let including = EtcdKeyRange.keys(from: keys.batch(0), upTo: keys.batch(sequence + 1))
@@ -20,6 +21,7 @@ struct LogTransactions: Hashable, Sendable {
             then: [
                 range(keys.owner), range(keys.head), range(keys.floor),
                 .range(EtcdRange(including, limit: 1, isDescending: true)), .range(EtcdRange(after, limit: limit)),
+                range(keys.past), .range(EtcdRange(keys.allFiles, limit: 1, keysOnly: true)),
             ], isRepeatable: true)
     }
 
@@ -37,29 +39,42 @@ struct LogTransactions: Hashable, Sendable {
 
     /// Ends a term. Nothing conditional on it can succeed afterwards.
     func end(term: Int64) -> EtcdTransaction {
-        EtcdTransaction(if: [isCurrent(term)], then: [.delete(.key(keys.owner))], isRepeatable: true)
+        EtcdTransaction(if: isCurrent(term), then: [.delete(.key(keys.owner))], isRepeatable: true)
     }
 
     /// Begins a log that does not exist.
-    func found(_ head: LogHead, term: Int64) -> EtcdTransaction {
+    ///
+    /// - parameter past: the histories of the files that it begins with.
+    func found(_ head: LogHead, past: LogPast, term: Int64) -> EtcdTransaction {
         EtcdTransaction(
-            if: [isCurrent(term), .init(keys.head, .equal, .createRevision(0))],
-            then: [
-                .put(key: keys.head, value: head.bytes),
-                .put(key: keys.floor, value: LogTransactions.number(head.lastSequence + 1)),
-            ], isRepeatable: true)
+            if: isCurrent(term) + [.init(keys.head, .equal, .createRevision(0))],
+            then: LogTransactions.begin(keys, head, past), isRepeatable: true)
+    }
+
+    static func begin(_ keys: LogKeys, _ head: LogHead, _ past: LogPast) -> [EtcdTransaction.Operation] {
+        [
+            .put(key: keys.head, value: head.bytes),
+            .put(key: keys.floor, value: number(head.lastSequence + 1)),
+            .put(key: keys.past, value: past.bytes),
+        ]
+    }
+
+    /// States where the node's own files are, while the store does not have their log.
+    func state(files past: LogPast, lease: Int64) -> EtcdTransaction {
+        EtcdTransaction(
+            then: [.put(key: keys.files(of: owner.node), value: past.bytes, lease: lease)], isRepeatable: true)
     }
 
     /// Removes what earlier owners have left of batches that they did not finish.
     func tidy(after head: LogHead, term: Int64) -> EtcdTransaction {
         EtcdTransaction(
-            if: [isCurrent(term)], then: [.delete(keys.parts(from: head.lastSequence + 1, upTo: nil))],
+            if: isCurrent(term), then: [.delete(keys.parts(from: head.lastSequence + 1, upTo: nil))],
             isRepeatable: true)
     }
 
     func put(part: [UInt8], _ index: Int, of batch: LogBatch) -> EtcdTransaction {
         EtcdTransaction(
-            if: [isCurrent(batch.id.term)],
+            if: isCurrent(batch.id.term),
             then: [.put(key: keys.part(index, of: batch.firstSequence, batch.id), value: part)],
             else: [range(keys.owner)], isRepeatable: true)
     }
@@ -69,7 +84,7 @@ struct LogTransactions: Hashable, Sendable {
     /// place, which may be this very one from an earlier attempt.
     func append(_ batch: LogBatch, after old: LogHead, _ new: LogHead) -> EtcdTransaction {
         EtcdTransaction(
-            if: [isCurrent(batch.id.term), .init(keys.head, .equal, .value(old.bytes))],
+            if: isCurrent(batch.id.term) + [.init(keys.head, .equal, .value(old.bytes))],
             then: [
                 .put(key: keys.batch(batch.firstSequence), value: batch.bytes),
                 .put(key: keys.head, value: new.bytes),
@@ -83,9 +98,10 @@ struct LogTransactions: Hashable, Sendable {
             isRepeatable: true)
     }
 
-    /// Reads how far the files of all nodes reach, and whether the log is to be moved.
+    /// Reads how far the files of all nodes reach, whether the log is to be moved, and who owns it.
     var readKept: EtcdTransaction {
-        EtcdTransaction(then: [.range(EtcdRange(keys.allKept)), range(keys.move)], isRepeatable: true)
+        EtcdTransaction(
+            then: [.range(EtcdRange(keys.allKept)), range(keys.move), range(keys.owner)], isRepeatable: true)
     }
 
     // MARK: Moving
@@ -101,8 +117,8 @@ struct LogTransactions: Hashable, Sendable {
     /// - parameter request: the revision of its key.
     func handOver(to target: OwnerMove.Target, at head: LogHead, term: Int64, request: Int64) -> EtcdTransaction {
         EtcdTransaction(
-            if: [
-                isCurrent(term), .init(keys.head, .equal, .value(head.bytes)),
+            if: isCurrent(term) + [
+                .init(keys.head, .equal, .value(head.bytes)),
                 .init(keys.move, .equal, .modRevision(request)),
                 .init(NodeRecord.key(of: target.record.node), .equal, .modRevision(target.revision)),
             ],
@@ -114,7 +130,7 @@ struct LogTransactions: Hashable, Sendable {
     /// Says why the log is not moved.
     func refuse(_ move: OwnerMove, because reason: String, term: Int64) -> EtcdTransaction {
         EtcdTransaction(
-            if: [isCurrent(term), .init(keys.move, .equal, .modRevision(move.revision))],
+            if: isCurrent(term) + [.init(keys.move, .equal, .modRevision(move.revision))],
             then: [.put(key: keys.move, value: MoveRequest.refused(reason).bytes, lease: move.lease)],
             isRepeatable: true)
     }
@@ -122,15 +138,17 @@ struct LogTransactions: Hashable, Sendable {
     /// Removes all batches that begin before `floor`.
     func trim(to floor: UInt64, term: Int64) -> EtcdTransaction {
         EtcdTransaction(
-            if: [isCurrent(term)],
+            if: isCurrent(term),
             then: [
                 .put(key: keys.floor, value: LogTransactions.number(floor)),
                 .delete(keys.batches(from: 0, upTo: floor)), .delete(keys.parts(from: 0, upTo: floor)),
             ], isRepeatable: true)
     }
 
-    private func isCurrent(_ term: Int64) -> EtcdTransaction.Comparison {
-        .init(keys.owner, .equal, .modRevision(term))
+    /// The value has a random number of the process. The revision alone would not do where a new etcd, which counts
+    /// from 1 again, has taken the place of a lost one.
+    private func isCurrent(_ term: Int64) -> [EtcdTransaction.Comparison] {
+        [.init(keys.owner, .equal, .modRevision(term)), .init(keys.owner, .equal, .value(owner.bytes))]
     }
 
     private func range(_ key: [UInt8]) -> EtcdTransaction.Operation { .range(EtcdRange(.key(key))) }

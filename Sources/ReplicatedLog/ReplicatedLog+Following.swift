@@ -7,10 +7,13 @@ extension ReplicatedLog {
         switch following {
         case .copying:
             // Only the records that the copy needs.
-            if keptSequence > position.sequence, now >= nextKeep { keep() }
+            if pinsLog, now >= nextKeep { keep() }
         case .idle: break
         case .reading:
             emit(.endWatch)
+            if isLost, isOfLog, !statesFiles, keptSequence >= position.sequence, let lease {
+                return call(transactions.state(files: filesPast, lease: lease), for: .stateFiles)
+            }
             call(transactions.read(from: position.sequence + 1, limit: options.readLimit), for: .read)
         case .readingParts(let batch): call(transactions.readParts(of: batch), for: .parts)
         case .watching:
@@ -39,15 +42,16 @@ extension ReplicatedLog {
         guard let reading = LogReading(reply) else { return stop("a value cannot be read") }
         see(reading.owner)
         floor = reading.floor
-        // Without a head, the log has not begun.
-        guard let head = reading.head else { return caughtUp(reading) }
-        if position.epoch == nil {
+        // Without a head, the log has not begun, or was lost.
+        guard let head = reading.head else { return isOfLog || reading.isMissed ? miss(reading) : caughtUp(reading) }
+        isLost = false
+        // Empty files can be of any history.
+        if position.epoch == nil || position.sequence == 0 && position.epoch != head.epoch {
             position.epoch = head.epoch
             emit(.begin(epoch: head.epoch))
         }
-        guard position.epoch == head.epoch, position.sequence <= head.lastSequence,
-            reading.floor <= position.sequence + 1
-        else { return copy(head) }
+        if let mismatch = LogMismatch.of(position, in: reading, head) { return copy(head, reading, mismatch) }
+        isOfLog = true
         let start = position.sequence
         for batch in reading.batches where batch.lastSequence > position.sequence {
             guard batch.firstSequence <= position.sequence + 1 else { break }
@@ -92,10 +96,11 @@ extension ReplicatedLog {
                 return watch(after: reading.revision)
             }
             guard let head = reading.head else {
+                // Even with files that have a history, it is a new one: others may have other records in theirs.
                 let head = LogHead(
-                    epoch: position.epoch ?? foundingEpoch, lastSequence: position.sequence, lastTime: 0,
+                    epoch: foundingEpoch, lastSequence: position.sequence, lastTime: 0,
                     lastAppend: AppendID(term: term, number: 0))
-                call(transactions.found(head, term: term), for: .found)
+                call(transactions.found(head, past: filesPast, term: term), for: .found)
                 return
             }
             settle()
@@ -166,16 +171,42 @@ extension ReplicatedLog {
         emit(.settled(through: position.sequence))
     }
 
-    private mutating func copy(_ head: LogHead) {
+    private mutating func copy(_ head: LogHead, _ reading: LogReading, _ mismatch: LogMismatch) {
         following = .copying
         // What follows the copy must still be there when the copy is.
-        if position.isBehind(floor, of: head.epoch) {
+        switch mismatch {
+        case .behind, .replaced:
+            pinsLog = true
             keptSequence = floor - 1
             nextKeep = now
+        case .continued, .foreign, .ahead: pinsLog = false
         }
         // Another node can own the log meanwhile.
-        if case .claimed(let term, _) = role { role = .leaving(term: term) }
-        emit(.copy(epoch: head.epoch, from: floor))
+        leaveIfOwner(reading)
+        emit(.copy(epoch: head.epoch, from: floor, because: mismatch))
+    }
+
+    /// The store has no log, and should have one.
+    private mutating func miss(_ reading: LogReading) {
+        following = .reading
+        retryAt = now + 20 * options.retryMilliseconds
+        isLost = true
+        leaveIfOwner(reading)
+        emit(.lost)
+    }
+
+    /// A claim, or a move to this node, was carried out.
+    private mutating func leaveIfOwner(_ reading: LogReading) {
+        if case .claimed(let term, _) = role {
+            role = .leaving(term: term)
+        } else if let owner = reading.owner, owner.record == transactions.owner {
+            role = .leaving(term: owner.term)
+        }
+    }
+
+    private var filesPast: LogPast {
+        guard let epoch = position.epoch, position.sequence > 0 else { return LogPast() }
+        return LogPast(past.epochs.filter { $0.name != epoch } + [.init(name: epoch, end: position.sequence)])
     }
 
     /// The store is read again later: an operator may have repaired it.

@@ -91,7 +91,7 @@ extension ReplicatedLog {
         let isMine = reply.values(1).first.flatMap { LogBatch($0.value) }?.id == append.batch.id
         // An earlier attempt was successful, even if another node owns the log now.
         if isMine { finish(append, term) }
-        if owner?.modRevision != term { return fenced(owner) }
+        guard isOwn(term, owner) else { return fenced(owner) }
         if isMine { return }
         emit(.damaged("the head of the log was changed by somebody who does not own it"))
         leave(term, because: .refused(.invalidRequest("the head of the log has changed")))
@@ -114,6 +114,10 @@ extension ReplicatedLog {
     }
 
     // MARK: Losing the log
+
+    private func isOwn(_ term: Int64, _ value: EtcdKeyValue?) -> Bool {
+        value?.modRevision == term && value?.value == transactions.owner.bytes
+    }
 
     /// The term of this node is over, since a comparison with it has failed.
     private mutating func fenced(_ value: EtcdKeyValue?) {
@@ -158,6 +162,7 @@ extension ReplicatedLog {
         guard lease != self.lease else { return }
         self.lease = lease
         statedSequence = nil
+        statesFiles = false
         switch role {
         case .owner(let term, _), .claimed(let term, _): leave(term, because: .fenced(by: nil))
         case .follower, .leaving: break
@@ -176,6 +181,9 @@ extension ReplicatedLog {
 
     mutating func readKept(_ reply: EtcdTransactionReply) {
         guard case .owner(let term, _) = role else { return }
+        // After a restore, no node owns the log; one that appends nothing finds it out here.
+        let owner = reply.values(2).first
+        guard isOwn(term, owner) else { return fenced(owner) }
         consider(reply.values(1).first)
         var kept = keptSequence
         for value in reply.values(0) { kept = min(kept, LogTransactions.number(value.value) ?? 0) }

@@ -61,7 +61,8 @@ package struct ReplicatedLog: Sendable {
         /// From the watch with this number. Answers ``Action/watch(_:serial:)``.
         case watched(UInt64, [EtcdChange])
         case watchEnded(UInt64)
-        /// Answers ``Action/copy(epoch:from:)``: the node's own files are where those of another node were.
+        /// Answers ``Action/copy(epoch:from:because:)``: the node's own files are elsewhere now, or the log is to be
+        /// looked at again.
         case copied(LogPosition)
         /// The node gives the log up, so that another one can take it over. It does not claim it before ``rank(_:)``.
         case release
@@ -93,9 +94,12 @@ package struct ReplicatedLog: Sendable {
         /// After a failed append: the log ends here for this node, whose earlier appends cannot come any more. All
         /// records up to this were passed to ``follow(_:)`` or reported as appended.
         case settled(through: UInt64)
-        /// The node's files cannot follow the log from where they are: they need a copy of another node's. Answered
-        /// by ``Event/copied(_:)``.
-        case copy(epoch: UInt64, from: UInt64)
+        /// The node's files cannot follow the log from where they are. They need a copy of another node's, or have to
+        /// be told of the present history. Answered by ``Event/copied(_:)``.
+        case copy(epoch: UInt64, from: UInt64, because: LogMismatch)
+        /// The store does not have the log that the files are of, this node's or those of others. It is not founded
+        /// again by itself, as another node may have more of it.
+        case lost
         /// A value in the store is damaged, or of a later version: for operators.
         case damaged(String)
     }
@@ -135,7 +139,7 @@ package struct ReplicatedLog: Sendable {
 
     /// What a call is for.
     enum Purpose: Hashable {
-        case read, parts, claim(lease: Int64), end, found, tidy, part, append, keep, readKept, trim(UInt64)
+        case read, parts, stateFiles, claim(lease: Int64), end, found, tidy, part, append, keep, readKept, trim(UInt64)
         case readMove, handOver, refuseMove
     }
 
@@ -151,6 +155,8 @@ package struct ReplicatedLog: Sendable {
     let options: Options
     let transactions: LogTransactions
     let foundingEpoch: UInt64
+    /// The histories of the node's own files, for a log that begins with them.
+    let past: LogPast
 
     var role = Role.follower
     var following = Following.reading
@@ -174,6 +180,13 @@ package struct ReplicatedLog: Sendable {
     var rank: Int?
     var keptSequence: UInt64 = 0
     var statedSequence: UInt64?
+    /// The log needs records while the node's files are copied.
+    var pinsLog = false
+    /// The node's files are of a log that the store has, or had.
+    var isOfLog: Bool
+    /// The store has no log, though there are files of it.
+    var isLost = false
+    var statesFiles = false
 
     var pending: (serial: UInt64, purpose: Purpose)?
     var serial: UInt64 = 0
@@ -188,13 +201,18 @@ package struct ReplicatedLog: Sendable {
 
     /// - parameter owner: this process.
     /// - parameter position: of the node's own files.
-    /// - parameter foundingEpoch: a random number, for a log that this node begins. Files with a history keep theirs.
+    /// - parameter past: the histories of these files; the last end is the position.
+    /// - parameter isOfLog: the files were stored by a node that followed the log. Others may found it.
+    /// - parameter foundingEpoch: a random number, the history of a log that this node begins. No two logs ever begin
+    ///   with the same.
     package init(
-        database: String, owner: OwnerRecord, position: LogPosition, foundingEpoch: UInt64,
-        options: Options = Options()
+        database: String, owner: OwnerRecord, position: LogPosition, past: LogPast = LogPast(), isOfLog: Bool = false,
+        foundingEpoch: UInt64, options: Options = Options()
     ) {
         transactions = LogTransactions(LogKeys(database: database), owner: owner)
         self.position = position
+        self.past = past
+        self.isOfLog = isOfLog
         self.foundingEpoch = foundingEpoch
         self.options = options
         tail = TailMeasure(stretchBytes: options.stretchBytes)
@@ -203,6 +221,9 @@ package struct ReplicatedLog: Sendable {
     /// The node owns the log, as far as it knows. Whether it may answer for that is up to its lease
     /// (``NodeLease/isValid(at:)``).
     package var isOwner: Bool { if case .owner = role { true } else { false } }
+
+    /// The node has seen the log, whose records its files may follow.
+    package var hasBegun: Bool { isOfLog && !isLost }
 
     /// The log was given to this node, or claimed by it, and it does not own it yet.
     package var isTakingOver: Bool {
@@ -231,6 +252,7 @@ package struct ReplicatedLog: Sendable {
             if following == .copying {
                 self.position = position
                 following = .reading
+                pinsLog = false
                 tail = TailMeasure(stretchBytes: options.stretchBytes)
             }
         case .release: release()
@@ -277,6 +299,7 @@ package struct ReplicatedLog: Sendable {
         case .read: read(reply)
         case .parts: readParts(reply)
         case .claim(let lease): claimed(lease, reply)
+        case .stateFiles: statesFiles = true
         case .end: ended()
         case .found: following = .reading
         case .tidy: tidied(reply)
@@ -300,7 +323,7 @@ package struct ReplicatedLog: Sendable {
         case .keep: statedSequence = nil
         case .readKept, .trim: nextTrim = now + options.trimMilliseconds
         case .refuseMove: refuseMoveFailed(error)
-        case .read, .parts, .end, .found, .tidy, .readMove: break
+        case .read, .parts, .stateFiles, .end, .found, .tidy, .readMove: break
         }
     }
 }

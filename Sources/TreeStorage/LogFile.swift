@@ -8,7 +8,8 @@ package import HearthStorageErrors
 /// log(first INTEGER PRIMARY KEY, count, time, checksum INTEGER, body BLOB,     see LogRecord
 ///     chain BLOB)                                                              see LogChain
 /// epoch(start INTEGER PRIMARY KEY, name INTEGER)                               see Epochs
-/// meta(name TEXT PRIMARY KEY, value)                                           the edge of the chain; used by `probe`
+/// meta(name TEXT PRIMARY KEY, value)                                           the edge of the chain; used by `probe`;
+///                                                                              whether it is of a cluster
 /// ```
 /// Large texts are beside it (``LogParts``). ``LogFormat`` makes the tables.
 ///
@@ -27,6 +28,9 @@ package final class LogFile: @unchecked Sendable {
     /// Which positions are of this log. The current epoch is recorded with the first operation of it.
     package private(set) var epochs: Epochs
     private var isEpochRecorded = false
+    /// The records are those of a log that several nodes append to. Such files do not found another one by themselves:
+    /// other nodes may have more of it.
+    package private(set) var isOfCluster: Bool
     private let path: String
     /// The files, as they were opened.
     private var identities: [FileIdentity] = []
@@ -49,6 +53,7 @@ package final class LogFile: @unchecked Sendable {
                 .init(name: UInt64(bitPattern: select.integer(0)), start: UInt64(bitPattern: select.integer(1))))
         }
         epochs = Epochs(past: past, current: .init(name: newEpoch, start: lastSequence))
+        isOfCluster = try connection.integer("SELECT 1 FROM meta WHERE name = '\(LogFormat.clusterMark)'") != nil
         insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)")
         parts = try LogParts(connection)
         chain = try LogChain(in: connection)
@@ -85,6 +90,22 @@ package final class LogFile: @unchecked Sendable {
         precondition(lastSequence == 0, "a history that begins with data")
         epochs = Epochs(current: .init(name: epoch, start: 0))
         isEpochRecorded = false
+    }
+
+    /// Says whether the records are those of a log that several nodes append to.
+    package func mark(isOfCluster: Bool) throws(StorageError) {
+        guard isOfCluster != self.isOfCluster else { return }
+        try connection.execute(
+            isOfCluster
+                ? "INSERT OR REPLACE INTO meta VALUES ('\(LogFormat.clusterMark)', 1)"
+                : "DELETE FROM meta WHERE name = '\(LogFormat.clusterMark)'")
+        self.isOfCluster = isOfCluster
+    }
+
+    /// The history that begins after the last record, from now on and in the file.
+    func beginEpoch() throws(StorageError) {
+        try connection.transaction { () throws(StorageError) in try recordEpoch() }
+        isEpochRecorded = true
     }
 
     /// Waits until the disk has everything; called when nothing more is appended.

@@ -12,6 +12,9 @@ import HearthStorageErrors
 enum LogFormat {
     static let version: Int64 = 2
 
+    /// In `meta`, of the logs of nodes.
+    static let clusterMark = "cluster"
+
     private static let tables = """
         CREATE TABLE IF NOT EXISTS log (
             first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,

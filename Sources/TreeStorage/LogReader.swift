@@ -51,6 +51,26 @@ package final class LogReader: @unchecked Sendable {
         return try LogFile.times(of: sequences, in: connection)
     }
 
+    /// The history of the log, if it is that of a place or continues it after the place; otherwise nil. 0 while the log
+    /// has none.
+    ///
+    /// - parameter epoch: that of the place; 0 for any.
+    /// - parameter sequence: of the place.
+    package func epoch(extending epoch: UInt64, after sequence: UInt64) throws(StorageError) -> UInt64? {
+        let connection = try open()
+        let select = try connection.prepare("SELECT name, start FROM epoch ORDER BY start")
+        var last: UInt64?
+        // The end of the history of the place, once it was found.
+        var end: UInt64?
+        while try select.step() {
+            if last == epoch { end = UInt64(bitPattern: select.integer(1)) }
+            last = UInt64(bitPattern: select.integer(0))
+        }
+        guard let last, epoch != 0 else { return last ?? 0 }
+        if last == epoch { return last }
+        return end.map { sequence <= $0 } == true ? last : nil
+    }
+
     private func open() throws(StorageError) -> Connection {
         if let connection { return connection }
         let new = try Connection(path: path, mode: .readOnly)

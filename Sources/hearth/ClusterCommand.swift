@@ -7,7 +7,7 @@ import HearthShell
 extension Command {
     static let cluster = group(
         "cluster",
-        summary: "Show a cluster, say which nodes take the writes of its databases, and make certificates for it.",
+        summary: "Show a cluster, move, restore and rebuild its databases, and make certificates for it.",
         [
             Command(
                 name: "status", synopsis: "--cluster MEMBERS",
@@ -62,6 +62,64 @@ extension Command {
                 }
             },
             Command(
+                name: "restore", synopsis: "DATABASE --from FILE --data DIR --cluster MEMBERS",
+                summary: "Put a database of a cluster back to a backup.",
+                json: #"{"database", "sequence", "before", "owner"}, where the numbers are commits."#,
+                details: """
+                    FILE comes from 'hearth backup', or is a folder of 'hearth backup --to'. All of it is checked first. DIR is
+                    the data folder of a node with --peer-listen on this machine, which may run. The backup is copied into
+                    it, and then etcd is told, in one transaction: no later write of the old state is acknowledged. That
+                    node takes the backup over, and the others copy it from there. Each keeps its old files, with the time
+                    after their names. Clients start over.
+                    """,
+                options: [
+                    .init(name: "from", value: "FILE", help: "the backup of the database, or a folder with one"),
+                    .init(name: "data", value: "DIR", help: "the data folder of a node of this machine"), sure,
+                ] + etcdOptions + Arguments.Option.output
+            ) { arguments throws(UsageError) in
+                let database = try arguments.positional("DATABASE")[0]
+                guard let source = arguments["from"] else { throw UsageError(message: "needs --from FILE") }
+                guard let folder = arguments["data"] else { throw UsageError(message: "needs --data DIR") }
+                try SignalledEnd.removesFiles()
+                return try replacing(arguments).restore(database, from: source, in: folder)
+            },
+            Command(
+                name: "rebuild", synopsis: "--cluster MEMBERS [OPTIONS]",
+                summary: "Begin logs again that etcd has lost for good, with what the nodes have.",
+                json: #"{"database", "from", "sequence", "owner"} for each log that was begun."#,
+                details: """
+                    All nodes with data have to run, with the new etcd, which is empty. Each says how far its files reach, which
+                    is shown, and for each database the node counts whose files reach furthest. The others copy what they
+                    lack. A log that etcd has is never overwritten.
+                    """,
+                options: [
+                    .init(name: "database", value: "NAME", help: "this database alone (default: all that were lost)"),
+                    .init(name: "from", value: "NODE", help: "what this node has counts, even if others have more"),
+                    sure,
+                ] + etcdOptions + Arguments.Option.output
+            ) { arguments throws(UsageError) in
+                _ = try arguments.positional()
+                return try replacing(arguments).rebuild(arguments["database"], from: arguments["from"])
+            },
+            Command(
+                name: "import", synopsis: "--data DIR --cluster MEMBERS [OPTIONS]",
+                summary: "Begin the logs of a new cluster with the data of a server that was alone.",
+                json: #"{"database", "sequence"} for each database, where the number is its last commit."#,
+                details: """
+                    The server has been stopped. Its databases, rules, settings and accounts are checked, and the cluster must
+                    not have databases of the same names. Then the first node starts on the folder, and the others on empty
+                    ones. A first node that starts without this command does the same, if no other one has begun the logs.
+                    """,
+                options: [
+                    .init(name: "data", value: "DIR", help: "the data folder of the server"),
+                    .init(name: "check", value: nil, help: "only check, and begin no log"),
+                ] + etcdOptions + Arguments.Option.output
+            ) { arguments throws(UsageError) in
+                _ = try arguments.positional()
+                guard let folder = arguments["data"] else { throw UsageError(message: "needs --data DIR") }
+                return try replacing(arguments).importFolder(folder, isCheck: arguments.flag("check"))
+            },
+            Command(
                 name: "certificates", synopsis: "DIR NAME=HOST… [OPTIONS]",
                 summary: "Make an authority of the cluster's own in a folder, and a certificate for each machine.",
                 json: #"{"file"} for each file that was written."#,
@@ -83,6 +141,14 @@ extension Command {
         .init(name: "cluster-cert", value: "FILE", help: "PEM, a certificate of that authority"),
         .init(name: "cluster-key", value: "FILE", help: "PEM, its private key"),
     ]
+
+    private static let sure = Arguments.Option(name: "yes", letter: "y", value: nil, help: "do not ask")
+
+    private static func replacing(_ arguments: Arguments) throws(UsageError) -> ClusterReplacing {
+        ClusterReplacing(
+            replacements: LogReplacements(try members(arguments), tls: try tls(arguments)), arguments: arguments,
+            output: try ProgramOutput(arguments))
+    }
 
     private static let movesAsJSON = #"{"database", "from", "to", "problem" if it is not moved} for each."#
 

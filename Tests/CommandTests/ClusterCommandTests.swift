@@ -112,7 +112,12 @@ import Testing
     @Test("the command says what it needs")
     func usage() async throws {
         for (words, reason) in [
-            (["cluster"], "needs status, move, drain or certificates"),
+            (["cluster"], "needs status, move, drain, restore, rebuild, import or certificates"),
+            (["cluster", "restore", "default", "--cluster", "etcd://a"], "needs --from FILE"),
+            (["cluster", "restore", "default", "--from", "f", "--cluster", "etcd://a"], "needs --data DIR"),
+            (["cluster", "restore", "--from", "f"], "needs DATABASE"),
+            (["cluster", "import", "--cluster", "etcd://a"], "needs --data DIR"),
+            (["cluster", "rebuild"], "needs --cluster MEMBERS"),
             (["cluster", "move", "default"], "needs DATABASE NODE"),
             (["cluster", "drain", "n1"], "needs --cluster MEMBERS"),
             (["cluster", "status"], "needs --cluster MEMBERS"),
@@ -122,6 +127,107 @@ import Testing
             #expect(outcome.code == 64)
             #expect(outcome.errors.contains(reason), "\(outcome)")
         }
+    }
+
+    @Test(
+        "a server's data is imported, put back to a backup, and outlives etcd",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func replacing() async throws {
+        let etcd = try await onThread { try EtcdServers(count: 1) }
+        let folder = TemporaryFolder()
+        let data = "\(folder.path)/n1"
+        let members = "etcd://127.0.0.1:\(etcd.ports[0])"
+        let url = "http://127.0.0.1:\(try FreePort.several(1)[0])"
+        func serve(_ options: String...) async throws -> HearthProcess {
+            let process = try HearthProcess(
+                [
+                    "serve", "--dev", "--no-auth", "--listen", String(url.dropFirst(7)), "--data", data, "--log-level",
+                    "error",
+                ] + options)
+            while let line = await process.line(), !line.hasPrefix("hearth: ready") {}
+            return process
+        }
+        func cluster(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["cluster"] + words + ["--cluster", members]).outcome()
+        }
+        func set(_ value: String) async throws {
+            try await eventually("a write") {
+                try await HearthProcess.run("set", "/n", value, "--url", url).code == 0
+            }
+        }
+        func value() async throws -> String { try await HearthProcess.run("get", "/n", "--url", url).output }
+
+        let nothing = try await cluster("import", "--data", data)
+        #expect(nothing.errors == "hearth cluster: there is no data folder \(data)\n")
+        var server: HearthProcess? = try await serve()
+        try await set("1")
+        let busy = try await cluster("import", "--data", data)
+        #expect(busy.code == 1)
+        #expect(busy.errors.contains("another server uses the data folder"), "\(busy)")
+        withExtendedLifetime(server) {}
+        server = nil
+        let checked = try await cluster("import", "--data", data, "--check")
+        #expect(checked.output == "the database 'default' can be imported, up to commit 1\n", "\(checked)")
+        let imported = try await cluster("import", "--data", data, "-o", "json")
+        #expect(imported.output == #"[{"database":"default","sequence":1}]"# + "\n", "\(imported)")
+        let again = try await cluster("import", "--data", data)
+        #expect(again.errors == "hearth cluster: the cluster has a database 'default' already\n", "\(again)")
+
+        server = try await serve("--cluster", members, "--node", "n1")
+        #expect(try await value() == "1\n")
+        let backup = "\(folder.path)/backup"
+        #expect(try await HearthProcess.run("backup", backup, "--data", data).code == 0)
+        try await set("2")
+        let unsure = try await cluster("restore", "default", "--from", backup, "--data", data)
+        #expect(unsure.code == 1)
+        let question = "at commit 2, is replaced by \(backup): -y says that you are sure"
+        #expect(unsure.errors.contains(question), "\(unsure)")
+        #expect(try await value() == "2\n")
+        for (words, reason) in [
+            (["restore", "none", "--from", backup, "--data", data, "-y"], "the cluster has no database 'none'"),
+            (["restore", "default", "--from", "\(data)/lock", "--data", data, "-y"], "\(data)/lock: "),
+            (["restore", "default", "--from", backup, "--data", "/none", "-y"], "there is no data folder /none"),
+            (["rebuild", "-y"], "no node that runs misses a log\n"),
+            (
+                ["rebuild", "--database", "default"],
+                "etcd has a log of the database 'default', which is not overwritten"
+            ),
+        ] {
+            let outcome = try await HearthProcess(["cluster"] + words + ["--cluster", members]).outcome()
+            #expect(outcome.code == 1, "\(words)")
+            #expect(outcome.errors.hasPrefix("hearth cluster: \(reason)"), "\(words): \(outcome)")
+        }
+        let restored = try await cluster("restore", "default", "--from", backup, "--data", data, "-y")
+        #expect(restored.code == 0, "\(restored)")
+        #expect(
+            restored.output.hasSuffix(
+                """
+                the database 'default' ends at commit 1 now; before, it ended at 2
+                the node 'n1' takes the writes of 'default' now
+
+                """), "\(restored)")
+        #expect(try await value() == "1\n")
+        try await set("3")
+
+        try await onThread { try etcd.loseEverything() }
+        try await eventually("what the node has") {
+            let outcome = try await cluster("rebuild")
+            return outcome.code == 1 && outcome.output == "default\n  n1  has 2 on disk\n"
+                && outcome.errors.contains("begins the log of 'default' with what n1 has")
+        }
+        #expect(try await cluster("rebuild", "--from", "n2", "-y").errors.contains("the node 'n2' has not said"))
+        let rebuilt = try await cluster("rebuild", "-y", "-o", "jsonl")
+        #expect(
+            rebuilt.output == #"{"database":"default","from":"n1","sequence":2,"owner":"n1"}"# + "\n", "\(rebuilt)")
+        #expect(try await value() == "3\n")
+        withExtendedLifetime(server) {}
+        server = nil
+        etcd.kill(0)
+        let other = try await onThread { try EtcdServers(count: 1) }
+        let foreign = try await HearthProcess.run(
+            "cluster", "import", "--data", data, "--cluster", "etcd://127.0.0.1:\(other.ports[0])")
+        #expect(foreign.code == 1)
+        #expect(foreign.errors.contains("the database 'default' has files of a cluster"), "\(foreign)")
     }
 
     @Test(

@@ -1,8 +1,10 @@
+import HearthClusterNode
 import HearthHTTPCodec
 import HearthSystem
 @testable import HearthDatabaseHost
 @testable import HearthServer
 import HearthRealtimeDatabase
+import HearthServerLog
 import Testing
 import HearthStorageErrors
 @testable import HearthHTTPConnections
@@ -44,6 +46,37 @@ struct ReadinessTests {
         #expect(readiness.publicProblem == "the data folder is not the one that was opened")
         readiness.stop()
         #expect(readiness.publicProblem == "the server is shutting down")
+    }
+
+    @Test("a node of a cluster says which node, and which database of it, is the reason")
+    func cluster() {
+        let readiness = Readiness(node: "n1")
+        #expect(readiness.problem == "the node 'n1' has no lease yet: etcd has not answered")
+        readiness.take(.nameTaken(address: "10.0.0.2:9000"), Log(level: .error, descriptor: -1))
+        #expect(readiness.problem == "the node 'n1' has no lease: a node at 10.0.0.2:9000 has the same name")
+        #expect(readiness.publicProblem == "this node of the cluster has no lease")
+        readiness.lease(true)
+        #expect(readiness.problem == nil)
+        readiness.lease(false)
+        #expect(
+            readiness.problem
+                == "the node 'n1' has lost its lease: etcd cannot be reached, or it did not answer in time")
+        readiness.database("a", .isCopied(.replaced))
+        let waits = "was restored, or its log was rebuilt, and this node does not have the new state yet"
+        #expect(readiness.problem == "the database 'a' \(waits)")
+        readiness.copyFailed("a", "n2: it has no such database")
+        #expect(
+            readiness.problem
+                == "the database 'a' \(waits), and the last attempt failed: n2: it has no such database")
+        #expect(readiness.publicProblem == "a database \(waits)")
+        readiness.database("a", .isCopied(.behind))
+        #expect(readiness.problem == "the database 'a' is being copied from another node")
+        readiness.database("a", .cannotFollow("why"))
+        #expect(readiness.problem == "the database 'a' cannot follow the cluster's log: why")
+        #expect(readiness.publicProblem == "a database cannot follow the cluster's log")
+        // Only a copy that is under way can fail.
+        readiness.copyFailed("a", "n2: it has no such database")
+        #expect(readiness.problem == "the database 'a' cannot follow the cluster's log: why")
     }
 
     @Test("a server whose disk is nearly full is not ready until there is room again")

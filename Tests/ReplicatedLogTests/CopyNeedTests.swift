@@ -4,63 +4,125 @@ import Testing
 @testable import HearthReplicatedLog
 
 @Suite("A node whose files cannot follow the log") struct CopyNeedTests {
-    /// Brings a node with files up to a position to a log with the numbers 11 to 20, of history 7.
+    /// Brings a node with files up to a position to a log with the numbers 11 to 20, of history 7. That has continued
+    /// history 6 after 10, and history 5 has no part in it.
     private static func actions(
         _ position: LogPosition
     ) throws -> (actions: [ReplicatedLog.Action], engine: SimulatedEngine) {
         var engine = SimulatedEngine()
         let keys = LogKeys(database: "d")
         let head = LogHead(epoch: 7, lastSequence: 20, lastTime: 0, lastAppend: AppendID(term: 1, number: 1))
+        let past = LogPast([.init(name: 5, end: 0), .init(name: 6, end: 10)])
         _ = engine.grant(5, until: .max)
         _ = try engine.apply(
             EtcdTransaction(
                 then: [
                     .put(key: keys.head, value: head.bytes), .put(key: keys.floor, value: LogTransactions.number(11)),
+                    .put(key: keys.past, value: past.bytes),
                 ], isRepeatable: true)
         ).get()
+        return (run(position, &engine), engine)
+    }
+
+    /// Runs a node until it has nothing more to ask.
+    private static func run(
+        _ position: LogPosition, isOfLog: Bool = false, _ engine: inout SimulatedEngine
+    ) -> [ReplicatedLog.Action] {
         var log = ReplicatedLog(
-            database: "d", owner: OwnerRecord(node: "n", incarnation: 1), position: position, foundingEpoch: 1)
+            database: "d", owner: OwnerRecord(node: "n", incarnation: 1), position: position, isOfLog: isOfLog,
+            foundingEpoch: 1)
         var actions: [ReplicatedLog.Action] = []
-        var events: [ReplicatedLog.Event] = [.lease(5), .tick]
+        var events: [ReplicatedLog.Event] = [.lease(5), .rank(0), .kept(through: position.sequence), .tick]
         for time in 0..<20 {
-            let new = (events.isEmpty ? [.tick] : events).flatMap { log.handle($0, at: Int64(time)) }
+            let new = (events.isEmpty ? [.tick] : events).flatMap { log.handle($0, at: Int64(time) * 200) }
             actions += new
             events = []
             for case .call(let transaction, let serial) in new {
                 events.append(.replied(serial, engine.apply(transaction)))
             }
         }
-        return (actions, engine)
+        return actions
     }
 
-    private static func asksForCopy(_ actions: [ReplicatedLog.Action]) -> Bool {
-        actions.contains { if case .copy(epoch: 7, from: 11) = $0 { true } else { false } }
+    private static func mismatch(_ actions: [ReplicatedLog.Action]) -> LogMismatch? {
+        for case .copy(epoch: 7, from: 11, let mismatch) in actions { return mismatch }
+        return nil
     }
 
     private static let kept = LogKeys(database: "d").kept(by: "n")
 
     @Test(
         "asks for a copy, and states that it needs the log from its beginning on, so that the owner trims no more",
-        arguments: [LogPosition(epoch: 7, sequence: 9), LogPosition(epoch: nil, sequence: 0)])
-    func isBehind(position: LogPosition) throws {
+        arguments: [
+            (LogPosition(epoch: 7, sequence: 9), LogMismatch.behind), (LogPosition(epoch: nil, sequence: 0), .behind),
+            (LogPosition(epoch: 8, sequence: 0), .behind),
+            (LogPosition(epoch: 6, sequence: 9), .behind), (LogPosition(epoch: 6, sequence: 11), .replaced),
+            (LogPosition(epoch: 5, sequence: 3), .replaced),
+        ])
+    func needsCopy(position: LogPosition, mismatch: LogMismatch) throws {
         let (actions, engine) = try Self.actions(position)
-        #expect(Self.asksForCopy(actions))
+        #expect(Self.mismatch(actions) == mismatch)
         #expect(engine.values[Self.kept].map { LogTransactions.number($0.value) } == 10)
     }
 
     @Test(
         "is no reason to keep the log if no copy would help",
-        arguments: [LogPosition(epoch: 8, sequence: 9), LogPosition(epoch: 7, sequence: 21)])
-    func isForeign(position: LogPosition) throws {
+        arguments: [
+            (LogPosition(epoch: 8, sequence: 9), LogMismatch.foreign), (LogPosition(epoch: 7, sequence: 21), .ahead),
+        ])
+    func isForeign(position: LogPosition, mismatch: LogMismatch) throws {
         let (actions, engine) = try Self.actions(position)
-        #expect(Self.asksForCopy(actions))
-        #expect(engine.values[Self.kept] == nil)
-        #expect(!position.isBehind(11, of: 7))
+        #expect(Self.mismatch(actions) == mismatch)
+        #expect(engine.values[Self.kept].map { LogTransactions.number($0.value) } != 10)
     }
 
     @Test("follows without a copy if the log begins where its files end")
     func fits() throws {
-        #expect(!LogPosition(epoch: 7, sequence: 10).isBehind(11, of: 7))
-        #expect(!Self.asksForCopy(try Self.actions(LogPosition(epoch: 7, sequence: 20)).actions))
+        #expect(Self.mismatch(try Self.actions(LogPosition(epoch: 7, sequence: 20)).actions) == nil)
+        // Only the name of the history is another one.
+        #expect(Self.mismatch(try Self.actions(LogPosition(epoch: 6, sequence: 10)).actions) == .continued)
+    }
+
+    @Test("waits if the store has lost the log, and says how far its files are")
+    func lost() throws {
+        var engine = SimulatedEngine()
+        _ = engine.grant(5, until: .max)
+        let position = LogPosition(epoch: 7, sequence: 9)
+        let keys = LogKeys(database: "d")
+        func isLost(_ actions: [ReplicatedLog.Action]) -> Bool {
+            actions.contains { if case .lost = $0 { true } else { false } }
+        }
+        #expect(isLost(Self.run(position, isOfLog: true, &engine)))
+        let stated = engine.values[keys.files(of: "n")].flatMap { LogPast($0.value) }
+        #expect(stated == LogPast([.init(name: 7, end: 9)]))
+        // Nor does a node begin the log that has other files, or none.
+        for other in [LogPosition(epoch: nil, sequence: 0), LogPosition(epoch: 3, sequence: 8)] {
+            #expect(isLost(Self.run(other, &engine)))
+        }
+        #expect(engine.values[keys.head] == nil)
+        #expect(engine.values[keys.owner] == nil)
+
+        // An operator begins it with the files of a node.
+        _ = engine.apply(LogReplacement.found("d", with: try #require(stated), epoch: 8))
+        let reply = try engine.apply(LogReplacement.read("d")).get()
+        #expect(LogReplacement.present(reply)?.head?.lastSequence == 9)
+        let again = try engine.apply(LogReplacement.found("d", with: LogPast(), epoch: 9)).get()
+        #expect(!again.hasSucceeded)
+    }
+
+    @Test("has files of a server that was alone: it begins the log with them, and with a history of its own")
+    func founding() throws {
+        var engine = SimulatedEngine()
+        _ = engine.grant(5, until: .max)
+        let actions = Self.run(LogPosition(epoch: 7, sequence: 9), &engine)
+        let present = try #require(LogReplacement.present(try engine.apply(LogReplacement.read("d")).get()))
+        #expect(present.head?.epoch == 1)
+        #expect(present.head?.lastSequence == 9)
+        #expect(present.past == LogPast([.init(name: 7, end: 9)]))
+        var mismatches: [LogMismatch] = []
+        for case .copy(epoch: 1, from: 10, let mismatch) in actions { mismatches.append(mismatch) }
+        #expect(mismatches == [.continued])
+        // Another node can own it meanwhile.
+        #expect(engine.values[LogKeys(database: "d").owner] == nil)
     }
 }

@@ -39,6 +39,10 @@ struct Fault: CustomStringConvertible {
         case release
         /// Somebody asks that the node own the log, and waits for a while.
         case move
+        /// An operator restores what some node has of the log, at the node.
+        case restore
+        /// The engine loses everything. After a while an operator begins the log again with the files that reach furthest.
+        case loseEngine
     }
 
     var time: Int64
@@ -52,9 +56,12 @@ struct Fault: CustomStringConvertible {
     static func list(seed: UInt64, nodes: Int, from start: Int64, count: Int) -> [Fault] {
         var random = SeededRandom(seed: seed)
         // Some runs have few kinds of faults, which come together more often then. The log is moved in all of them.
+        let usual = Kind.allCases.filter { $0 != .restore && $0 != .loseEngine }
         let kinds =
-            Kind.allCases.shuffled(using: &random).prefix(Bool.random(using: &random) ? 4 : Kind.allCases.count)
-            + [.move]
+            usual.shuffled(using: &random).prefix(Bool.random(using: &random) ? 4 : usual.count) + [.move]
+        // They begin a history each, in which the log is to come to something.
+        let breaks: [Kind] =
+            seed.isMultiple(of: 3) ? [.restore, .loseEngine] : seed.isMultiple(of: 2) ? [.restore] : []
         let endsLeases = seed.isMultiple(of: 2)
         var time = start
         var faults: [Fault] = []
@@ -65,6 +72,9 @@ struct Fault: CustomStringConvertible {
                 ? Int64.random(in: 500...5000, using: &random) : Int64.random(in: 1...120, using: &random)
             var kind = kinds.randomElement(using: &random)!
             if kind == .endLease, !endsLeases { kind = .prolongLeases }
+            if let new = breaks.randomElement(using: &random), Int.random(in: 0..<20, using: &random) == 0 {
+                kind = new
+            }
             faults.append(
                 Fault(
                     time: time, node: Int.random(in: 0..<nodes, using: &random), kind: kind,

@@ -14,6 +14,14 @@ struct SimulatedNode {
         var last: UInt64 { records.last?.lastSequence ?? start }
         /// Before the first record.
         var start: UInt64 = 0
+        /// The histories that the files were of, with their ends.
+        var past: [LogPast.Epoch] = []
+
+        /// The log goes on with another history.
+        mutating func goOn(with epoch: UInt64) {
+            if let before = self.epoch { past.append(.init(name: before, end: last)) }
+            self.epoch = epoch
+        }
     }
 
     let incarnation: UInt64
@@ -51,7 +59,8 @@ struct SimulatedNode {
         lease = NodeLease(seed: incarnation)
         log = ReplicatedLog(
             database: "main", owner: OwnerRecord(node: name, incarnation: incarnation),
-            position: LogPosition(epoch: files.epoch, sequence: files.last), foundingEpoch: incarnation,
+            position: LogPosition(epoch: files.epoch, sequence: files.last), past: LogPast(files.past),
+            isOfLog: files.epoch != nil, foundingEpoch: incarnation,
             options: Self.options)
     }
 }

@@ -84,9 +84,11 @@ extension Simulation {
     mutating func observe(_ transaction: EtcdTransaction) throws(Violation) {
         for case .put(let key, let value, _) in transaction.success {
             if key.starts(with: "/hearth/1/db/main/floor".utf8) { trimCount += 1 }
+            if key == LogKeys(database: "main").head, epoch == 0, let head = LogHead(value) { epoch = head.epoch }
             // A claim removes nothing.
             if key.starts(with: "/hearth/1/db/main/owner".utf8), transaction.success.count > 1 { moveCount += 1 }
             guard key.starts(with: "/hearth/1/db/main/log/".utf8), let batch = LogBatch(value) else { continue }
+            if batch.epoch != epoch || isLost { throw violation("an append to a history that has ended") }
             if batch.firstSequence != truth.count + 1 {
                 throw violation("a batch begins at \(batch.firstSequence), after \(truth.count)")
             }
@@ -103,7 +105,8 @@ extension Simulation {
             for record in records {
                 let operation = Self.operation(record)
                 if refused.contains(operation) { throw violation("\(operation) reaches the log after it was refused") }
-                truth.append(operation)
+                histories[epoch, default: []].append(operation)
+                takenCount += 1
             }
         }
     }

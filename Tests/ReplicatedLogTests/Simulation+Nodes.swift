@@ -130,8 +130,9 @@ extension Simulation {
         case .follow(let records): try store(records, at: node)
         case .own(let term):
             ownerCount += 1
-            if machines[node].files.last != truth.count {
-                throw violation("node \(node) owns the log with \(machines[node].files.last) of \(truth.count)")
+            let count = history(of: node).count
+            if machines[node].files.last != count {
+                throw violation("node \(node) owns the log with \(machines[node].files.last) of \(count)")
             }
             if process.term != nil, process.term != term { throw violation("node \(node) changes its term") }
             machines[node].process?.term = term
@@ -160,16 +161,19 @@ extension Simulation {
         case .settled(let sequence):
             settledCount += 1
             if machines[node].files.last != sequence { throw violation("node \(node) has not settled at \(sequence)") }
-            let taken = Set(truth.prefix(Int(sequence)))
+            let history = history(of: node)
+            let taken = Set(history.prefix(Int(sequence)))
             for operation in process.doubtful where !taken.contains(operation) {
-                if truth.contains(operation) { throw violation("\(operation) is refused, though the log has it") }
+                if history.contains(operation) { throw violation("\(operation) is refused, though the log has it") }
                 refused.insert(operation)
             }
             machines[node].process?.doubtful = []
-        case .copy(let epoch, let from):
+        case .copy(let epoch, let from, let mismatch):
             queue.add(
-                .copy(node: node, incarnation: process.incarnation, epoch: epoch, from: from),
+                .copy(node: node, incarnation: process.incarnation, epoch: epoch, from: from, because: mismatch),
                 at: now + .random(in: 20...800, using: &random))
+        // It may have begun again since it was looked for.
+        case .lost: missedCount += 1
         case .damaged(let reason): throw violation("node \(node): \(reason)")
         }
     }
@@ -181,7 +185,8 @@ extension Simulation {
             if record.firstSequence != expected {
                 throw violation("node \(node) stores \(record.firstSequence) after \(expected - 1)")
             }
-            guard expected <= truth.count, truth[Int(expected) - 1] == Self.operation(record) else {
+            let history = history(of: node)
+            guard expected <= history.count, history[Int(expected) - 1] == Self.operation(record) else {
                 throw violation("node \(node) stores another record at \(expected) than the log has")
             }
             machines[node].files.records.append(record)
@@ -193,20 +198,45 @@ extension Simulation {
         if acknowledged.updateValue(sequence, forKey: operation) != nil {
             throw violation("\(operation) is acknowledged twice")
         }
-        guard sequence <= truth.count, truth[Int(sequence) - 1] == operation else {
+        let history = history(of: node)
+        guard sequence <= history.count, history[Int(sequence) - 1] == operation else {
             throw violation("\(operation) is acknowledged at \(sequence), where the log does not have it")
         }
-        lastAcknowledged = max(lastAcknowledged, sequence)
+        if machines[node].files.epoch == epoch { lastAcknowledged = max(lastAcknowledged, sequence) }
     }
 
-    mutating func copy(_ node: Int, _ incarnation: UInt64, _ epoch: UInt64, _ from: UInt64) throws(Violation) {
+    /// What the history has that a node's files are of.
+    func history(of node: Int) -> [UInt64] { machines[node].files.epoch.flatMap { histories[$0] } ?? [] }
+
+    mutating func copy(
+        _ node: Int, _ incarnation: UInt64, _ epoch: UInt64, _ from: UInt64, _ mismatch: LogMismatch
+    ) throws(Violation) {
+        if mismatch == .foreign, let own = machines[node].files.epoch, givenUp.contains(own) {
+            // An operator gives it an empty folder.
+            machines[node].files = SimulatedNode.Files()
+            return try tell(node, .copied(LogPosition(epoch: nil, sequence: 0)))
+        }
+        if mismatch == .foreign || mismatch == .ahead { throw violation("node \(node) is \(mismatch)") }
+        if mismatch == .replaced { replacedCount += 1 }
+        // No client is told of what was under way.
+        machines[node].process?.doubtful = []
+        if mismatch == .continued {
+            machines[node].files.goOn(with: epoch)
+            return try tell(node, .copied(LogPosition(epoch: epoch, sequence: machines[node].files.last)))
+        }
+        if let restored = machines[node].restored, restored.epoch == epoch, restored.last + 1 >= from {
+            machines[node].files = restored
+            machines[node].restored = nil
+            return try tell(node, .copied(LogPosition(epoch: epoch, sequence: restored.last)))
+        }
         let sources = machines.indices.filter {
             $0 != node && machines[$0].process != nil && machines[$0].files.epoch == epoch
                 && machines[$0].files.last + 1 >= from
         }
         guard let source = sources.randomElement(using: &random) else {
-            return queue.add(
-                .copy(node: node, incarnation: incarnation, epoch: epoch, from: from), at: now + 500)
+            // It looks at the log again.
+            return try tell(
+                node, .copied(LogPosition(epoch: machines[node].files.epoch, sequence: machines[node].files.last)))
         }
         copyCount += 1
         machines[node].files = machines[source].files

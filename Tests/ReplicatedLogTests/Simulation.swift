@@ -18,7 +18,8 @@ struct Simulation {
         case watchTurn(node: Int)
         case changes(node: Int, incarnation: UInt64, serial: UInt64, [EtcdChange])
         case watchEnds(node: Int, incarnation: UInt64, serial: UInt64)
-        case copy(node: Int, incarnation: UInt64, epoch: UInt64, from: UInt64)
+        case copy(node: Int, incarnation: UInt64, epoch: UInt64, from: UInt64, because: LogMismatch)
+        case rebuild
         case start(node: Int)
         case rank(node: Int, incarnation: UInt64)
         case drained(node: Int, incarnation: UInt64)
@@ -32,10 +33,10 @@ struct Simulation {
             switch self {
             case .tick(let node): (node, nil)
             case .reply(let node, let incarnation, _), .changes(let node, let incarnation, _, _),
-                .watchEnds(let node, let incarnation, _), .copy(let node, let incarnation, _, _),
+                .watchEnds(let node, let incarnation, _), .copy(let node, let incarnation, _, _, _),
                 .rank(let node, let incarnation), .drained(let node, let incarnation):
                 (node, incarnation)
-            case .request, .watchTurn, .start, .withdraw, .fault, .write, .read: nil
+            case .request, .watchTurn, .start, .withdraw, .rebuild, .fault, .write, .read: nil
             }
         }
     }
@@ -57,6 +58,8 @@ struct Simulation {
     struct Machine {
         var process: SimulatedNode?
         var files = SimulatedNode.Files()
+        /// A copy that a restore has put there.
+        var restored: SimulatedNode.Files?
         var clockOffset: Int64
         /// Parts of a million by which the clock is fast.
         var clockRate: Int64
@@ -80,8 +83,15 @@ struct Simulation {
     let checksReads: Bool
 
     // The state from a global view.
-    /// The operations that the engine has taken: that with the number n at n - 1.
-    var truth: [UInt64] = []
+    /// The operations that each history of the log has: that with the number n at n - 1.
+    var histories: [UInt64: [UInt64]] = [:]
+    /// The present one; 0 before the log begins.
+    var epoch: UInt64 = 0
+    var truth: [UInt64] { histories[epoch] ?? [] }
+    /// Histories of which nothing is known after the engine was lost, as other files counted.
+    var givenUp: Set<UInt64> = []
+    /// The engine has lost the log, and it has not begun again.
+    var isLost = false
     var lastTerm: Int64 = 0
     var nextOperation: UInt64 = 1
     var acknowledged: [UInt64: UInt64] = [:]
@@ -96,9 +106,14 @@ struct Simulation {
     var partedCount = 0
     var settledCount = 0
     var moveCount = 0
+    var restoreCount = 0
+    var rebuildCount = 0
+    var replacedCount = 0
+    var missedCount = 0
     var readCount = 0
     var acknowledgedCount: Int { acknowledged.count }
-    var takenCount: Int { truth.count }
+    /// In all histories.
+    var takenCount = 0
 
     /// - parameter checksReads: leases end at their time, so what an owner reads must be the newest.
     init(seed: UInt64, nodes: Int, faults: [Fault]) {
@@ -141,7 +156,8 @@ struct Simulation {
             if isWriting, now > start + 20_000 { isWriting = lastAcknowledged <= acknowledgedBefore }
             if !isWriting, lastAcknowledged > acknowledgedBefore,
                 machines.allSatisfy({
-                    $0.files.last == truth.count && $0.process?.log.position.sequence == $0.files.last
+                    $0.files.epoch == epoch && $0.files.last == truth.count
+                        && $0.process?.log.position.sequence == $0.files.last
                 })
             {
                 return
@@ -173,7 +189,9 @@ struct Simulation {
             watchTurn(node)
         case .changes(let node, _, let serial, let changes): try tell(node, .watched(serial, changes))
         case .watchEnds(let node, _, let serial): try tell(node, .watchEnded(serial))
-        case .copy(let node, let incarnation, let epoch, let from): try copy(node, incarnation, epoch, from)
+        case .copy(let node, let incarnation, let epoch, let from, let mismatch):
+            try copy(node, incarnation, epoch, from, mismatch)
+        case .rebuild: rebuild()
         case .start(let node): try start(node)
         case .rank(let node, _): try tell(node, .rank(node))
         case .drained(let node, _): try tell(node, .drained)
@@ -212,7 +230,8 @@ struct Simulation {
                 continue
             }
             readCount += 1
-            if checksReads, machine.files.last < lastAcknowledged {
+            // A restore does not wait for its owner.
+            if checksReads, machine.files.epoch == epoch, machine.files.last < lastAcknowledged {
                 throw violation(
                     "node \(node) answers from \(machine.files.last), though \(lastAcknowledged) is acknowledged")
             }
@@ -239,10 +258,7 @@ struct Simulation {
             guard let lease = engine.leases.keys.sorted().randomElement(using: &random) else { return }
             engine.end(lease)
         case .prolongLeases: leaseBonus = fault.milliseconds
-        case .breakWatch:
-            guard let process = machines[node].process, let watch = process.watch else { return }
-            machines[node].process?.watch = nil
-            queue.add(.watchEnds(node: node, incarnation: process.incarnation, serial: watch.serial), at: now + 1)
+        case .breakWatch: breakWatch(of: node)
         case .stallWatch: machines[node].stalledUntil = end
         case .repeatWatch:
             guard let next = machines[node].process?.watch?.next else { return }
@@ -252,6 +268,14 @@ struct Simulation {
             let reply = engine.apply(MoveRequest.asked(node: "n\(node)").put(for: "main", lease: 0))
             guard case .success(let reply) = reply, reply.hasSucceeded else { return }
             queue.add(.withdraw(request: reply.revision), at: end + 1500)
+        case .restore: restore(at: node)
+        case .loseEngine:
+            if epoch == 0 || isLost { return }
+            engine = SimulatedEngine()
+            isLost = true
+            lastTerm = 0
+            for index in machines.indices { breakWatch(of: index) }
+            queue.add(.rebuild, at: end + 3000)
         case .release:
             guard let incarnation = machines[node].process?.incarnation, machines[node].pausedUntil <= now else {
                 return
@@ -259,6 +283,12 @@ struct Simulation {
             try tell(node, .release)
             queue.add(.rank(node: node, incarnation: incarnation), at: end)
         }
+    }
+
+    private mutating func breakWatch(of node: Int) {
+        guard let process = machines[node].process, let watch = process.watch else { return }
+        machines[node].process?.watch = nil
+        queue.add(.watchEnds(node: node, incarnation: process.incarnation, serial: watch.serial), at: now + 1)
     }
 
     func violation(_ text: String) -> Violation { Violation(description: "at \(now) ms: \(text)") }

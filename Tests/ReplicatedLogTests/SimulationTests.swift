@@ -3,14 +3,14 @@ import HearthTestSupport
 import Testing
 
 /// What must hold whatever the engine, the network, the clocks and the nodes do, as long as the engine keeps what it has
-/// taken: no acknowledged record is lost, doubled or reordered; two owners never both acknowledge; a refused record never
+/// taken: no acknowledged record is lost, doubled or reordered in a history of the log, nor mixed with another's; two owners never both acknowledge; a refused record never
 /// comes; an owner with a valid lease never answers from an old state; and after the faults, everything continues.
 @Suite("Simulated clusters") struct SimulationTests {
     private static let faultsPerRun = 150
 
     private struct Figures {
         var faults = 0, acknowledged = 0, taken = 0, owners = 0, copies = 0, trims = 0, parted = 0, settled = 0,
-            moves = 0, reads = 0
+            moves = 0, reads = 0, restores = 0, rebuilds = 0, replaced = 0, missed = 0
     }
 
     private static func run(_ seed: UInt64, _ faults: [Fault]) throws -> Simulation {
@@ -28,7 +28,8 @@ import Testing
                 faults: simulation.faultCount, acknowledged: simulation.acknowledgedCount, taken: simulation.takenCount,
                 owners: simulation.ownerCount, copies: simulation.copyCount, trims: simulation.trimCount,
                 parted: simulation.partedCount, settled: simulation.settledCount, moves: simulation.moveCount,
-                reads: simulation.readCount)
+                reads: simulation.readCount, restores: simulation.restoreCount, rebuilds: simulation.rebuildCount,
+                replaced: simulation.replacedCount, missed: simulation.missedCount)
         } catch {
             let few = shrunk(faults) { (try? run(seed, $0)) == nil }
             var text = "\(error)"
@@ -46,7 +47,7 @@ import Testing
             return
         }
         var sum = Figures()
-        for seed in 1...(5 * TestScale.factor) {
+        for seed in 1...(6 * TestScale.factor) {
             guard let figures = Self.figures(of: seed) else { return }
             sum.faults += figures.faults
             sum.acknowledged += figures.acknowledged
@@ -58,13 +59,20 @@ import Testing
             sum.settled += figures.settled
             sum.moves += figures.moves
             sum.reads += figures.reads
+            sum.restores += figures.restores
+            sum.rebuilds += figures.rebuilds
+            sum.replaced += figures.replaced
+            sum.missed += figures.missed
         }
         if TestScale.factor > 1 { print("\(sum)") }
         // Nothing that is checked may be left out by accident.
         #expect(sum.faults > 500)
         #expect(sum.acknowledged > 1000)
         #expect(sum.taken > sum.acknowledged)
-        for count in [sum.owners, sum.copies, sum.trims, sum.parted, sum.settled, sum.moves] { #expect(count > 5) }
+        for count in [sum.owners, sum.copies, sum.trims, sum.parted, sum.settled, sum.moves] {
+            #expect(count > 3, "\(sum)")
+        }
+        for count in [sum.restores, sum.rebuilds, sum.replaced, sum.missed] { #expect(count > 0, "\(sum)") }
         #expect(sum.reads > 1000)
     }
 

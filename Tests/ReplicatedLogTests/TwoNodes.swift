@@ -127,7 +127,7 @@ struct TwoNodes {
             case .settled:
                 nodes[index].lost += nodes[index].failed.filter { !truth.contains($0) }
                 nodes[index].failed = []
-            case .copy, .damaged: violation = "\(action)"
+            case .copy, .lost, .damaged: violation = "\(action)"
             case .begin: break
             }
         }

@@ -97,6 +97,19 @@ package final class EtcdServers: Sendable {
         process?.kill()
     }
 
+    /// All members lose everything, and begin again.
+    package func loseEverything() throws {
+        for index in ports.indices {
+            kill(index)
+            let name = "m\(index + 1)"
+            let lostCount = TemporaryFolder.files(in: folder.path).count { $0.hasPrefix("\(name).lost") }
+            guard rename("\(folder.path)/\(name)", "\(folder.path)/\(name).lost\(lostCount)") == 0 else {
+                throw SystemError("rename the files of etcd", code: errno)
+            }
+        }
+        for index in ports.indices { try start(index) }
+    }
+
     /// Stops a member until `resume`: its connections stay open and silent. Returns when all its threads have stopped,
     /// which the signal alone does not wait for.
     package func pause(_ index: Int) {

@@ -40,10 +40,11 @@ import Testing
     }
 
     private func replaceFiles(
-        epoch: UInt64 = epoch, atLeast sequence: UInt64 = 0, willExchange: () -> Void = {}
+        epoch: UInt64 = epoch, atLeast sequence: UInt64 = 0, keepsOld: Bool = false, willExchange: () -> Void = {}
     ) throws {
         let data = try DataFolder(path: target.path, durability: .full)
-        _ = try data.install(copy, as: "a", epoch: epoch, atLeast: sequence, willExchange: willExchange)
+        _ = try data.install(
+            copy, as: "a", epoch: epoch, atLeast: sequence, keepsOld: keepsOld, willExchange: willExchange)
     }
 
     @Test("brings the history that the settings keep, in the place of the one that is there")
@@ -121,6 +122,75 @@ import Testing
         }
         if renamed == 3 { #expect(unlink("\(crashed.path)/a.installing") == 0) }
         #expect(try Self.open(crashed.path).value == (renamed == 3 ? "2" : "5"))
+    }
+
+    @Test("leaves the old files beside the new ones if it has not all that they have", arguments: [false, true])
+    func keeping(crashes: Bool) throws {
+        _ = try Self.open(target.path, writing: 3)
+        try makeCopy(writing: 2)
+        let crashed = TemporaryFolder()
+        try replaceFiles(keepsOld: true) {
+            guard crashes else { return }
+            for file in TemporaryFolder.files(in: target.path) where file != "lock" {
+                TemporaryFolder.write(
+                    TemporaryFolder.contents(of: "\(target.path)/\(file)"), to: "\(crashed.path)/\(file)")
+            }
+        }
+        let folder = crashes ? crashed.path : target.path
+        #expect(try Self.open(folder).value == "2")
+        let old = TemporaryFolder.files(in: folder).filter { $0.contains(/^a\.(log|tree)\.[0-9TZ]+$/) }.sorted()
+        #expect(old.count == 2, "\(TemporaryFolder.files(in: folder))")
+        let again = TemporaryFolder()
+        for file in TemporaryFolder.files(in: folder) {
+            guard let match = file.firstMatch(of: /^(a\.(?:log|tree))\.[0-9TZ]+(-wal)?$/) else { continue }
+            TemporaryFolder.write(
+                TemporaryFolder.contents(of: "\(folder)/\(file)"), to: "\(again.path)/\(match.1)\(match.2 ?? "")")
+        }
+        #expect(try Self.open(again.path).value == "3")
+    }
+
+    @Test("of a backup waits beside the files, with a history of its own, and replaces one that waited before")
+    func restored() throws {
+        _ = try Self.open(source.path, writing: 4)
+        let backup = source.path + "/backup"
+        _ = try Backup.make(of: "a", in: source.path, to: backup)
+        _ = try Self.open(target.path, writing: 6)
+        _ = try RestoredCopy(of: backup, as: nil, in: target.path, epoch: 5)
+        let restored = try RestoredCopy(of: backup, as: nil, in: target.path, epoch: 9)
+        #expect(restored.path == "\(target.path)/a.restored")
+        let data = try DataFolder(path: target.path, durability: .full)
+        #expect(data.databases == ["a"])
+        let end = try DataFolder.logEnd(ofCopy: restored.path)
+        #expect(end?.epoch == 9)
+        #expect(end?.sequence == 4)
+        let other = try RestoredCopy(of: backup, as: "b", in: target.path, epoch: 9)
+        #expect(try Backup.check(other.path).database == "b")
+        other.discard()
+        #expect(try DataFolder.logEnd(ofCopy: other.path) == nil)
+        _ = try data.install(restored.path, as: "a", epoch: 9, atLeast: 4, keepsOld: true) {}
+        let (log, tree) = try data.open("a", newEpoch: 5, isShared: true)
+        #expect(log.epochs == Epochs(current: .init(name: 9, start: 4)))
+        #expect(log.isOfCluster)
+        #expect(tree.sequence <= 4)
+    }
+
+    @Test("is not made of a backup of nothing, nor in a folder that is not there")
+    func nothingToRestore() throws {
+        _ = try Self.open(source.path)
+        let backup = source.path + "/backup"
+        _ = try Backup.make(of: "a", in: source.path, to: backup)
+        #expect(throws: BackupError(message: "\(backup): nothing was ever written to it")) {
+            try RestoredCopy(of: backup, as: nil, in: target.path, epoch: 9)
+        }
+        unlink(backup)
+        _ = try Self.open(source.path, writing: 1)
+        _ = try Backup.make(of: "a", in: source.path, to: backup)
+        #expect(throws: BackupError(message: "there is no data folder /nowhere/at/all")) {
+            try RestoredCopy(of: backup, as: nil, in: "/nowhere/at/all", epoch: 9)
+        }
+        #expect(throws: BackupError(message: "a database name has 1 to 64 letters, digits, - and _")) {
+            try RestoredCopy(of: backup, as: "$cluster", in: target.path, epoch: 9)
+        }
     }
 
     @Test("is refused if it is of another history or does not reach far enough, and the old files stay")

@@ -31,6 +31,36 @@ import Testing
         #expect(try data.open("a", newEpoch: 4).log.epochs.current == .init(name: 4, start: 3))
     }
 
+    @Test("goes on with another history where the log of the cluster does, and says whether it is of a cluster")
+    func continuing() throws {
+        let folder = TemporaryFolder()
+        let data = try DataFolder(path: folder.path, durability: .full)
+        do {
+            let log = try data.open("a", newEpoch: 1, isShared: true).log
+            log.begin(epoch: 77)
+            try log.append([Self.record(1), Self.record(2)])
+            #expect(!log.isOfCluster)
+        }
+        #expect(try !data.goOn("a", withEpoch: 78, after: 3))
+        // A crash may make it happen twice.
+        for _ in 0..<2 { #expect(try data.goOn("a", withEpoch: 78, after: 2)) }
+        do {
+            let log = try data.open("a", newEpoch: 2, isShared: true).log
+            #expect(log.isOfCluster)
+            let past = [Epochs.Epoch(name: 77, start: 0)]
+            #expect(log.epochs == Epochs(past: past, current: .init(name: 78, start: 2)))
+            try log.append([Self.record(3)])
+        }
+        let reader = try #require(data.makeLogReader(of: "a"))
+        for (epoch, sequence, present) in [
+            (78, 3, 78), (77, 2, 78), (77, 1, 78), (77, 3, nil), (5, 1, nil), (0, 9, 78),
+        ] as [(UInt64, UInt64, UInt64?)] {
+            #expect(try reader.epoch(extending: epoch, after: sequence) == present, "\(epoch):\(sequence)")
+        }
+        // A server that is alone again has no part in the cluster any more.
+        #expect(try !data.open("a", newEpoch: 4).log.isOfCluster)
+    }
+
     @Test("continues after a gap, with the epoch that it had")
     func gap() throws {
         let folder = TemporaryFolder()

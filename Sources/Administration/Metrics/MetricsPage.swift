@@ -232,8 +232,8 @@ package struct MetricsPage: Sendable {
     private func addBackups(to out: inout MetricsText) {
         guard let last = BackupStatus(in: server.configuration.dataFolder) else { return }
         out.add(
-            "hearth_backup_last_success_timestamp_seconds", .gauge, "When 'hearth backup --to' last succeeded.",
-            Double(last.time) / 1000)
+            "hearth_backup_last_success_timestamp_seconds", .gauge,
+            "When 'hearth backup --to' last succeeded with this data folder.", Double(last.time) / 1000)
         out.add("hearth_backup_last_size_bytes", .gauge, "What it took.", last.byteCount)
         out.add(
             "hearth_backup_last_duration_seconds", .gauge, "How long it took.", Double(last.milliseconds) / 1000)

@@ -1,13 +1,40 @@
-/// The requirements on a copy of a database.
+import HearthReplicatedLog
+
+/// What a node's files need to follow the log of a database: the requirements on a copy of them.
 package struct CopyNeed: Hashable, Sendable {
+    /// How the files that are there and the log belong together.
+    package enum Files: Hashable, Sendable {
+        /// The copy has everything that they have.
+        case behind
+        /// They end where the history of the log begins: no copy is needed.
+        case continued
+        /// They have what the log has given up, as after a restore.
+        case replaced
+    }
+
     /// The history of the log.
     package var epoch: UInt64
     /// The first operation that etcd still has: the copy must have all before it.
     package var floor: UInt64
+    package var files: Files
 
-    package init(epoch: UInt64, floor: UInt64) {
+    package init(epoch: UInt64, floor: UInt64, files: Files = .behind) {
         self.epoch = epoch
         self.floor = floor
+        self.files = files
+    }
+
+    /// Nil if no copy would help.
+    init?(_ mismatch: LogMismatch, epoch: UInt64, floor: UInt64) {
+        let files: Files? =
+            switch mismatch {
+            case .behind: .behind
+            case .continued: .continued
+            case .replaced: .replaced
+            case .foreign, .ahead: nil
+            }
+        guard let files else { return nil }
+        self.init(epoch: epoch, floor: floor, files: files)
     }
 }
 

@@ -12,6 +12,7 @@ extension Readiness {
             lease(false)
             log.error("cluster.lease-ended", [("meaning", "this node takes no writes until etcd answers again")])
         case .nameTaken(let address):
+            nameTaken(address: address)
             log.error("cluster.name-taken", [("meaning", "a node at \(address) has the same --node name")])
         case .cannotFollow(let database, let reason):
             self.database(database, .cannotFollow(reason))

@@ -15,8 +15,8 @@ struct AbandonedDatabase: Sendable {
     let endCommits: @Sendable () -> Void
 }
 
-/// The thread that replaces the files of a database with a copy of another node's, when the cluster's log does not
-/// reach back to where they end.
+/// The thread that makes the files of a database fit for the cluster's log if they cannot follow it: it replaces them
+/// with a copy, or tells them of the log's new history.
 final class DatabaseCopier: Sendable {
     private enum Job: Sendable {
         case close(AbandonedDatabase)
@@ -48,7 +48,7 @@ final class DatabaseCopier: Sendable {
     /// - parameter report: told when a copy is in its place.
     init(
         _ folder: DataFolder, _ cluster: ClusterNode?, _ applier: Applier, _ keeper: HistoryKeeper, _ log: Log,
-        report: @escaping @Sendable (DatabaseThread.Message) -> Void
+        _ readiness: Readiness, report: @escaping @Sendable (DatabaseThread.Message) -> Void
     ) throws(SystemError) {
         let life = Life()
         self.life = life
@@ -60,7 +60,10 @@ final class DatabaseCopier: Sendable {
                         database.endCommits()
                         applier.post(.close(database: database.index, database.files))
                     case .copy(let index, let name, let need):
-                        guard let cluster, Self.copy(name, need, folder, cluster, keeper, log, life)
+                        guard let cluster,
+                            Self.copy(
+                                name, need, folder, cluster, keeper, log, life,
+                                failed: { readiness.copyFailed(name, $0) })
                         else { continue }
                         report(.copied(index))
                     }
@@ -84,25 +87,38 @@ final class DatabaseCopier: Sendable {
     /// Tries until it succeeds; false if the server ends before.
     private static func copy(
         _ name: String, _ need: CopyNeed, _ folder: DataFolder, _ cluster: ClusterNode, _ keeper: HistoryKeeper,
-        _ log: Log, _ life: Life
+        _ log: Log, _ life: Life, failed: (String) -> Void
     ) -> Bool {
         let path = folder.incomingCopyPath(of: name)
         defer {
             unlink(path)
             keeper.release(name)
         }
+        var need = need
         var pause = pauseMin
         var lastReason = ""
         while !life.isOver {
             let start = MonotonicTime.current
             let reason: String
             do {
-                let (node, byteCount) = try cluster.receiveCopy(of: name, need, to: path) { !life.isOver }
-                let summary = try folder.install(path, as: name, epoch: need.epoch, atLeast: need.floor - 1) {
+                if need.files == .continued, try folder.goOn(name, withEpoch: need.epoch, after: need.floor - 1) {
+                    log.info("database.continued", [("database", name), ("sequence", "\(need.floor - 1)")])
+                    return true
+                }
+                let restored = folder.restoredCopyPath(of: name)
+                let isHere = try isFit(restored, need)
+                let (node, byteCount) =
+                    isHere
+                    ? (cluster.name, 0) : try cluster.receiveCopy(of: name, need, to: path) { !life.isOver }
+                let summary = try folder.install(
+                    isHere ? restored : path, as: name, epoch: need.epoch, atLeast: need.floor - 1,
+                    keepsOld: need.files == .replaced
+                ) {
                     keeper.hold(name)
                 }
+                if isHere { unlink(restored) }
                 log.info(
-                    "database.copied",
+                    isHere ? "database.restored" : "database.copied",
                     [
                         ("database", name), ("node", node), ("sequence", "\(summary.sequence)"),
                         ("bytes", "\(byteCount)"),
@@ -115,11 +131,32 @@ final class DatabaseCopier: Sendable {
                 reason = "\(error)"
             }
             if life.isOver { return false }
+            failed(reason)
             if reason != lastReason { log.error("database.copy-failed", [("database", name), ("error", reason)]) }
             lastReason = reason
             life.pause(pause)
             pause = min(pause * 2, pauseMax)
+            // The log may have another history by now, or another beginning.
+            let end: (epoch: UInt64?, sequence: UInt64)
+            do throws(StorageError) {
+                let last = try folder.logEnd(of: name)
+                end = (last?.epoch, last?.sequence ?? 0)
+            } catch {
+                continue
+            }
+            // Opened again, the files follow the log, or say why they never will.
+            guard let present = cluster.need(of: name, epoch: end.epoch, sequence: end.sequence, before: need) else {
+                return true
+            }
+            if present.epoch != need.epoch { pause = pauseMin }
+            need = present
         }
         return false
+    }
+
+    /// Whether the copy that a restore has put there is of the history of the log, and reaches far enough.
+    private static func isFit(_ path: String, _ need: CopyNeed) throws(StorageError) -> Bool {
+        guard let end = try DataFolder.logEnd(ofCopy: path) else { return false }
+        return end.epoch == need.epoch && end.sequence + 1 >= need.floor
     }
 }

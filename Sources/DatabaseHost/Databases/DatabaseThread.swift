@@ -91,7 +91,8 @@ package final class DatabaseThread: Sendable {
         let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
         let keeper = try HistoryKeeper(folder, rules, log, bytesMax: limits.pastBytesMax, freeBytesMin: freeBytesMin)
         self.keeper = keeper
-        let copier = try DatabaseCopier(folder, cluster, applier, keeper, log, report: report)
+        let copier = try DatabaseCopier(
+            folder, cluster, applier, keeper, log, readiness, report: report)
         self.copier = copier
         self.readers = readers
         self.committer = committer

@@ -143,6 +143,10 @@ final class HostedDatabase {
         if case .arrived(let arrivals) = event, arrivals.contains(where: \.makesOwner) {
             database.forfeitOwed(where: host.isRevoked)
         }
+        // Empty files are of the cluster's log from now on.
+        if case .arrived(let arrivals) = event, arrivals.contains(where: \.beginsFiles) {
+            committer.post(.storeArrived(database: index, log, through: 0))
+        }
         scheduler.handle(event, at: host.conditions, into: &actions)
         let isStep = if case .step = event { true } else { false }
         time = host.partTimes.ended(isStep ? scheduler.longestPart : event.name, since: time)
@@ -367,5 +371,7 @@ final class HostedDatabase {
 }
 
 extension Arrival {
+    fileprivate var beginsFiles: Bool { if case .began = self { true } else { false } }
+
     fileprivate var makesOwner: Bool { if case .ownership(.owner) = self { true } else { false } }
 }

@@ -343,11 +343,12 @@ package final class HostedDatabases {
     private func beginCopy(_ index: UInt32, _ need: CopyNeed) {
         guard finished == nil, let database = open.removeValue(forKey: index) else { return }
         copied[index] = need
-        host.readiness.database(database.name, .isCopied)
+        host.readiness.database(database.name, .isCopied(need.files))
         let figures = database.figures
         host.log.warning(
-            "database.copying",
+            need.files == .replaced ? "database.replacing" : "database.copying",
             [("database", database.name), ("sequence", "\(figures.sequence)"), ("needed", "\(need.floor - 1)")])
+        if database.name == DataFolder.clusterDatabase { host.cluster?.forgetConfirmed() }
         host.cluster?.endForwarding()
         host.abandonAll(index)
         host.copier.close(database.abandon())

@@ -10,7 +10,7 @@ extension AccountFile {
         var text = """
             CREATE TABLE IF NOT EXISTS sharing (
                 place INTEGER PRIMARY KEY CHECK (place = 0), sequence INTEGER NOT NULL, version INTEGER NOT NULL,
-                author TEXT NOT NULL);
+                author TEXT NOT NULL, epoch INTEGER NOT NULL DEFAULT 0);
             CREATE TEMP TABLE changed (name TEXT, a, b, c);
             """
         for table in AccountTable.allCases {
@@ -25,6 +25,11 @@ extension AccountFile {
             }
         }
         try connection.execute(text)
+        // Earlier versions did not know of histories.
+        let hasEpoch = "SELECT count(*) FROM pragma_table_info('sharing') WHERE name = 'epoch'"
+        if try connection.integer(hasEpoch) == 0 {
+            try connection.execute("ALTER TABLE sharing ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0")
+        }
     }
 
     /// A server that is alone changes accounts without telling anybody, so it forgets how far others were.
@@ -36,12 +41,13 @@ extension AccountFile {
 
     /// How far the shared accounts in the file are; nil if they never were shared.
     func place() throws(StorageError) -> SharedCommit.Place? {
-        let select = try connection.prepare("SELECT sequence, version, author FROM sharing")
+        let select = try connection.prepare("SELECT sequence, version, author, epoch FROM sharing")
         guard try select.step() else { return nil }
         var place = SharedCommit.Place()
         place.sequence = UInt64(bitPattern: select.integer(0))
         place.version = select.integer(1)
         place.author = select.text(2)
+        place.epoch = UInt64(bitPattern: select.integer(3))
         return place
     }
 
@@ -138,11 +144,13 @@ extension AccountFile {
     /// Takes commits into the file, in one transaction.
     ///
     /// - parameter body: calls its argument with each of them and its sequence number; answers the sequence number up
-    ///   to which there are no others, nil if that is not known.
+    ///   to which there are no others, and its history; nil if that is not known.
     /// - returns: the place after them, and the revocations that they make.
     func take(
         after place: SharedCommit.Place,
-        _ body: ((SharedCommit, UInt64) throws(StorageError) -> Void) throws(StorageError) -> UInt64?
+        _ body: ((SharedCommit, UInt64) throws(StorageError) -> Void) throws(StorageError) -> (
+            sequence: UInt64, epoch: UInt64
+        )?
     ) throws(StorageError) -> (place: SharedCommit.Place, revocations: [Revocation])? {
         var (place, revocations): (SharedCommit.Place, [Revocation]) = (place, [])
         var isReached = false
@@ -154,7 +162,8 @@ extension AccountFile {
             }
             guard let end else { return }
             isReached = true
-            place.sequence = max(place.sequence, end)
+            place.sequence = max(place.sequence, end.sequence)
+            place.epoch = end.epoch
             try set(place)
         }
         return isReached ? (place, revocations) : nil
@@ -179,10 +188,11 @@ extension AccountFile {
     }
 
     private func set(_ place: SharedCommit.Place) throws(StorageError) {
-        let insert = try connection.prepare("INSERT OR REPLACE INTO sharing VALUES (0, ?, ?, ?)")
+        let insert = try connection.prepare("INSERT OR REPLACE INTO sharing VALUES (0, ?, ?, ?, ?)")
         insert.bind(1, Int64(bitPattern: place.sequence))
         insert.bind(2, place.version)
         insert.bind(3, place.author)
+        insert.bind(4, Int64(bitPattern: place.epoch))
         try insert.run()
     }
 

@@ -18,6 +18,8 @@ package struct SharedCommit: Hashable, Sendable {
         package var version: Int64 = 0
         /// That of the commit.
         package var author = ""
+        /// The history that the sequence number is of; 0 if that is not known.
+        package var epoch: UInt64 = 0
 
         package init() {}
     }
@@ -39,12 +41,13 @@ package protocol AccountSharing: AnyObject, Sendable {
     /// The name of this node.
     var node: String { get }
 
-    /// Visits the commits after a sequence number that this node has, in order. On the accounts' thread.
+    /// Visits the commits after a place that this node has, in order. On the accounts' thread.
     ///
-    /// - returns: the sequence number up to which all were visited; nil if the log does not reach back so far.
+    /// - returns: where the log ends, up to which all were visited; nil if it does not reach back so far, or if the
+    ///   place is not of its history, as after the end of the accounts' log was lost.
     func forEachCommit(
-        after sequence: UInt64, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
-    ) throws(StorageError) -> UInt64?
+        after place: SharedCommit.Place, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
+    ) throws(StorageError) -> (sequence: UInt64, epoch: UInt64)?
 
     /// Proposes a commit on top of the version before its own; one at a time. Nil proposes nothing: this is refused
     /// once this node has all that was committed before it was asked.

@@ -215,7 +215,7 @@ final class SharedTurns {
             let start = place ?? SharedCommit.Place()
             var isSeen = false
             let outcome = try file.take(after: start) { (take) throws(StorageError) in
-                try sharing.forEachCommit(after: start.sequence) { (commit, sequence) throws(StorageError) in
+                try sharing.forEachCommit(after: start) { (commit, sequence) throws(StorageError) in
                     if isPending(commit) { isSeen = true }
                     try take(commit, sequence)
                 }
@@ -244,7 +244,7 @@ final class SharedTurns {
     /// - returns: whether this node has begun to share them; nil if another one has shared others.
     private func mayFound(_ sharing: any AccountSharing) throws(StorageError) -> Bool? {
         var (ownCount, otherCount) = (0, 0)
-        let end = try sharing.forEachCommit(after: 0) { (commit, _) throws(StorageError) in
+        let end = try sharing.forEachCommit(after: SharedCommit.Place()) { (commit, _) throws(StorageError) in
             if commit.author.isAuthor(sharing.node) { ownCount += 1 } else { otherCount += 1 }
         }
         guard end != nil, otherCount == 0 else {

@@ -132,17 +132,7 @@ extension Backup {
         var kept: [String] = []
         let hasHistory = access(new.history, F_OK) == 0
         for file in [files.log, files.tree] + (hasHistory ? [files.history, files.past] : []) {
-            for suffix in suffixes where access(file + suffix, F_OK) == 0 {
-                // It is made again when it is needed.
-                if suffix == "-shm" {
-                    unlink(file + suffix)
-                    continue
-                }
-                // SQLite finds what belongs to a file by its name.
-                let aside = "\(file).\(time)\(suffix)"
-                guard rename(file + suffix, aside) == 0 else { throw BackupError("cannot rename \(file + suffix)") }
-                if suffix.isEmpty { kept.append(aside) }
-            }
+            if try setAside(file, time) { kept.append("\(file).\(time)") }
         }
         for (source, target) in zip(new.all, files.all) where access(source, F_OK) == 0 {
             guard rename(source, target) == 0 else { throw BackupError("cannot rename \(source)") }
@@ -153,6 +143,24 @@ extension Backup {
         return kept
     }
 
+    /// Gives a file, and what SQLite keeps next to it, a name with the time after it. Answers whether it was there.
+    @discardableResult
+    static func setAside(_ file: String, _ time: String) throws(BackupError) -> Bool {
+        var isThere = false
+        for suffix in suffixes where access(file + suffix, F_OK) == 0 {
+            // It is made again when it is needed.
+            if suffix == "-shm" {
+                unlink(file + suffix)
+                continue
+            }
+            // SQLite finds what belongs to a file by its name.
+            let aside = "\(file).\(time)\(suffix)"
+            guard rename(file + suffix, aside) == 0 else { throw BackupError("cannot rename \(file + suffix)") }
+            if suffix.isEmpty { isThere = true }
+        }
+        return isThere
+    }
+
     static func removeAll(_ files: DatabaseFiles) {
         for file in files.all {
             for suffix in suffixes { unlink(file + suffix) }
@@ -160,7 +168,7 @@ extension Backup {
     }
 
     /// The time, as `20261121T214500Z`, so that no file has it after its name yet.
-    private static func freeSuffix(_ files: DatabaseFiles) -> String {
+    static func freeSuffix(_ files: DatabaseFiles) -> String {
         var seconds = time_t(now / 1000)
         var parts = tm()
         gmtime_r(&seconds, &parts)

@@ -18,11 +18,25 @@ extension DataFolder {
         return "\(path)/\(name).received"
     }
 
+    /// Where a copy of a database waits that a restore has put there, for the log of the cluster to have its history.
+    package func restoredCopyPath(of name: String) -> String {
+        precondition(Self.isFileName(name))
+        return Self.restoredCopyPath(of: name, in: path)
+    }
+
+    static func restoredCopyPath(of name: String, in folder: String) -> String { "\(folder)/\(name).restored" }
+
     /// The last operation in the log of a database, and the epoch that it belongs to; nil for an empty log. Any thread,
     /// also while the database is open.
     package func logEnd(of name: String) throws(StorageError) -> (epoch: UInt64, sequence: UInt64)? {
         precondition(Self.isFileName(name))
         return try Self.logEnd(of: try Connection(path: DatabaseFiles(name: name, folder: path).log, mode: .readOnly))
+    }
+
+    /// The same of a copy.
+    package static func logEnd(ofCopy path: String) throws(StorageError) -> (epoch: UInt64, sequence: UInt64)? {
+        guard access(path, F_OK) == 0 else { return nil }
+        return try logEnd(of: try Connection(path: path, mode: .readOnly))
     }
 
     private static func logEnd(
@@ -37,16 +51,18 @@ extension DataFolder {
     /// Replaces a database, whose files are closed, by a copy from another node.
     ///
     /// The new files are complete and on disk before the old ones are touched. A crash after that loses nothing either:
-    /// the next ``open(_:newEpoch:isShared:warn:reportDamage:)`` finishes the exchange. The old files are removed, as
-    /// the copy has everything that they have.
+    /// the next ``open(_:newEpoch:isShared:warn:reportDamage:)`` finishes the exchange.
     ///
     /// - parameter path: a file of `Backup.make` with its history. It stays.
     /// - parameter epoch: the history that the copy must be of.
     /// - parameter sequence: the operation that it must at least reach.
+    /// - parameter keepsOld: the old files stay in the folder, with the time after their names. Otherwise they are
+    ///   removed: the copy has everything that they have.
     /// - parameter willExchange: called when the new files are complete, before any old file is touched. Afterwards the
     ///   files of the history must be closed as well.
     package func install(
-        _ path: String, as name: String, epoch: UInt64, atLeast sequence: UInt64, willExchange: () -> Void
+        _ path: String, as name: String, epoch: UInt64, atLeast sequence: UInt64, keepsOld: Bool = false,
+        willExchange: () -> Void
     ) throws(BackupError) -> Backup.Summary {
         let summary = try Backup.check(path)
         guard summary.database == name else {
@@ -62,6 +78,7 @@ extension DataFolder {
             Backup.removeAll(new)
             try Backup.makeTree(new.tree, from: path)
             try Backup.makeLog(new.log, from: path, keepsEpochs: true)
+            try LogFile(path: new.log, durability: .process, newEpoch: 0).mark(isOfCluster: true)
             try Backup.makeHistory(new, from: path)
         } catch {
             Backup.removeAll(new)
@@ -71,13 +88,55 @@ extension DataFolder {
             FolderSync.giveToOwner(file, of: self.path)
             try PartialFile.sync(file)
         }
-        let marker = Glibc.open(files.installing, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        guard marker >= 0 else { throw BackupError("cannot write \(files.installing)") }
-        close(marker)
-        try PartialFile.sync(self.path)
+        try Self.mark(files.installing, keepsOld ? Backup.freeSuffix(files) : "")
         willExchange()
         try exchange(name)
         return summary
+    }
+
+    /// Makes the marker of an exchange.
+    ///
+    /// - parameter time: put after the names of the old files; empty if these are removed.
+    private static func mark(_ path: String, _ time: String) throws(BackupError) {
+        let file = PartialFile(path)
+        try file.create()
+        do throws(BackupError) {
+            let descriptor = Glibc.open(file.partialPath, O_WRONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw BackupError("cannot write \(path)") }
+            defer { close(descriptor) }
+            guard write(descriptor, time, time.utf8.count) == time.utf8.count else {
+                throw BackupError("cannot write \(path)")
+            }
+            try file.commit()
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    private static func text(of path: String) throws(BackupError) -> String {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw BackupError("cannot read \(path)") }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count >= 0 else { throw BackupError("cannot read \(path)") }
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    /// Tells the files of a database, which are closed, that the log of the cluster goes on where they end, with
+    /// another history.
+    ///
+    /// - parameter sequence: the operation after which that begins.
+    /// - returns: false if the files do not end there.
+    package func goOn(_ name: String, withEpoch epoch: UInt64, after sequence: UInt64) throws(StorageError) -> Bool {
+        precondition(Self.isFileName(name))
+        let log = try LogFile(
+            path: DatabaseFiles(name: name, folder: path).log, durability: durability, newEpoch: epoch)
+        guard log.lastSequence == sequence else { return false }
+        try log.beginEpoch()
+        try log.mark(isOfCluster: true)
+        return true
     }
 
     private func installation(of name: String) -> (files: DatabaseFiles, new: DatabaseFiles) {
@@ -94,7 +153,9 @@ extension DataFolder {
     /// still under its own name has not replaced the old one.
     private func exchange(_ name: String) throws(BackupError) {
         let (files, new) = installation(of: name)
+        let time = try Self.text(of: files.installing)
         for (old, new) in zip(files.all, new.all) where access(new, F_OK) == 0 {
+            if !time.isEmpty { try Backup.setAside(old, time) }
             // SQLite finds what belongs to a file by its name.
             for suffix in Backup.suffixes where !suffix.isEmpty { unlink(old + suffix) }
             guard rename(new, old) == 0 else { throw BackupError("cannot rename \(new)") }

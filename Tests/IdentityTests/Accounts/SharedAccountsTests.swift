@@ -11,6 +11,8 @@ private final class SimulatedLog: Sendable {
         var commits: [SharedCommit] = []
         /// The first that the log still has.
         var first = 0
+        /// Its history.
+        var epoch: UInt64 = 1
         var rows: [SharedRow.Name: SharedRow] = [:]
         var random: SeededRandom
         var isFaulty = false
@@ -49,12 +51,14 @@ private final class SimulatedNode: AccountSharing {
     }
 
     func forEachCommit(
-        after sequence: UInt64, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
-    ) throws(StorageError) -> UInt64? {
-        let (commits, first) = log.state.withLock { ($0.commits, $0.first) }
-        guard Int(sequence) >= first else { return nil }
-        for (index, commit) in commits.enumerated().dropFirst(Int(sequence)) { try body(commit, UInt64(index + 1)) }
-        return UInt64(commits.count)
+        after place: SharedCommit.Place, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
+    ) throws(StorageError) -> (sequence: UInt64, epoch: UInt64)? {
+        let (commits, first, epoch) = log.state.withLock { ($0.commits, $0.first, $0.epoch) }
+        guard Int(place.sequence) >= first, place.epoch == 0 || place.epoch == epoch else { return nil }
+        for (index, commit) in commits.enumerated().dropFirst(Int(place.sequence)) {
+            try body(commit, UInt64(index + 1))
+        }
+        return (UInt64(commits.count), epoch)
     }
 
     func propose(_ commit: SharedCommit?, isRepeated: Bool, then: @escaping @Sendable (ProposalOutcome) -> Void) {
@@ -206,6 +210,29 @@ struct SharedAccountsTests {
         #expect(problem.withLock { $0?.message.contains("not those of the cluster") } == true)
         let failure = AccountFailure.storage(try #require(problem.withLock { $0 }))
         #expect(throws: failure) { try stranger.signUp("eve@example.com") }
+    }
+
+    @Test("when the log has lost its end, every node forgets what it had of that")
+    func lostEnd() throws {
+        let cluster = try SharedFixture()
+        _ = try cluster.nodes[0].signUp("kept@example.com")
+        let count = cluster.log.state.withLock { $0.commits.count }
+        let lost = try cluster.nodes[0].signUp("lost@example.com").user.id
+        for node in cluster.nodes { #expect(try node.user(lost).email == "lost@example.com") }
+        cluster.log.state.withLock { state in
+            state.commits.removeLast(state.commits.count - count)
+            state.rows = [:]
+            for row in state.commits.flatMap(\.rows) {
+                state.rows[.init(table: row.table, key: row.key)] = row.columns == nil ? nil : row
+            }
+            state.epoch += 1
+        }
+        // Other commits have the numbers and versions of those that are lost.
+        for index in 0..<2 { _ = try cluster.nodes[1].signUp("new\(index)@example.com") }
+        for node in cluster.nodes {
+            #expect(try node.accounts.lookUp([.id(lost)], in: node.realm).isEmpty)
+            for name in ["kept", "new0", "new1"] { _ = try node.signIn("\(name)@example.com") }
+        }
     }
 
     @Test(

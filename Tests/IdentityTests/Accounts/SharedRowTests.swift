@@ -34,7 +34,7 @@ struct SharedRowTests {
             let place = try file.place() ?? SharedCommit.Place()
             let outcome = try file.take(after: place) { (take) throws(StorageError) in
                 try take(commit, UInt64(version))
-                return UInt64(version)
+                return (UInt64(version), 1)
             }
             return try #require(outcome).revocations
         }

@@ -1,0 +1,76 @@
+import Glibc
+import HearthSQLite
+import HearthStorageErrors
+
+/// A backup that waits in the data folder of a node, as a copy of another node's files would: the node takes it over
+/// once the log of the cluster is of its history.
+package struct RestoredCopy: Sendable {
+    package let summary: Backup.Summary
+    package let path: String
+
+    /// Puts a backup there, on disk. It replaces one of an earlier restore. All of it is checked first. A server may
+    /// run on the folder.
+    ///
+    /// - parameter name: the database; nil for the one of which it is a backup.
+    /// - parameter epoch: the history that the copy begins.
+    package init(
+        of backup: String, as name: String?, in folder: String, epoch: UInt64
+    ) throws(BackupError) {
+        var summary = try Backup.check(backup)
+        let database = name ?? summary.database
+        guard DataFolder.isValidName(database) else {
+            throw BackupError(message: "a database name has 1 to 64 letters, digits, - and _")
+        }
+        // The first record says where a history begins.
+        guard summary.sequence > 0 else { throw BackupError(message: "\(backup): nothing was ever written to it") }
+        guard FolderContents(folder).isFolder else { throw BackupError(message: "there is no data folder \(folder)") }
+        path = DataFolder.restoredCopyPath(of: database, in: folder)
+        let file = PartialFile(path)
+        try file.create()
+        do throws(BackupError) {
+            do throws(StorageError) {
+                try Self.write(backup, as: database, to: file.partialPath, epoch, after: summary.sequence)
+            } catch {
+                throw BackupError(error)
+            }
+            FolderSync.giveToOwner(file.partialPath, of: folder)
+            try file.commit()
+        } catch {
+            file.discard()
+            throw error
+        }
+        summary.database = database
+        self.summary = summary
+    }
+
+    /// Removes it, if the restore does not take place.
+    package func discard() { unlink(path) }
+
+    private static func write(
+        _ backup: String, as name: String, to path: String, _ epoch: UInt64, after sequence: UInt64
+    ) throws(StorageError) {
+        // Into the file that is there, which is for its owner alone.
+        do {
+            let source = try Connection(path: backup, mode: .readOnly)
+            let copy = try source.prepare("VACUUM INTO ?")
+            copy.bind(1, path)
+            try copy.run()
+        }
+        let connection = try Connection(path: path, mode: .joining)
+        try connection.execute("PRAGMA journal_mode = off; PRAGMA synchronous = off")
+        try connection.transaction { () throws(StorageError) in
+            try connection.execute(
+                """
+                DROP TABLE IF EXISTS epoch;
+                CREATE TABLE epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
+                """)
+            let insert = try connection.prepare("INSERT INTO epoch VALUES (?, ?)")
+            insert.bind(1, Int64(bitPattern: sequence))
+            insert.bind(2, Int64(bitPattern: epoch))
+            try insert.run()
+            let rename = try connection.prepare("UPDATE backup SET value = ? WHERE name = 'database'")
+            rename.bind(1, name)
+            try rename.run()
+        }
+    }
+}
