@@ -245,6 +245,34 @@ import HearthAccountEndpoints
         #expect(cleared["displayName"] == nil)
     }
 
+    @Test("of the codes in mails only that of a sign-in link signs its reader in (accounts.md 7)")
+    func codesWithoutSession() throws {
+        let client = try IdentityClient()
+        let token = try #require(try client.signUp("ann@example.com")["idToken"])
+        func code(_ request: String) throws -> String {
+            #expect(try client.post("sendOobCode", request).status == 200, "\(request)")
+            return try #require(try client.lastCode()["oobCode"]?.text)
+        }
+        func expectNoSession(_ operation: String, _ body: String) throws {
+            let answer = try client.post(operation, body)
+            #expect(answer.status == 200, "\(body)")
+            for name in ["idToken", "refreshToken", "expiresIn"] { #expect(answer[name] == nil, "\(body)") }
+        }
+        let verification = try code(#"{"requestType":"VERIFY_EMAIL","idToken":"\#(token)"}"#)
+        try expectNoSession("update", #"{"oobCode":"\#(verification)"}"#)
+        let change = try code(
+            #"{"requestType":"VERIFY_AND_CHANGE_EMAIL","idToken":"\#(token)","newEmail":"ann2@example.com"}"#)
+        try expectNoSession("update", #"{"oobCode":"\#(change)"}"#)
+        let recovery = try client.lastCode()
+        #expect(recovery["requestType"]?.text == "RECOVER_EMAIL")
+        try expectNoSession("update", #"{"oobCode":"\#(try #require(recovery["oobCode"]?.text))"}"#)
+        let reset = try code(#"{"requestType":"PASSWORD_RESET","email":"ann@example.com"}"#)
+        try expectNoSession("resetPassword", #"{"oobCode":"\#(reset)","newPassword":"secret2"}"#)
+        let link = try code(#"{"requestType":"EMAIL_SIGNIN","email":"ann@example.com"}"#)
+        let signIn = try client.post("signInWithEmailLink", #"{"email":"ann@example.com","oobCode":"\#(link)"}"#)
+        #expect(signIn["idToken"] != nil)
+    }
+
     @Test("a provider's user signs in, links and is refused as clients expect (accounts.md 4)")
     func providers() throws {
         let client = try IdentityClient()
