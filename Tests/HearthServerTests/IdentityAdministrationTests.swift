@@ -93,7 +93,7 @@ import Testing
         let client = try IdentityClient()
         func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.standard.encode(bytes), as: UTF8.self) }
         let key = Array("key".utf8)
-        let hash = Cryptography.hmacSHA256(Array("saltsecret1".utf8), key: key)
+        let hash = Cryptography.hmacSHA256(Array("secret1salt".utf8), key: key)
         let user =
             #"{"localId":"u1","email":"ann@example.com","passwordHash":"\#(base64(hash))","salt":"\#(base64(Array("salt".utf8)))"}"#
         #expect(try client.admin("accounts:batchCreate", #"{"users":[\#(user)]}"#).error == "MISSING_HASH_ALGORITHM")
@@ -118,7 +118,7 @@ import Testing
         let made = try client.signUp("own@example.com")
         let hash = String(
             decoding: Base64.standard.encode(
-                Cryptography.hmacSHA256(Array("saltsecret2".utf8), key: Array("key".utf8))),
+                Cryptography.hmacSHA256(Array("secret2salt".utf8), key: Array("key".utf8))),
             as: UTF8.self)
         let taken = try client.ask(
             "POST", "/v1/projects/hearth/accounts:batchCreate",
