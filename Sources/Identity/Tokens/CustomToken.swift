@@ -37,10 +37,9 @@ package struct CustomToken: Sendable {
     /// Takes a token at its word, or the JSON text of its claims (development only).
     package init(trusting text: [UInt8]) throws(TokenError) {
         if text.first == UInt8(ascii: "{") {
-            guard text.count <= JSONWebToken.byteCountMax, case .object(let claims)? = try? JSONValue(parsing: text)
-            else {
-                throw .malformed
-            }
+            guard text.count <= JSONWebToken.byteCountMax,
+                case .object(let claims)? = try? JSONValue(parsing: text, depthMax: JSONValue.claimsDepthMax)
+            else { throw .malformed }
             try self.init(claims)
         } else {
             try self.init(try JSONWebToken(parsing: text).claims)
