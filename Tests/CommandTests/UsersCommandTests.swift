@@ -74,6 +74,8 @@ struct UsersCommandTests {
         #expect(try await setting.signIn("ann@example.com", "secret1")?.contains("USER_DISABLED") == true)
         #expect(try await setting.users("enable", "ann").code == 0)
         #expect(try await setting.users("revoke", "ann").code == 0)
+        #expect(try await setting.users("claims", "ann", "{}").code == 0)
+        #expect(try await setting.users("list").output.contains("ann\tann@example.com\t-\n"))
         let unsure = try await setting.users("delete", "ann", "bob@example.com")
         #expect(unsure.code == 1)
         #expect(unsure.errors.contains("delete ann, bob@example.com for good: -y says"))

@@ -181,6 +181,26 @@ import HearthAccountEndpoints
         #expect(try client.admin("accounts:query", #"{"returnUserInfo":false}"#)["recordsCount"] == "0")
     }
 
+    @Test("claims that an administrator has taken away are seen as an empty object, as admin SDKs expect")
+    func emptyClaims() throws {
+        let client = try IdentityClient()
+        func seen(_ id: String) throws -> JSONObject {
+            let answer = try client.admin("accounts:lookup", #"{"localId":"\#(id)"}"#)
+            return try #require(answer.members["users"]?.array?.first?.object)
+        }
+        let ann = try #require(try client.signUp("ann@example.com")["localId"])
+        #expect(try seen(ann)["customAttributes"] == nil)
+        for claims in [#"{\"admin\":true}"#, "{}"] {
+            let body = #"{"localId":"\#(ann)","customAttributes":"\#(claims)"}"#
+            #expect(try client.admin("accounts:update", body).status == 200)
+        }
+        #expect(try seen(ann)["customAttributes"]?.text == "{}")
+        let token = try JSONWebToken(parsing: Array(try #require(try client.signIn("ann@example.com")["idToken"]).utf8))
+        #expect(token.claims["admin"] == nil)
+        _ = try client.admin("accounts:batchCreate", #"{"users":[{"localId":"bob","customAttributes":"{}"}]}"#)
+        #expect(try seen("bob")["customAttributes"]?.text == "{}")
+    }
+
     @Test("version 3 has other names for the same, as some SDKs ask (accounts.md 1)")
     func legacy() throws {
         let client = try IdentityClient()

@@ -227,7 +227,7 @@ extension User {
         if let isVerified = change.emailVerified { emailVerified = isVerified }
         if let isDisabled = change.isDisabled { self.isDisabled = isDisabled }
         if let phone = change.phone { self.phone = phone }
-        if let claims = change.claims { self.claims = claims == "{}" ? nil : claims }
+        if let claims = change.claims { self.claims = claims }
         if let time = change.createdAt { createdAt = time }
         if let time = change.lastLoginAt { lastLoginAt = time }
         if let link = change.link {
