@@ -44,6 +44,7 @@ extension IdentityService {
             update = try accounts.update(.idToken(idToken), change, in: realm)
         } else if let administrator {
             guard let id = try fields.text("localId") else { throw .refused(.missingLocalID) }
+            try fields.refuseSecondFactors()
             update = try accounts.update(.user(id), try change(fields), in: realm)
             noteAdministration("update", id, by: administrator, request)
         } else {

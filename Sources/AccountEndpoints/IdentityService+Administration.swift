@@ -10,6 +10,7 @@ extension IdentityService {
         let administrator = try requireAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: true)
+        try fields.refuseSecondFactors()
         var new = try newUser(fields)
         new.phone = try fields.text("phoneNumber")
         new.emailVerified = try fields.bool("emailVerified") ?? false
@@ -146,10 +147,13 @@ extension IdentityService {
         if request.method == .patch {
             guard isDevelopment else { throw .request(.notImplemented("Settings are set when the server starts.")) }
             let fields = try request.fields()
-            if try fields.object("signIn")?.bool("allowDuplicateEmails") == true {
+            let changes = try SettingChanges(fields, mask: request.parameter("updateMask") ?? "")
+            if changes.concern("signIn"), try fields.object("signIn")?.bool("allowDuplicateEmails") == true {
                 throw .request(.notImplemented("An address belongs to one account."))
             }
-            if let hides = try fields.object("emailPrivacyConfig")?.bool("enableImprovedEmailPrivacy") {
+            if changes.concern("emailPrivacyConfig"),
+                let hides = try fields.object("emailPrivacyConfig")?.bool("enableImprovedEmailPrivacy")
+            {
                 accounts.hidesEmails = hides
             }
         }
@@ -157,5 +161,40 @@ extension IdentityService {
         let privacy = JSONObject(["enableImprovedEmailPrivacy": .bool(accounts.hidesEmails)])
         return HTTPResponse(
             identity: JSONObject(["signIn": .object(signIn), "emailPrivacyConfig": .object(privacy)]))
+    }
+}
+
+/// The settings of a project that a request changes: those of its mask, or without one all in its body.
+private struct SettingChanges {
+    private static let known: Set = [
+        "name", "signIn", "signIn.allowDuplicateEmails", "emailPrivacyConfig",
+        "emailPrivacyConfig.enableImprovedEmailPrivacy",
+    ]
+    private static let knownInSnakeCase = Set(known.map { IdentityFields.snakeCase($0) })
+
+    private let mask: [Substring]
+
+    /// - throws: for settings that this server does not have, which would be lost otherwise.
+    init(_ fields: IdentityFields, mask text: String) throws(AccountFailure) {
+        mask = text.split(separator: ",")
+        var paths = mask.map { String($0) }
+        for member in fields.object.members where member.value != .null {
+            let name = String(decoding: member.name, as: UTF8.self)
+            let parts = member.value.object?.members.map { "\(name).\(String(decoding: $0.name, as: UTF8.self))" } ?? []
+            paths += (parts.isEmpty ? [name] : parts).filter(concern)
+        }
+        if let path = paths.first(where: { !Self.known.contains($0) && !Self.knownInSnakeCase.contains($0) }) {
+            throw .request(.notImplemented("The setting '\(path)' is not supported."))
+        }
+    }
+
+    /// Whether a setting is among them, or a part of one, or has parts among them.
+    func concern(_ path: String) -> Bool {
+        mask.isEmpty
+            || mask.contains { masked in
+                [path, IdentityFields.snakeCase(path)].contains { path in
+                    path == masked || path.hasPrefix(masked + ".") || masked.hasPrefix(path + ".")
+                }
+            }
     }
 }

@@ -77,6 +77,9 @@ extension IdentityService {
                 problem = "password hash or salt is invalid"
             }
         }
+        if try entry.hasSecondFactors {
+            return ImportedUser(user: user, problem: "second factors are not supported")
+        }
         for link in try entry.objects("providerUserInfo") {
             let provider = try link.text("providerId") ?? ""
             if provider == ProviderLink.password || provider == ProviderLink.phone { continue }
@@ -93,6 +96,19 @@ extension IdentityService {
 }
 
 extension IdentityFields {
+    /// A user is to have second factors, which this server has not: without them anybody with the password would be the
+    /// user. They are in `mfaInfo`, or in `mfa` in a change.
+    fileprivate var hasSecondFactors: Bool {
+        get throws(AccountFailure) {
+            if try !objects("mfaInfo").isEmpty { return true }
+            return try object("mfa")?.objects("enrollments").isEmpty == false
+        }
+    }
+
+    func refuseSecondFactors() throws(AccountFailure) {
+        if try hasSecondFactors { throw .request(.notImplemented("Second factors are not supported.")) }
+    }
+
     /// Base64 as it came. An empty one counts as none.
     fileprivate var passwordHash: [UInt8]? {
         get throws(AccountFailure) { try bytes("passwordHash").flatMap { $0.isEmpty ? nil : $0 } }

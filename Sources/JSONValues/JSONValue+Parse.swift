@@ -8,15 +8,19 @@ package enum JSONValueError: Error, Hashable, Sendable {
 }
 
 extension JSONValue {
-    package static let depthMax = 32
+    /// Answers of a server have values of a database, which are up to 33 levels deep with the priority of the deepest
+    /// one, in objects and lists of their own.
+    package static let depthMax = 64
+    /// The levels of claims, which the variable `auth` of rules holds.
+    package static let claimsDepthMax = 32
 
     /// Reads a whole JSON text (RFC 8259), strictly: valid UTF-8 without unpaired surrogates, every member once, at
-    /// most ``depthMax`` levels. The caller bounds its length.
-    package init(parsing text: [UInt8]) throws(JSONValueError) {
+    /// most `depthMax` levels. The caller bounds its length.
+    package init(parsing text: [UInt8], depthMax: Int = Self.depthMax) throws(JSONValueError) {
         self = try text.span.bytes.withUnsafeBytes { (text) throws(JSONValueError) in
             guard isValidUTF8(text) else { throw .syntax(JSONError(.invalidUTF8, at: 0)) }
-            var parser = JSONValueParser(reader: JSONReader(text))
-            let value = try parser.value(depth: Self.depthMax)
+            var parser = JSONValueParser(reader: JSONReader(text), depthMax: depthMax)
+            let value = try parser.value(depth: depthMax)
             try parser.finish()
             return value
         }
@@ -27,6 +31,8 @@ private func isValidUTF8(_ bytes: some Sequence<UInt8>) -> Bool { String(validat
 
 private struct JSONValueParser {
     var reader: JSONReader
+    /// For errors.
+    let depthMax: Int
 
     mutating func value(depth: Int) throws(JSONValueError) -> JSONValue {
         switch try read({ (reader) throws(JSONError) in try reader.peek() }) {
@@ -67,7 +73,7 @@ private struct JSONValueParser {
         _ body: (inout JSONValueParser) throws(JSONValueError) -> Void
     ) throws(JSONValueError) {
         let close = UInt8(ascii: close)
-        guard depth > 0 else { throw .syntax(JSONError(.tooDeep(limit: JSONValue.depthMax), at: reader.offset)) }
+        guard depth > 0 else { throw .syntax(JSONError(.tooDeep(limit: depthMax), at: reader.offset)) }
         let isEmpty = try read { (reader) throws(JSONError) in
             try reader.expect(UInt8(ascii: open))
             guard try reader.peek() == close else { return false }

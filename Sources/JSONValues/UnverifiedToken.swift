@@ -28,9 +28,9 @@ package struct UnverifiedToken: Sendable {
     }
 
     private static func object(_ part: ArraySlice<UInt8>) -> JSONObject? {
-        guard let text = Base64.url.decode(part), case .object(let object)? = try? JSONValue(parsing: text) else {
-            return nil
-        }
+        guard let text = Base64.url.decode(part),
+            case .object(let object)? = try? JSONValue(parsing: text, depthMax: JSONValue.claimsDepthMax)
+        else { return nil }
         return object
     }
 }

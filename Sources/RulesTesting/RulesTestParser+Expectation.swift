@@ -28,7 +28,7 @@ extension RulesTestParser {
         expected.retry = try members["retry"].map { (range) throws(Mistake) in
             try text.integer("retry", range, in: 0...QueueDefinition.never)
         }
-        expected.answer = try members["returns"].map(text.value)
+        expected.answer = try members["returns"].map(text.answer)
         if let list = members["jobs"] {
             var keys: [[UInt8]] = []
             for range in try text.elements(of: list) { keys.append(try text.utf8(range)) }

@@ -71,8 +71,15 @@ struct TestText {
 
     /// A value, whose server values are still to be resolved.
     func value(_ range: Range<Int>) throws(Mistake) -> CanonicalJSON {
+        try value(range, CanonicalJSON.Limits())
+    }
+
+    /// The answer to a question: such a value, or a list of differences, which hold values.
+    func answer(_ range: Range<Int>) throws(Mistake) -> CanonicalJSON { try value(range, TestedPast.differenceLimits) }
+
+    private func value(_ range: Range<Int>, _ limits: CanonicalJSON.Limits) throws(Mistake) -> CanonicalJSON {
         do throws(JSONError) {
-            return try CanonicalJSON.parse(Array(bytes[range])).value
+            return try CanonicalJSON.parse(Array(bytes[range]), limits: limits).value
         } catch {
             throw Mistake("\(error)", at: range.lowerBound + error.offset)
         }

@@ -70,8 +70,11 @@ struct TestedPast {
             difference.append(to: &text)
         }
         // It is made of canonical values.
-        return (try? CanonicalJSON.parse(text + [UInt8(ascii: "]")]).value) ?? .null
+        return (try? CanonicalJSON.parse(text + [UInt8(ascii: "]")], limits: Self.differenceLimits).value) ?? .null
     }
+
+    /// Each value is in an object, and that in the array.
+    static let differenceLimits = CanonicalJSON.Limits(depth: Path.maximumDepth + 2)
 
     private func tree(of kept: KeptPlaces, edge: Int64?, _ time: Int64) throws(Refusal) -> CanonicalJSON {
         let first = edge.flatMap { edge in moments.last { $0.time < edge } } ?? moments[0]

@@ -74,6 +74,8 @@ struct UsersCommandTests {
         #expect(try await setting.signIn("ann@example.com", "secret1")?.contains("USER_DISABLED") == true)
         #expect(try await setting.users("enable", "ann").code == 0)
         #expect(try await setting.users("revoke", "ann").code == 0)
+        #expect(try await setting.users("claims", "ann", "{}").code == 0)
+        #expect(try await setting.users("list").output.contains("ann\tann@example.com\t-\n"))
         let unsure = try await setting.users("delete", "ann", "bob@example.com")
         #expect(unsure.code == 1)
         #expect(unsure.errors.contains("delete ann, bob@example.com for good: -y says"))
@@ -119,8 +121,8 @@ struct UsersCommandTests {
     func kinds() async throws {
         let setting = try await Setting(folder.path)
         let file = folder.path + "/users.json"
-        // HMAC-SHA256 of "saltsecret1" with the key "key", twice, and a user without a password.
-        let hash = Cryptography.hmacSHA256(Array("saltsecret1".utf8), key: Array("key".utf8))
+        // HMAC-SHA256 of "secret1salt" with the key "key", twice, and a user without a password.
+        let hash = Cryptography.hmacSHA256(Array("secret1salt".utf8), key: Array("key".utf8))
         let encoded = String(decoding: Base64.standard.encode(hash), as: UTF8.self)
         let config = #"{"hashAlgorithm":"HMAC_SHA256","signerKey":"a2V5"}"#
         let text = """
@@ -132,7 +134,7 @@ struct UsersCommandTests {
         #expect(try await setting.users("import", file).output == "3 of 3 users imported\n")
         _ = try await setting.users("create", "--uid", "d", "--email", "d@example.com", "--password", "secret2")
         let all = try await setting.users("export", file, "--passwords", "--overwrite")
-        let options = "--hash-algo=HMAC_SHA256 --hash-key=BASE64 --hash-input-order=SALT_FIRST"
+        let options = "--hash-algo=HMAC_SHA256 --hash-key=BASE64 --hash-input-order=PASSWORD_FIRST"
         #expect(all.errors.contains("2 passwords hashed with \(options)\n"), "\(all.errors)")
         #expect(all.errors.contains("1 passwords hashed with --hash-algo=STANDARD_SCRYPT"))
         let mixed = try users(in: file)

@@ -93,7 +93,7 @@ import Testing
         let client = try IdentityClient()
         func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.standard.encode(bytes), as: UTF8.self) }
         let key = Array("key".utf8)
-        let hash = Cryptography.hmacSHA256(Array("saltsecret1".utf8), key: key)
+        let hash = Cryptography.hmacSHA256(Array("secret1salt".utf8), key: key)
         let user =
             #"{"localId":"u1","email":"ann@example.com","passwordHash":"\#(base64(hash))","salt":"\#(base64(Array("salt".utf8)))"}"#
         #expect(try client.admin("accounts:batchCreate", #"{"users":[\#(user)]}"#).error == "MISSING_HASH_ALGORITHM")
@@ -118,7 +118,7 @@ import Testing
         let made = try client.signUp("own@example.com")
         let hash = String(
             decoding: Base64.standard.encode(
-                Cryptography.hmacSHA256(Array("saltsecret2".utf8), key: Array("key".utf8))),
+                Cryptography.hmacSHA256(Array("secret2salt".utf8), key: Array("key".utf8))),
             as: UTF8.self)
         let taken = try client.ask(
             "POST", "/v1/projects/hearth/accounts:batchCreate",
@@ -165,6 +165,64 @@ import Testing
         for fields in [[], ["Authorization: Bearer \(idToken)"], ["Authorization: Bearer owner"]] {
             #expect(try client.ask("GET", list + "&key=app", nil, fields).status == 401)
         }
+    }
+
+    @Test("second factors are refused, so that no user loses one unnoticed; nobody is made or changed (accounts.md 4)")
+    func secondFactors() throws {
+        let client = try IdentityClient()
+        let factor = #"{"phoneInfo":"+15555550100","displayName":"Mine","mfaEnrollmentId":"e1"}"#
+        func expectRefusal(_ operation: String, _ body: String) throws {
+            let answer = try client.admin(operation, body)
+            #expect(answer.status == 501, "\(body)")
+            #expect(answer.error == "Second factors are not supported.", "\(body)")
+        }
+        try expectRefusal("accounts", #"{"localId":"a","mfaInfo":[\#(factor)]}"#)
+        try expectRefusal("accounts", #"{"localId":"a","mfa_info":\#(factor)}"#)
+        try expectRefusal("accounts", #"{"localId":"a","mfa":{"enrollments":[\#(factor)]}}"#)
+        #expect(try client.admin("accounts", #"{"localId":"b","mfaInfo":[]}"#).status == 200)
+        try expectRefusal(
+            "accounts:update", #"{"localId":"b","displayName":"Bob","mfa":{"enrollments":[\#(factor)]}}"#)
+        // Taking away what nobody has is no loss.
+        #expect(try client.admin("accounts:update", #"{"localId":"b","mfa":{}}"#).status == 200)
+        let taken = try client.admin(
+            "accounts:batchCreate", #"{"users":[{"localId":"c"},{"localId":"d","mfaInfo":[\#(factor)]}]}"#)
+        #expect(taken.status == 200)
+        let problems = taken.members["error"]?.array?.compactMap(\.object) ?? []
+        #expect(problems.map { $0["index"]?.integer } == [1])
+        #expect(problems.map { $0["message"]?.text } == ["second factors are not supported"])
+        let found = try client.admin("accounts:lookup", #"{"localId":["a","b","c","d"]}"#)
+        let users = found.members["users"]?.array?.compactMap(\.object) ?? []
+        #expect(users.map { $0["localId"]?.text } == ["b", "c"])
+        #expect(users.first?["displayName"] == nil)
+    }
+
+    @Test("settings of a project that the server does not have are refused, also in development mode (accounts.md 4)")
+    func unknownSettings() throws {
+        let client = try IdentityClient()
+        func patch(_ query: String, _ body: String) throws -> IdentityClient.Answer {
+            try client.ask(
+                "PATCH", "/identitytoolkit.googleapis.com/v2/projects/hearth/config\(query)", body,
+                ["authorization: Bearer owner"])
+        }
+        for (query, body, name) in [
+            ("?updateMask=mfa", #"{"mfa":{"state":"ENABLED"}}"#, "mfa"),
+            ("", #"{"mfa":{"state":"ENABLED"}}"#, "mfa.state"),
+            ("?updateMask=signIn.anonymous.enabled", "{}", "signIn.anonymous.enabled"),
+            ("?updateMask=emailPrivacyConfig,smsRegionConfig", "{}", "smsRegionConfig"),
+            ("", #"{"sign_in":{"anonymous":{"enabled":true}}}"#, "sign_in.anonymous"),
+            ("", #"{"quota":{}}"#, "quota"),
+        ] {
+            let answer = try patch(query, body)
+            #expect(answer.status == 501, "\(query) \(body)")
+            #expect(answer.error == "The setting '\(name)' is not supported.")
+        }
+        let hidden = #"{"emailPrivacyConfig":{"enableImprovedEmailPrivacy":true},"mfa":{"state":"ENABLED"}}"#
+        #expect(
+            try patch("?updateMask=signIn", hidden).object("emailPrivacyConfig")?["enableImprovedEmailPrivacy"]
+                == .bool(false))
+        #expect(
+            try patch("?updateMask=email_privacy_config.enable_improved_email_privacy", hidden)
+                .object("emailPrivacyConfig")?["enableImprovedEmailPrivacy"] == .bool(true))
     }
 
     @Test("a user whose password cannot be taken over is not taken over without it")

@@ -181,6 +181,26 @@ import HearthAccountEndpoints
         #expect(try client.admin("accounts:query", #"{"returnUserInfo":false}"#)["recordsCount"] == "0")
     }
 
+    @Test("claims that an administrator has taken away are seen as an empty object, as admin SDKs expect")
+    func emptyClaims() throws {
+        let client = try IdentityClient()
+        func seen(_ id: String) throws -> JSONObject {
+            let answer = try client.admin("accounts:lookup", #"{"localId":"\#(id)"}"#)
+            return try #require(answer.members["users"]?.array?.first?.object)
+        }
+        let ann = try #require(try client.signUp("ann@example.com")["localId"])
+        #expect(try seen(ann)["customAttributes"] == nil)
+        for claims in [#"{\"admin\":true}"#, "{}"] {
+            let body = #"{"localId":"\#(ann)","customAttributes":"\#(claims)"}"#
+            #expect(try client.admin("accounts:update", body).status == 200)
+        }
+        #expect(try seen(ann)["customAttributes"]?.text == "{}")
+        let token = try JSONWebToken(parsing: Array(try #require(try client.signIn("ann@example.com")["idToken"]).utf8))
+        #expect(token.claims["admin"] == nil)
+        _ = try client.admin("accounts:batchCreate", #"{"users":[{"localId":"bob","customAttributes":"{}"}]}"#)
+        #expect(try seen("bob")["customAttributes"]?.text == "{}")
+    }
+
     @Test("version 3 has other names for the same, as some SDKs ask (accounts.md 1)")
     func legacy() throws {
         let client = try IdentityClient()
@@ -243,6 +263,34 @@ import HearthAccountEndpoints
         #expect(info?.map { $0.object?["providerId"]?.text } == ["password"])
         let cleared = try client.post("update", #"{"idToken":"\#(fresh)","deleteAttribute":["DISPLAY_NAME"]}"#)
         #expect(cleared["displayName"] == nil)
+    }
+
+    @Test("of the codes in mails only that of a sign-in link signs its reader in (accounts.md 7)")
+    func codesWithoutSession() throws {
+        let client = try IdentityClient()
+        let token = try #require(try client.signUp("ann@example.com")["idToken"])
+        func code(_ request: String) throws -> String {
+            #expect(try client.post("sendOobCode", request).status == 200, "\(request)")
+            return try #require(try client.lastCode()["oobCode"]?.text)
+        }
+        func expectNoSession(_ operation: String, _ body: String) throws {
+            let answer = try client.post(operation, body)
+            #expect(answer.status == 200, "\(body)")
+            for name in ["idToken", "refreshToken", "expiresIn"] { #expect(answer[name] == nil, "\(body)") }
+        }
+        let verification = try code(#"{"requestType":"VERIFY_EMAIL","idToken":"\#(token)"}"#)
+        try expectNoSession("update", #"{"oobCode":"\#(verification)"}"#)
+        let change = try code(
+            #"{"requestType":"VERIFY_AND_CHANGE_EMAIL","idToken":"\#(token)","newEmail":"ann2@example.com"}"#)
+        try expectNoSession("update", #"{"oobCode":"\#(change)"}"#)
+        let recovery = try client.lastCode()
+        #expect(recovery["requestType"]?.text == "RECOVER_EMAIL")
+        try expectNoSession("update", #"{"oobCode":"\#(try #require(recovery["oobCode"]?.text))"}"#)
+        let reset = try code(#"{"requestType":"PASSWORD_RESET","email":"ann@example.com"}"#)
+        try expectNoSession("resetPassword", #"{"oobCode":"\#(reset)","newPassword":"secret2"}"#)
+        let link = try code(#"{"requestType":"EMAIL_SIGNIN","email":"ann@example.com"}"#)
+        let signIn = try client.post("signInWithEmailLink", #"{"email":"ann@example.com","oobCode":"\#(link)"}"#)
+        #expect(signIn["idToken"] != nil)
     }
 
     @Test("a provider's user signs in, links and is refused as clients expect (accounts.md 4)")

@@ -186,6 +186,24 @@ struct LookingTests {
         #expect(await shell.run("history -n 1").split(separator: "\n").count == 3)
     }
 
+    @Test("values as deep as the server takes are looked at like others")
+    func deepValues() async throws {
+        let shell = try ShellFixture()
+        func value(_ levels: Int) -> String {
+            String(repeating: #"{"k": "#, count: levels) + "1" + String(repeating: "}", count: levels)
+        }
+        #expect(await shell.run("set / \(value(32))") == "")
+        #expect(await shell.run("ls") == "k\t\(value(31))\n")
+        #expect(await shell.run("tree -d 1") == "/\n└─ k: \(value(31))\n")
+        #expect(await shell.run("history /").hasSuffix("    /  \(value(32))\n"))
+        // The priority of the deepest value is one level more.
+        let deepest = value(32).replacing(" 1", with: #" {".priority": 2, ".value": 1}"#)
+        #expect(await shell.run("set / \(deepest)") == "")
+        #expect(await shell.run("get") == deepest + "\n")
+        #expect(await shell.run("history / -n 1").hasSuffix("    /  \(deepest)\n"))
+        #expect(await shell.run("rules explain write / \(value(32))").contains("allowed"))
+    }
+
     @Test("everything is one line of JSON with --json, but for lists of children")
     func json() async throws {
         let shell = try ShellFixture(isJSON: true)

@@ -37,6 +37,7 @@ struct CustomTokenTests {
         #expect(token.tenant == nil)
         #expect(try verify(changed("tenant_id", .text("t"))).tenant == bytes("t"))
         #expect(try verify(changed("claims", nil)).claims.isEmpty)
+        #expect(try verify(changed("iat", .integer(now - 60))).uid == bytes("u1"))
     }
 
     @Test("a token that is not of a service account, for something else or too long is refused")
@@ -46,7 +47,7 @@ struct CustomTokenTests {
         #expect(throws: TokenError.wrongIssuer) { try verify(changed("sub", .text("other"))) }
         #expect(throws: TokenError.wrongAudience) { try verify(changed("aud", .text("demo-x"))) }
         #expect(throws: TokenError.expired) { try verify(claims, now: now + 3600) }
-        #expect(throws: TokenError.invalidClaim("exp")) { try verify(changed("exp", .integer(now + 3601))) }
+        #expect(throws: TokenError.invalidClaim("exp")) { try verify(changed("exp", .integer(now + 3661))) }
         #expect(throws: TokenError.invalidClaim("exp")) { try verify(changed("iat", nil)) }
         for uid in [nil, .text(""), .integer(7), .text(String(repeating: "x", count: 129))] as [JSONValue?] {
             #expect(throws: TokenError.invalidClaim("uid")) { try verify(changed("uid", uid)) }

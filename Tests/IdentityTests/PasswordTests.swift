@@ -145,6 +145,49 @@ struct PasswordImportTests {
                 )))
     }
 
+    @Test("without an order, keyed digests have the password first and plain ones the salt, as in Firebase")
+    func defaultOrder() throws {
+        let (salt, password) = (bytes("salt"), "password")
+        let (saltFirst, passwordFirst) = (bytes("saltpassword"), bytes("passwordsalt"))
+        func isRight(_ order: String, _ joined: [UInt8]) throws -> (keyed: Bool, plain: Bool) {
+            (
+                keyed: try accepts(
+                    #"{"hashAlgorithm":"HMAC_SHA256","signerKey":"a2V5"\#(order)}"#, password: password, salt: salt,
+                    hash: Cryptography.hmacSHA256(joined, key: bytes("key"))),
+                plain: try accepts(
+                    #"{"hashAlgorithm":"SHA256","rounds":1\#(order)}"#, password: password, salt: salt,
+                    hash: Cryptography.sha256(joined))
+            )
+        }
+        for order in ["", #","passwordHashOrder":null"#, #","passwordHashOrder":"UNSPECIFIED_ORDER""#] {
+            #expect(try isRight(order, saltFirst) == (keyed: false, plain: true), "\(order)")
+            #expect(try isRight(order, passwordFirst) == (keyed: true, plain: false), "\(order)")
+        }
+        for order in [#","passwordHashOrder":"SALT_AND_PASSWORD""#, #","passwordHashOrder":1"#] {
+            #expect(try isRight(order, saltFirst) == (keyed: true, plain: true), "\(order)")
+        }
+        for order in [#","passwordHashOrder":"PASSWORD_AND_SALT""#, #","passwordHashOrder":2"#] {
+            #expect(try isRight(order, passwordFirst) == (keyed: true, plain: true), "\(order)")
+        }
+    }
+
+    @Test("a hash of MD5 is its hexadecimal text, as in Firebase, or its bytes")
+    func md5() throws {
+        let digits = "67a1e09bb1f83f5007dc119c14d663aa"  // of "saltpassword"
+        let config = #"{"hashAlgorithm":"MD5","rounds":0,"passwordHashOrder":"SALT_AND_PASSWORD"}"#
+        for hash in [bytes(digits), bytes(digits.uppercased()), hex(digits)] {
+            #expect(try accepts(config, password: "password", salt: bytes("salt"), hash: hash))
+            #expect(try !accepts(config, password: "passwort", salt: bytes("salt"), hash: hash))
+            let kept = try #require(
+                PasswordImport(object(config)).kept(hash: Base64.url.encode(hash), salt: bytes("c2FsdA")))
+            let exported = try #require(PasswordExport(kept))
+            #expect(exported.hash == Base64.standard.encode(bytes(digits)))
+            #expect(exported.hashConfig == object(config))
+        }
+        let other = bytes(digits.replacing("67", with: "xy"))
+        #expect(try PasswordImport(object(config)).kept(hash: Base64.url.encode(other), salt: []) == nil)
+    }
+
     @Test("hashes of bcrypt verify, in all their spellings; others and expensive ones are refused")
     func bcrypt() throws {
         func kept(_ hash: String) throws -> String? {
@@ -224,6 +267,10 @@ struct PasswordImportTests {
             (#"{"hashAlgorithm":"HMAC_SHA1"}"#, .invalidParameter("signerKey")),
             (#"{"hashAlgorithm":"HMAC_SHA1","signerKey":""}"#, .invalidParameter("signerKey")),
             (#"{"hashAlgorithm":"MD5"}"#, .invalidParameter("rounds")),
+            (
+                #"{"hashAlgorithm":"SHA1","rounds":1,"passwordHashOrder":"PASSWORD_FIRST"}"#,
+                .invalidParameter("passwordHashOrder")
+            ),
             (#"{"hashAlgorithm":"PBKDF2_SHA256","rounds":0}"#, .invalidParameter("rounds")),
             (
                 #"{"hashAlgorithm":"SCRYPT","signerKey":"AA==","rounds":8,"memoryCost":15}"#,

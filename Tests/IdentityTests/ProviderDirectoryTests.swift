@@ -45,6 +45,17 @@ import Testing
         return try #require(answers.all.first).get().rawID
     }
 
+    @Test("the answers that a provider is asked for are the same after a restart")
+    func responseTypes() throws {
+        for (index, (wantsIDToken, wantsCode)) in [(true, false), (false, true), (true, true)].enumerated() {
+            var provider = configuration("oidc.p\(index)")
+            provider.wantsIDToken = wantsIDToken
+            provider.wantsCode = wantsCode
+            try directory().create(provider, in: realm)
+            #expect(try directory().configuration(provider.id, in: realm) == provider)
+        }
+    }
+
     @Test("a provider is in force at once, in its realm alone, and there again after a restart")
     func life() throws {
         let directory = try directory()

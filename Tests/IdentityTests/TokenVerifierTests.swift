@@ -246,8 +246,8 @@ struct TokenVerifierTests {
         for other in ["https://evil.example/token", "http://db.example/token", "https://db.example/token/", "/token"] {
             #expect(error(try changed("aud", .text(other))) == .wrongAudience, "\(other)")
         }
-        // It is valid for an hour at most, whatever its claims.
-        #expect(error(try changed("exp", .integer(now + 3601))) == .invalidClaim("exp"))
+        // It is valid for an hour and a minute at most, whatever its claims.
+        #expect(error(try changed("exp", .integer(now + 3661))) == .invalidClaim("exp"))
         #expect(error(try changed("iat", nil)) == .invalidClaim("exp"))
         #expect(error(try changed("jti", .integer(1))) == .invalidClaim("jti"))
         #expect(error(try changed("scope", nil), now: now + 3600) == .expired)
@@ -272,6 +272,20 @@ struct TokenVerifierTests {
         for expected in [200, 400] { #expect(try status(["jti": .text("once")]) == expected) }
         #expect(try status(["jti": .text("another")]) == 200)
         for _ in 0..<2 { #expect(try status([:]) == 200) }
+    }
+
+    @Test("an assertion may begin a minute ago, as those of Google's library for PHP do")
+    func assertionsThatBeginEarlier() throws {
+        let key = try makeAccount().key
+        let verifier = try verifier()
+        var claims = assertionClaims
+        claims["iat"] = .integer(now - 60)
+        let token = try exchange(JSONWebToken.signed(claims, with: key), with: verifier)
+        #expect(try verify(token, with: verifier).expiresAt == now + 3600)
+        claims["iat"] = .integer(now - 61)
+        let refused = answer(try JSONWebToken.signed(claims, with: key), with: verifier)
+        #expect(refused.status == 400)
+        #expect(refused.body["error_description"] == .text("\(TokenError.invalidClaim("exp"))"))
     }
 
     @Test("a request for a token that lacks something says what")

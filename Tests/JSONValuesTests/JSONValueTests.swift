@@ -66,13 +66,16 @@ struct JSONValueTests {
         }
     }
 
-    @Test("values may be 32 levels deep, and no deeper")
+    @Test("values may be 64 levels deep, or as many as the caller allows, and no deeper")
     func depth() {
-        let deepest = String(repeating: "[", count: 32) + String(repeating: "]", count: 32)
-        #expect(throws: Never.self) { try JSONValue(parsing: bytes(deepest)) }
-        let tooDeep = JSONValueError.syntax(JSONError(.tooDeep(limit: 32), at: 32))
-        #expect(throws: tooDeep) { try JSONValue(parsing: bytes("[\(deepest)]")) }
+        for depth in [64, 32] {
+            let deepest = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            #expect(throws: Never.self) { try JSONValue(parsing: bytes(deepest), depthMax: depth) }
+            let tooDeep = JSONValueError.syntax(JSONError(.tooDeep(limit: depth), at: depth))
+            #expect(throws: tooDeep) { try JSONValue(parsing: bytes("[\(deepest)]"), depthMax: depth) }
+        }
         let endless = [UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)
+        let tooDeep = JSONValueError.syntax(JSONError(.tooDeep(limit: 64), at: 64))
         #expect(throws: tooDeep) { try JSONValue(parsing: endless) }
     }
 

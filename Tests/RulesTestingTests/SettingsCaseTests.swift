@@ -254,6 +254,24 @@ struct SettingsCaseTests {
         #expect(try failures(tests, settings: settings) == [])
     }
 
+    @Test("compare values as deep as a database has them")
+    func deepValues() throws {
+        let value = String(repeating: #"{"k": "#, count: 31) + "1" + String(repeating: "}", count: 31)
+        let settings = #"{"pages": {".history": {"keep": "1m"}}}"#
+        func tests(_ before: String) -> String {
+            """
+            {"now": 1000, "data": {"pages": \(value)}, "tests": [{"name": "deep", "steps": [
+              {"after": 100, "administrator": true, "write": "/pages", "value": null, "allowed": true},
+              {"administrator": true, "diff": "/pages", "at": 1000, "allowed": true,
+                "returns": [{"path": "/", "before": \(before)}]}
+            ]}]}
+            """
+        }
+        #expect(try failures(tests(value), settings: settings) == [])
+        let shown = try failures(tests(value.replacing("1", with: "2")), settings: settings)
+        #expect(shown.last?.hasPrefix("came out: {") == true, "\(shown)")
+    }
+
     @Test("restore places and compare moments of them, as the rules and the settings let them")
     func restoring() throws {
         let rules = """

@@ -1,7 +1,7 @@
 package import HearthJSONValues
 
 extension DatabaseValue {
-    /// Reads any JSON text of up to 32 levels, including values that a database cannot hold, such as a key with a
+    /// Reads any JSON text of up to 64 levels, including values that a database cannot hold, such as a key with a
     /// period.
     ///
     /// - throws: `invalidValue` if the text is not JSON, or is deeper.

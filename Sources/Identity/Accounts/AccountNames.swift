@@ -53,9 +53,10 @@ package enum AccountNames {
     /// The claims that a JSON text holds (accounts.md 4).
     static func claims(_ text: String) throws(AccountFailure) -> JSONObject {
         guard text.utf8.count <= claimsCharactersMax else { throw .refused(.claimsTooLarge) }
-        guard case .object(let claims)? = try? JSONValue(parsing: Array(text.utf8)) else {
-            throw .refused(.invalidClaims)
-        }
+        guard
+            case .object(let claims)? = try? JSONValue(
+                parsing: Array(text.utf8), depthMax: JSONValue.claimsDepthMax)
+        else { throw .refused(.invalidClaims) }
         if let name = ReservedClaims.first(in: claims) { throw .refused(.forbiddenClaim, name) }
         return claims
     }

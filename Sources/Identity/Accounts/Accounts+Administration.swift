@@ -183,7 +183,7 @@ extension Accounts {
         }
         guard let claims = user.claims else { return nil }
         do throws(AccountFailure) {
-            if try AccountNames.claims(claims).isEmpty { user.claims = nil }
+            _ = try AccountNames.claims(claims)
             return nil
         } catch {
             guard case .refused(let error) = error else { return "Invalid custom claims provided." }

@@ -104,7 +104,8 @@ extension Accounts {
         }
     }
 
-    /// Applies the code of a link: the address is verified, changed, or as it was before (accounts.md 7).
+    /// Applies the code of a link: the address is verified, changed, or as it was before (accounts.md 7). It signs
+    /// nobody in: a link passes through more hands than a password.
     package func apply(code text: String, in realm: Realm) throws(AccountFailure) -> UserUpdate {
         let (hash, now) = (OneTimeCode.hash(text), now)
         let outcome = try thread.run { (file) throws(AccountFailure) -> Outcome in
@@ -132,7 +133,7 @@ extension Accounts {
             try file.removeCode(hash: hash)
             return try self.commit(
                 user, insteadOf: before, for: code.kind == .recoverEmail ? .recovery : .code,
-                by: code.kind == .verifyEmail ? ProviderLink.password : nil, in: realm, file)
+                by: nil, in: realm, file)
         }
         return try outcome.finished(self)
     }
@@ -153,14 +154,14 @@ extension Accounts {
 
     /// Writes a changed user, and begins a new session where the change has made the old ones void.
     ///
-    /// - parameter provider: how the client that asks has signed in, if that is known.
+    /// - parameter provider: how the client that asks has signed in; nil for one that has not.
     private func commit(
         _ user: User, insteadOf before: User, for authority: Authority, by provider: String?, in realm: Realm,
         _ file: AccountFile
     ) throws(AccountFailure) -> Outcome {
         let settled = try settle(user, insteadOf: before, for: authority, in: realm, file)
         var admission: Admission?
-        if settled.voidsTokens || user.emailVerified && !before.emailVerified, let provider, !user.isDisabled {
+        if settled.voidsTokens, let provider, !user.isDisabled {
             let isUpgrade = provider == "anonymous" && user.password != nil
             admission = try admit(user, by: isUpgrade ? ProviderLink.password : provider, in: realm, file)
         }
@@ -226,7 +227,7 @@ extension User {
         if let isVerified = change.emailVerified { emailVerified = isVerified }
         if let isDisabled = change.isDisabled { self.isDisabled = isDisabled }
         if let phone = change.phone { self.phone = phone }
-        if let claims = change.claims { self.claims = claims == "{}" ? nil : claims }
+        if let claims = change.claims { self.claims = claims }
         if let time = change.createdAt { createdAt = time }
         if let time = change.lastLoginAt { lastLoginAt = time }
         if let link = change.link {

@@ -25,12 +25,13 @@ package struct OpenIDConfiguration: Hashable, Sendable {
         self.issuer = issuer
     }
 
-    /// The members of the API, but for `name`. Absent ones are left out.
+    /// The members of the API, but for `name`. Absent ones are left out, as are the answers that are not wanted.
     package var members: JSONObject {
-        JSONObject([
+        let types = JSONObject(["idToken": wantsIDToken ? .bool(true) : nil, "code": wantsCode ? .bool(true) : nil])
+        return JSONObject([
             "clientId": .text(clientID), "issuer": .text(issuer), "displayName": displayName.map { .text($0) },
             "enabled": .bool(isEnabled), "clientSecret": clientSecret.map { .text($0) },
-            "responseType": .object(JSONObject(["idToken": .bool(wantsIDToken), "code": .bool(wantsCode)])),
+            "responseType": .object(types),
         ])
     }
 
@@ -43,8 +44,10 @@ package struct OpenIDConfiguration: Hashable, Sendable {
         displayName = members["displayName"]?.text
         isEnabled = members["enabled"]?.bool ?? false
         clientSecret = members["clientSecret"]?.text
-        wantsIDToken = members["responseType"]?.object?["idToken"]?.bool ?? true
-        wantsCode = members["responseType"]?.object?["code"]?.bool ?? false
+        if let types = members["responseType"]?.object {
+            wantsIDToken = types["idToken"]?.bool ?? false
+            wantsCode = types["code"]?.bool ?? false
+        }
     }
 
     package static func isValidID(_ id: String) -> Bool {

@@ -14,10 +14,15 @@ struct KeptPassword {
         case plain(Digest, rounds: Int, order: Order)
         /// The hash is the whole text of crypt(5), `$2b$10$…`, which holds the salt.
         case bcrypt
+
+        /// Imports and exports have the hash as hexadecimal digits, as Firebase does.
+        var isWrittenInDigits: Bool { if case .plain(.md5, _, _) = self { true } else { false } }
     }
 
     enum Digest: String {
         case md5, sha1, sha256, sha512
+
+        static let md5ByteCount = 16
 
         var algorithm: OpaquePointer {
             switch self {

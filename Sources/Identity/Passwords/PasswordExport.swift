@@ -3,7 +3,8 @@ package import HearthJSONValues
 
 /// The hash of a password for an import elsewhere (accounts.md 14): the other direction of ``PasswordImport``.
 package struct PasswordExport: Sendable {
-    /// Base64, as is `salt`. For `BCRYPT` the whole text, which holds the salt.
+    /// Base64, as is `salt`. For `MD5` that of the hash's digits, and for `BCRYPT` that of the whole text, which holds
+    /// the salt.
     package let hash: [UInt8]
     package let salt: [UInt8]
     /// How it was made, as members of an import: `hashAlgorithm` and its parameters. Those of `SCRYPT` and `HMAC_…`
@@ -13,7 +14,8 @@ package struct PasswordExport: Sendable {
     /// - parameter kept: the text that is kept of a password; nil if it cannot be read.
     package init?(_ kept: String) {
         guard let kept = KeptPassword(kept) else { return nil }
-        hash = Base64.standard.encode(kept.hash)
+        let isInDigits = kept.scheme.isWrittenInDigits && kept.hash.count == KeptPassword.Digest.md5ByteCount
+        hash = Base64.standard.encode(isInDigits ? Hexadecimal.encode(kept.hash) : kept.hash)
         salt = Base64.standard.encode(kept.salt)
         hashConfig = kept.scheme.hashConfig(hashByteCount: kept.hash.count)
     }

@@ -22,10 +22,12 @@ package struct PasswordImport: Sendable {
         switch algorithm {
         case "HMAC_MD5", "HMAC_SHA1", "HMAC_SHA256", "HMAC_SHA512":
             scheme = .hmac(
-                try Self.digest(algorithm.dropFirst(5)), key: try fields.bytes("signerKey"), order: fields.order)
+                try Self.digest(algorithm.dropFirst(5)), key: try fields.bytes("signerKey"),
+                order: try fields.order(default: .password))
         case "MD5", "SHA1", "SHA256", "SHA512":
             scheme = .plain(
-                try Self.digest(algorithm[...]), rounds: try fields.number("rounds", 0...8192), order: fields.order)
+                try Self.digest(algorithm[...]), rounds: try fields.number("rounds", 0...8192),
+                order: try fields.order(default: .salt))
         case "PBKDF_SHA1", "PBKDF2_SHA256":
             let digest = algorithm == "PBKDF_SHA1" ? KeptPassword.Digest.sha1 : .sha256
             scheme = .pbkdf2(digest, rounds: try fields.number("rounds", 1...120_000))
@@ -54,9 +56,13 @@ package struct PasswordImport: Sendable {
     ///
     /// - parameter hash: `passwordHash` and `salt` of the user, Base64 of any kind.
     package func kept(hash: [UInt8], salt: [UInt8]) -> String? {
-        guard let hash = Base64.decodeAny(hash), !hash.isEmpty, let salt = Base64.decodeAny(salt) else { return nil }
+        guard var hash = Base64.decodeAny(hash), !hash.isEmpty, let salt = Base64.decodeAny(salt) else { return nil }
         if scheme == .bcrypt {
             return BCrypt.isHash(hash) ? KeptPassword(scheme: scheme, salt: [], hash: hash).text : nil
+        }
+        if scheme.isWrittenInDigits, hash.count == 2 * KeptPassword.Digest.md5ByteCount {
+            guard let bytes = Hexadecimal.decode(hash) else { return nil }
+            hash = bytes
         }
         return KeptPassword(scheme: scheme, salt: salt, hash: hash).text
     }
@@ -89,8 +95,17 @@ package struct PasswordImport: Sendable {
             return bytes
         }
 
-        var order: KeptPassword.Order {
-            request["passwordHashOrder"]?.isText("PASSWORD_AND_SALT") == true ? .password : .salt
+        /// By name or by number. Firebase hashes password and salt in an order of its own for each kind of function
+        /// where none is named.
+        func order(default missing: KeptPassword.Order) throws(Failure) -> KeptPassword.Order {
+            let value = request["passwordHashOrder"] ?? .null
+            switch value.text ?? value.integer.map({ String($0) }) {
+            case "UNSPECIFIED_ORDER", "0": return missing
+            case "SALT_AND_PASSWORD", "1": return .salt
+            case "PASSWORD_AND_SALT", "2": return .password
+            case nil where value == .null: return missing
+            default: throw .invalidParameter("passwordHashOrder")
+            }
         }
     }
 }

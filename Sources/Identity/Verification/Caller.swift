@@ -32,7 +32,7 @@ package enum Caller: Sendable {
     /// - returns: nil if the caller is not an administrator, or the text is not a JSON object.
     package func acting(as auth: [UInt8]) -> Caller? {
         guard case .administrator(let end, let key) = self, auth.count <= JSONWebToken.byteCountMax else { return nil }
-        switch try? JSONValue(parsing: auth) {
+        switch try? JSONValue(parsing: auth, depthMax: JSONValue.claimsDepthMax) {
         case .null?: return .simulated(auth: nil, expiresAt: end, key: key)
         case .object(let object)?: return .simulated(auth: object.bytes, expiresAt: end, key: key)
         default: return nil

@@ -15,6 +15,14 @@ extension JSONWebToken {
         }
     }
 
+    /// Checks that the token is valid for `seconds` at most, from `iat` to `exp`. Issuers may set `iat` back by the
+    /// skew that clocks may have, so that no server finds it in the future.
+    package func checkLifetime(max seconds: Int64) throws(TokenError) {
+        guard let start = try self.seconds("iat"), let end = try self.seconds("exp"),
+            end - start <= seconds + Self.clockSkewSeconds
+        else { throw .invalidClaim("exp") }
+    }
+
     /// The seconds of a claim, a fraction cut off; nil if it is missing. Not a number, a negative or an unreasonable
     /// one is an error.
     package func seconds(_ name: TokenError.StaticName) throws(TokenError) -> Int64? {

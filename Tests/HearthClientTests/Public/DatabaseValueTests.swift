@@ -15,7 +15,7 @@ struct DatabaseValueTests {
 
     @Test(
         "are not read from what is no JSON text, or too deep",
-        arguments: ["", "{", "tru", "1 2", String(repeating: "[", count: 40) + String(repeating: "]", count: 40)])
+        arguments: ["", "{", "tru", "1 2", String(repeating: "[", count: 65) + String(repeating: "]", count: 65)])
     func noJSON(text: String) {
         #expect {
             try DatabaseValue(json: Array(text.utf8))

@@ -45,4 +45,23 @@ struct HistoryTests {
             await #expect(throws: error) { try await client.reference(withPath: "other").getHistory() }
         }
     }
+
+    @Test("is told of values as deep as the server takes")
+    func deepValues() async throws {
+        let page = try server.client().reference(withPath: "pages")
+        func value(_ leaf: DatabaseValue) -> DatabaseValue {
+            (1...31).reduce(leaf) { value, _ in .object(["k": value]) }
+        }
+        try await page.setValue(value(1))
+        try await page.setValue(value(2))
+        let history = try await page.getHistory()
+        #expect(history.entries.map(\.values) == [["/pages": value(2)], ["/pages": value(1)]])
+        let first = DatabaseMoment.change(try #require(history.entries.last).number)
+        #expect(try await page.getData(at: first).value == value(1))
+        let differences = try await page.getDifferences(from: first).differences
+        #expect(differences.map(\.before) == [1])
+        try await page.removeValue()
+        let removed = try await page.getDifferences(from: first).differences
+        #expect(removed.map(\.before) == [value(1)])
+    }
 }

@@ -51,7 +51,7 @@ struct UserList {
     }
 
     private static func marks(of user: UserRecord) -> [String] {
-        (user.isDisabled ? ["disabled"] : []) + (user.customClaimsText == nil ? [] : ["claims"])
+        (user.isDisabled ? ["disabled"] : []) + (user.customClaims.isEmpty ? [] : ["claims"])
     }
 
     /// A user's members for people, with readable times.
