@@ -83,6 +83,18 @@ import Testing
         #expect(Self.mismatch(try Self.actions(LogPosition(epoch: 6, sequence: 10)).actions) == .continued)
     }
 
+    @Test("is told that they are of the log if they did not say so")
+    func marking() throws {
+        var (_, engine) = try Self.actions(LogPosition(epoch: 7, sequence: 20))
+        func begun(isOfLog: Bool) -> [UInt64] {
+            Self.run(LogPosition(epoch: 7, sequence: 20), isOfLog: isOfLog, &engine).compactMap {
+                if case .begin(let epoch) = $0 { epoch } else { nil }
+            }
+        }
+        #expect(begun(isOfLog: false) == [7])
+        #expect(begun(isOfLog: true) == [])
+    }
+
     @Test("waits if the store has lost the log, and says how far its files are")
     func lost() throws {
         var engine = SimulatedEngine()

@@ -43,7 +43,7 @@ extension DataFolder {
         of connection: Connection
     ) throws(StorageError) -> (epoch: UInt64, sequence: UInt64)? {
         guard let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1"),
-            let epoch = try connection.integer("SELECT name FROM epoch ORDER BY start DESC LIMIT 1")
+            let epoch = try connection.integer("SELECT name FROM epoch ORDER BY start DESC, rowid DESC LIMIT 1")
         else { return nil }
         return (UInt64(bitPattern: epoch), UInt64(bitPattern: last))
     }
@@ -78,7 +78,7 @@ extension DataFolder {
             Backup.removeAll(new)
             try Backup.makeTree(new.tree, from: path)
             try Backup.makeLog(new.log, from: path, keepsEpochs: true)
-            try LogFile(path: new.log, durability: .process, newEpoch: 0).mark(isOfCluster: true)
+            try LogFile(path: new.log, durability: .process, newEpoch: 0).markAsOfCluster()
             try Backup.makeHistory(new, from: path)
         } catch {
             Backup.removeAll(new)
@@ -134,8 +134,8 @@ extension DataFolder {
         let log = try LogFile(
             path: DatabaseFiles(name: name, folder: path).log, durability: durability, newEpoch: epoch)
         guard log.lastSequence == sequence else { return false }
+        try log.markAsOfCluster()
         try log.beginEpoch()
-        try log.mark(isOfCluster: true)
         return true
     }
 
