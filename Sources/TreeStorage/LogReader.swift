@@ -71,8 +71,8 @@ package final class LogReader: @unchecked Sendable {
         return end.map { sequence <= $0 } == true ? last : nil
     }
 
-    /// Whether the log has given out a number in a history, though it may have lost it since; or begins after it, so that
-    /// it may have forgotten the history.
+    /// Whether the log is of a history, or was once; or begins after a number, so that it may have forgotten the
+    /// history in which it gave that out.
     ///
     /// - parameter epoch: the history; 0 for any.
     package func hasHad(_ sequence: UInt64, epoch: UInt64) throws(StorageError) -> Bool {

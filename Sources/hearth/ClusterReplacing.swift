@@ -38,7 +38,8 @@ struct ClusterReplacing {
             guard let present = try replacements.log(of: database), let before = present.head?.lastSequence else {
                 return fail("the cluster has no database '\(database)'")
             }
-            if let problem = try problem(of: folder, for: database, present) ?? Self.lackOfSpace(for: file, in: folder) {
+            if let problem = try problem(of: folder, for: database, present) ?? Self.lackOfSpace(for: file, in: folder)
+            {
                 return fail(problem)
             }
             let copy = try RestoredCopy(of: file, of: database, in: folder, epoch: epoch)
@@ -231,11 +232,13 @@ struct ClusterReplacing {
             let shared = DataFolder.clusterDatabase
             if try replacements.log(of: shared) != nil {
                 problems.append(
-                    "the cluster has accounts, rules and settings ('\(shared)') already, and would not take those of \(folder)")
+                    "the cluster has accounts, rules and settings ('\(shared)') already, and would not take those of \(folder)"
+                )
             }
             if contents.files.contains("\(shared).log") {
                 problems.append(
-                    "\(folder) has files of another cluster: move \(shared).log and \(shared).tree away if that is gone")
+                    "\(folder) has files of another cluster: move \(shared).log and \(shared).tree away if that is gone"
+                )
             }
             if logs.isEmpty, problems.isEmpty { problems.append("nothing was ever written to a database in \(folder)") }
             for problem in problems { _ = fail(problem) }

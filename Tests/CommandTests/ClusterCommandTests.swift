@@ -223,6 +223,16 @@ import Testing
             return outcome.code == 1 && outcome.output == "default\n  n1  has 2 on disk\n"
                 && outcome.errors.contains("begins the log of 'default' with what n1 has")
         }
+        var fresh: HearthProcess? = try HearthProcess([
+            "serve", "--dev", "--no-auth", "--listen", "127.0.0.1:0", "--data", "\(folder.path)/n2", "--log-level",
+            "error", "--cluster", members, "--node", "n2",
+        ])
+        try await eventually("a node that has nothing") {
+            try await cluster("rebuild").errors.contains("'n2' runs, and has not said what it has of 'default'")
+        }
+        withExtendedLifetime(fresh) {}
+        fresh = nil
+        try await eventually("its end") { !(try await cluster("rebuild").output.contains("n2")) }
         #expect(try await cluster("rebuild", "--from", "n2", "-y").errors.contains("the node 'n2' has not said"))
         let rebuilt = try await cluster("rebuild", "-y", "-o", "jsonl")
         #expect(

@@ -151,7 +151,8 @@ final class SharedTurns {
     func goOn() {
         let now = MonotonicTime.current
         queue.removeAll { job, deadline in
-            guard let error = (isReading || isAskingForOrigin ? nil : problem) ?? (now >= deadline ? .noQuorum : nil) else { return false }
+            guard let error = (isReading || isAskingForOrigin ? nil : problem) ?? (now >= deadline ? .noQuorum : nil)
+            else { return false }
             job.finish(error)
             return true
         }
