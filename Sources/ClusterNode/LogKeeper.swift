@@ -67,11 +67,11 @@ final class LogKeeper: Sendable {
                 announced = ownership
                 report([.ownership(ownership)])
             }
-            /// Why the log cannot be followed, as operators were told.
-            var problem: String?
+            /// Why the log cannot be followed, as operators were told; they were told nothing yet at first.
+            var problem: String??
             func tell(_ reason: String?) {
-                guard reason != problem else { return }
-                problem = reason
+                guard problem != .some(reason) else { return }
+                problem = .some(reason)
                 news(reason.map { .cannotFollow(database: database, reason: $0) } ?? .follows(database: database))
             }
             func carryOut(_ action: ReplicatedLog.Action) {
@@ -79,9 +79,9 @@ final class LogKeeper: Sendable {
                 case .call(let transaction, let serial): caller.post(Call(transaction: transaction, serial: serial))
                 case .watch(let watch, let serial):
                     watcher.begin(watch, serial: serial)
+                    tell(nil)
                     // Before the log has begun, the files may have to be told of its history.
                     if log.hasBegun { start.note(.following) }
-                    tell(nil)
                 case .endWatch: watcher.end()
                 case .begin(let epoch):
                     progress.begin(epoch: epoch)
@@ -90,8 +90,8 @@ final class LogKeeper: Sendable {
                     progress.arrived(records)
                     report(records.map(Arrival.record))
                 case .own:
-                    start.note(.following)
                     tell(nil)
+                    start.note(.following)
                     announce(.owner)
                 case .drain: announce(.handingOver)
                 case .disown(let owner): announce(.elsewhere(node: owner))
@@ -142,8 +142,8 @@ final class LogKeeper: Sendable {
                 + "one, and copy \(database).log and \(database).tree from there, or let nodes reach each other with "
                 + "--peer-listen"
         case .foreign:
-            "its files are of another history than the cluster's: start the node on an empty data folder, and it copies "
-                + "the database from another node"
+            "its files are of another history than the cluster's: move the data folder away and keep it, and start the node "
+                + "on an empty one; what only these files have, 'hearth backup' and 'hearth cluster restore' can put back"
         case .ahead:
             "its files end at \(position.sequence), beyond the end of the cluster's log: etcd has lost commits"
         }

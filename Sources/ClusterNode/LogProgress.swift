@@ -51,7 +51,7 @@ final class LogProgress: Sendable {
         }
     }
 
-    /// The own log, which was empty, is of the shared one.
+    /// The own log is of the shared one, though it may not say so yet.
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
     /// The outcome of the append; nil for success.

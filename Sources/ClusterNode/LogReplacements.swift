@@ -43,11 +43,12 @@ package final class LogReplacements {
         return present
     }
 
-    /// The last commit that the cluster has of a database; nil if it has no such log.
-    package func lastSequence(of database: String) throws(Failure) -> UInt64? {
+    /// The log of a database as etcd has it; nil if there is none.
+    package func log(of database: String) throws(Failure) -> LogReplacement.Present? {
         // Other names could not be keys.
         guard DataFolder.isFileName(database) else { return nil }
-        return try present(database).head?.lastSequence
+        let present = try present(database)
+        return present.head == nil ? nil : present
     }
 
     /// The last commit of a database, and whether a node takes its writes, if the log is still that of a history.
@@ -78,10 +79,12 @@ package final class LogReplacements {
 
     /// Puts the log of a database to the end of a copy that waits at some node.
     ///
+    /// - parameter present: the log as it was before the copy was made. It must not have been replaced since.
     /// - parameter epoch: the history that the copy begins.
     /// - returns: the last commit of the log before.
-    package func restore(_ database: String, epoch: UInt64, lastSequence: UInt64) throws(Failure) -> UInt64 {
-        let present = try present(database)
+    package func restore(
+        _ database: String, from present: LogReplacement.Present, epoch: UInt64, lastSequence: UInt64
+    ) throws(Failure) -> UInt64 {
         guard let head = present.head else {
             throw Failure(description: "the cluster has no database '\(database)'")
         }
@@ -91,7 +94,7 @@ package final class LogReplacements {
         if reply.hasSucceeded { return other?.lastSequence ?? head.lastSequence }
         // An earlier attempt, whose answer was lost.
         if other?.epoch == epoch { return head.lastSequence }
-        throw Failure(description: "somebody else has restored the database '\(database)' in this moment")
+        throw Failure(description: "somebody else has restored the database '\(database)' meanwhile, or it is gone")
     }
 
     // MARK: Rebuilding
@@ -146,10 +149,13 @@ package final class LogReplacements {
 
     /// Begins a log that etcd does not have, with files of these histories.
     ///
+    /// - parameter others: of other nodes' files. What they have beyond these is given up.
     /// - returns: the history that it has now.
-    package func found(_ database: String, with past: LogPast) throws(Failure) -> UInt64 {
+    package func found(
+        _ database: String, with past: LogPast, givingUp others: [LogPast] = []
+    ) throws(Failure) -> UInt64 {
         let epoch = UInt64.random(in: 1 ... .max)
-        let reply = try call(LogReplacement.found(database, with: past, epoch: epoch))
+        let reply = try call(LogReplacement.found(database, with: past, givingUp: others, epoch: epoch))
         if reply.hasSucceeded { return epoch }
         if reply.values(0).first.flatMap({ LogHead($0.value) })?.epoch == epoch { return epoch }
         throw Failure(description: "the cluster has a log of the database '\(database)' by now")

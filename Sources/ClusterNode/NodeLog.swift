@@ -56,7 +56,7 @@ package final class NodeLog: CommitLog {
     }
 
     private func mark() throws(CommitFailure) {
-        do throws(StorageError) { try file.mark(isOfCluster: true) } catch { throw .storage(error) }
+        do throws(StorageError) { try file.markAsOfCluster() } catch { throw .storage(error) }
     }
 
     package func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts {

@@ -114,6 +114,11 @@ package final class ClusterDatabase: Sendable {
         }
         return start > sequence ? nil : (end, present)
     }
+
+    /// Whether this node's log had a sequence number of a history, or begins after it.
+    func hasHad(_ sequence: UInt64, epoch: UInt64) throws(StorageError) -> Bool {
+        try folder.makeLogReader(of: DataFolder.clusterDatabase)?.hasHad(sequence, epoch: epoch) ?? false
+    }
 }
 
 extension CanonicalJSON {

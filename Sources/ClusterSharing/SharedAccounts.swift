@@ -32,6 +32,10 @@ final class SharedAccounts: AccountSharing {
         }
     }
 
+    func hasHad(_ place: SharedCommit.Place) throws(StorageError) -> Bool {
+        try database.hasHad(place.sequence, epoch: place.epoch)
+    }
+
     private static func commit(_ operation: LogRecord.Operation) -> SharedCommit? {
         var commit = SharedCommit(version: 0, author: "", rows: [])
         for assignment in operation.assignments {

@@ -47,6 +47,8 @@ package final class Readiness: Sendable {
     private struct State {
         var isStopping = false
         var databases: [String: Trouble] = [:]
+        /// Databases that were opened, and have not seen the log of the cluster yet.
+        var unseen: Set<String> = []
         var folder: StorageError?
         var accounts: StorageError?
         /// The server is a node of a cluster, and has no lease, for this reason.
@@ -76,10 +78,16 @@ package final class Readiness: Sendable {
     /// The problem of a database; nil if it accepts all requests.
     func database(_ name: String, _ trouble: Trouble?) { state.withLock { $0.databases[name] = trouble } }
 
-    /// The files of a database can follow the log of the cluster again.
-    func follows(_ name: String) {
+    /// A database of a cluster is opened. Its files may lack what other nodes have acknowledged.
+    func awaitsLog(_ name: String) { state.withLock { _ = $0.unseen.insert(name) } }
+
+    /// The files of a database follow the log of the cluster. Answers whether they could not before.
+    func follows(_ name: String) -> Bool {
         state.withLock { state in
-            if case .cannotFollow = state.databases[name] { state.databases[name] = nil }
+            state.unseen.remove(name)
+            guard case .cannotFollow = state.databases[name] else { return false }
+            state.databases[name] = nil
+            return true
         }
     }
 
@@ -120,6 +128,8 @@ package final class Readiness: Sendable {
         }
     }
 
+    private static let isUnseen = "was opened, and has not seen the cluster's log yet"
+
     /// The server ends.
     package func stop() { state.withLock { $0.isStopping = true } }
 
@@ -132,6 +142,7 @@ package final class Readiness: Sendable {
                 return "the database '\(name)' \(trouble.text)"
             }
             if let trouble = state.withoutLease { return text(trouble) }
+            if let name = state.unseen.min() { return "the database '\(name)' \(Self.isUnseen)" }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.message)" }
             return state.scarceBytes.map { "the disk of the data folder is nearly full: \($0 >> 20) MiB are free" }
         }
@@ -146,6 +157,7 @@ package final class Readiness: Sendable {
                 return "a database \(trouble.publicText)"
             }
             if state.withoutLease != nil { return "this node of the cluster has no lease" }
+            if !state.unseen.isEmpty { return "a database \(Self.isUnseen)" }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.summary)" }
             return state.scarceBytes.map { _ in "the disk is nearly full" }
         }

@@ -19,8 +19,18 @@ package struct EtcdTransaction: EtcdCall, Hashable {
         }
 
         package var key: [UInt8]
+        /// Where a range of keys ends that begins with the key; nil for the key alone. The comparison must hold for all
+        /// keys there; without any, the numbers are 0.
+        package private(set) var rangeEnd: [UInt8]?
         package var relation: Relation
         package var property: Property
+
+        /// Holds if there is no key in a range.
+        package static func isEmpty(_ range: EtcdKeyRange) -> Comparison {
+            var comparison = Comparison(range.start, .equal, .createRevision(0))
+            comparison.rangeEnd = range.end
+            return comparison
+        }
 
         package init(_ key: [UInt8], _ relation: Relation = .equal, _ property: Property) {
             self.key = key
@@ -119,6 +129,7 @@ extension EtcdTransaction.Comparison {
     func append(to body: inout RequestBody) {
         body.open()
         body.field("key", base64: key)
+        if let rangeEnd { body.field("range_end", base64: rangeEnd) }
         switch relation {
         case .equal: body.field("result", word: "EQUAL")
         case .notEqual: body.field("result", word: "NOT_EQUAL")

@@ -55,6 +55,13 @@ package struct LogPast: Hashable, Sendable {
         LogPast((epochs.map(\.name).filter { $0 != epoch } + [epoch]).map { Epoch(name: $0, end: 0) })
     }
 
+    /// The same, with further histories that other files have, of which the log continues nothing.
+    func givingUp(_ others: [LogPast]) -> LogPast {
+        var names = Set(epochs.map(\.name))
+        let more = others.flatMap(\.epochs).filter { names.insert($0.name).inserted }
+        return LogPast(more.map { Epoch(name: $0.name, end: 0) } + epochs)
+    }
+
     /// The last operation of a history that the log has; nil if the log never had this history.
     func end(of epoch: UInt64) -> UInt64? { epochs.last { $0.name == epoch }?.end }
 }

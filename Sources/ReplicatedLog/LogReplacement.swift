@@ -10,6 +10,14 @@ package enum LogReplacement {
         var past: LogPast
         /// Of the key of `past`, which only replacements write; 0 if it is not there.
         var pastRevision: Int64
+
+        /// Whether the log has this history, or had it.
+        package func hasHad(_ epoch: UInt64) -> Bool { head?.epoch == epoch || past.end(of: epoch) != nil }
+
+        /// Whether the log began, as the last one of its beginnings, with files of these histories.
+        package func hasBegun(with files: LogPast) -> Bool {
+            head != nil && files.epochs.last != nil && past.epochs.last == files.epochs.last
+        }
     }
 
     package static func read(_ database: String) -> EtcdTransaction {
@@ -57,11 +65,15 @@ package enum LogReplacement {
     /// Begins a log that does not exist with the files of a node.
     ///
     /// - parameter past: of these files.
-    package static func found(_ database: String, with past: LogPast, epoch: UInt64) -> EtcdTransaction {
+    /// - parameter others: of other nodes' files, whose further histories are given up.
+    package static func found(
+        _ database: String, with past: LogPast, givingUp others: [LogPast] = [], epoch: UInt64
+    ) -> EtcdTransaction {
         let keys = LogKeys(database: database)
         return EtcdTransaction(
             if: [.init(keys.head, .equal, .createRevision(0)), .init(keys.owner, .equal, .createRevision(0))],
-            then: LogTransactions.begin(keys, head(epoch: epoch, past.epochs.last?.end ?? 0), past),
+            then: LogTransactions.begin(
+                keys, head(epoch: epoch, past.epochs.last?.end ?? 0), past.givingUp(others)),
             else: [.range(EtcdRange(.key(keys.head)))], isRepeatable: true)
     }
 

@@ -42,12 +42,12 @@ struct LogTransactions: Hashable, Sendable {
         EtcdTransaction(if: isCurrent(term), then: [.delete(.key(keys.owner))], isRepeatable: true)
     }
 
-    /// Begins a log that does not exist.
+    /// Begins a log that does not exist, and that no node misses.
     ///
     /// - parameter past: the histories of the files that it begins with.
     func found(_ head: LogHead, past: LogPast, term: Int64) -> EtcdTransaction {
         EtcdTransaction(
-            if: isCurrent(term) + [.init(keys.head, .equal, .createRevision(0))],
+            if: isCurrent(term) + [.init(keys.head, .equal, .createRevision(0)), .isEmpty(keys.allFiles)],
             then: LogTransactions.begin(keys, head, past), isRepeatable: true)
     }
 

@@ -46,11 +46,13 @@ extension ReplicatedLog {
         guard let head = reading.head else { return isOfLog || reading.isMissed ? miss(reading) : caughtUp(reading) }
         isLost = false
         // Empty files can be of any history.
-        if position.epoch == nil || position.sequence == 0 && position.epoch != head.epoch {
+        let areEmpty = position.epoch == nil || position.sequence == 0 && position.epoch != head.epoch
+        if areEmpty {
             position.epoch = head.epoch
             emit(.begin(epoch: head.epoch))
         }
         if let mismatch = LogMismatch.of(position, in: reading, head) { return copy(head, reading, mismatch) }
+        if !isOfLog, !areEmpty { emit(.begin(epoch: head.epoch)) }
         isOfLog = true
         let start = position.sequence
         for batch in reading.batches where batch.lastSequence > position.sequence {

@@ -88,7 +88,9 @@ extension ReplicatedLog {
         guard let append, case .owner(let term, _) = role else { return }
         if reply.hasSucceeded { return finish(append, term) }
         let owner = reply.values(0).first
-        let isMine = reply.values(1).first.flatMap { LogBatch($0.value) }?.id == append.batch.id
+        let present = reply.values(1).first.flatMap { LogBatch($0.value) }
+        // Revisions of a new etcd count from 1 again, so terms alone do not tell histories apart.
+        let isMine = present?.id == append.batch.id && present?.epoch == append.batch.epoch
         // An earlier attempt was successful, even if another node owns the log now.
         if isMine { finish(append, term) }
         guard isOwn(term, owner) else { return fenced(owner) }

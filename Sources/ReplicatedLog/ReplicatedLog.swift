@@ -76,7 +76,7 @@ package struct ReplicatedLog: Sendable {
         /// Answered by ``Event/watched(_:_:)`` and ``Event/watchEnded(_:)``. Ends all earlier watches.
         case watch(EtcdWatch, serial: UInt64)
         case endWatch
-        /// The history that the node's files belong to from now on; they are empty.
+        /// The files are of the log, whose history this is. They were empty, or nobody knew it of them.
         case begin(epoch: UInt64)
         /// Records that others appended, in order: to be stored and applied.
         case follow([LogRecord])

@@ -178,7 +178,12 @@ package final class DataFolder: Sendable {
         let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
         let tree = try TreeFile(path: files.tree, durability: durability, pages: pages, reportDamage: reportDamage)
         // Without full durability a power loss may leave the tree ahead of the log, which then continues after it.
-        if isShared { try log.goOnWithEpoch() } else { try log.mark(isOfCluster: false) }
+        if isShared {
+            try log.goOnWithEpoch()
+        } else {
+            log.goOnAlone()
+            if log.isOfCluster { warn("the files are those of a node of a cluster, until this server writes to them") }
+        }
         guard tree.sequence <= log.lastSequence || durability != .full || isShared else {
             throw .damaged(
                 "\(name).tree is ahead of \(name).log: either one does not belong here, or power was lost at a lower durability;"

@@ -41,6 +41,14 @@ package struct FolderContents: Sendable {
         databases(withFileOf: ".publication").map { "\(path)/\($0).publication" }
     }
 
+    /// Paths of the copies of a database that restores in a cluster have put here: `NAME.EPOCH.restored`.
+    func restoredCopies(of name: String) -> [String] {
+        files.filter { file in
+            let parts = file.split(separator: ".", omittingEmptySubsequences: false)
+            return parts.count == 3 && parts[0] == name && UInt64(parts[1]) != nil && parts[2] == "restored"
+        }.map { "\(path)/\($0)" }
+    }
+
     /// Names of the databases that have a file with this suffix, sorted.
     func databases(withFileOf suffix: String) -> [String] {
         files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.filter(DataFolder.isValidName)

@@ -7,7 +7,7 @@ package import HearthStorageErrors
 /// ```
 /// log(first INTEGER PRIMARY KEY, count, time, checksum INTEGER, body BLOB,     see LogRecord
 ///     chain BLOB)                                                              see LogChain
-/// epoch(start INTEGER PRIMARY KEY, name INTEGER)                               see Epochs
+/// epoch(start INTEGER, name INTEGER)                                           see Epochs
 /// meta(name TEXT PRIMARY KEY, value)                                           the edge of the chain; used by `probe`;
 ///                                                                              whether it is of a cluster
 /// ```
@@ -31,6 +31,10 @@ package final class LogFile: @unchecked Sendable {
     /// The records are those of a log that several nodes append to. Such files do not found another one by themselves:
     /// other nodes may have more of it.
     package private(set) var isOfCluster: Bool
+    /// The next record is not one of a cluster.
+    private var leavesCluster: Bool { isOfCluster && !isShared }
+    /// Several nodes append to the log.
+    private var isShared = true
     private let path: String
     /// The files, as they were opened.
     private var identities: [FileIdentity] = []
@@ -47,7 +51,7 @@ package final class LogFile: @unchecked Sendable {
         let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1")
         lastSequence = UInt64(last ?? 0)
         var past: [Epochs.Epoch] = []
-        let select = try connection.prepare("SELECT name, start FROM epoch ORDER BY start")
+        let select = try connection.prepare("SELECT name, start FROM epoch ORDER BY start, rowid")
         while try select.step() {
             past.append(
                 .init(name: UInt64(bitPattern: select.integer(0)), start: UInt64(bitPattern: select.integer(1))))
@@ -65,6 +69,9 @@ package final class LogFile: @unchecked Sendable {
     package func verify() throws(StorageError) {
         for identity in identities { try identity.verify() }
     }
+
+    /// One server appends to the log. Until it does, the records may be those of a cluster.
+    func goOnAlone() { isShared = false }
 
     /// The log has lost its end: it continues after an operation that it does not have, and knows no earlier positions.
     func goOn(behind sequence: UInt64) {
@@ -92,14 +99,11 @@ package final class LogFile: @unchecked Sendable {
         isEpochRecorded = false
     }
 
-    /// Says whether the records are those of a log that several nodes append to.
-    package func mark(isOfCluster: Bool) throws(StorageError) {
-        guard isOfCluster != self.isOfCluster else { return }
-        try connection.execute(
-            isOfCluster
-                ? "INSERT OR REPLACE INTO meta VALUES ('\(LogFormat.clusterMark)', 1)"
-                : "DELETE FROM meta WHERE name = '\(LogFormat.clusterMark)'")
-        self.isOfCluster = isOfCluster
+    /// Says that the records are those of a log that several nodes append to.
+    package func markAsOfCluster() throws(StorageError) {
+        guard !isOfCluster else { return }
+        try connection.execute("INSERT OR REPLACE INTO meta VALUES ('\(LogFormat.clusterMark)', 1)")
+        isOfCluster = true
     }
 
     /// The history that begins after the last record, from now on and in the file.
@@ -125,6 +129,7 @@ package final class LogFile: @unchecked Sendable {
         var chain = self.chain
         try connection.transaction { () throws(StorageError) in
             if !isEpochRecorded { try recordEpoch() }
+            if leavesCluster { try connection.execute("DELETE FROM meta WHERE name = '\(LogFormat.clusterMark)'") }
             for record in records {
                 insert.bind(1, Int64(record.firstSequence))
                 insert.bind(2, Int64(record.count))
@@ -140,12 +145,15 @@ package final class LogFile: @unchecked Sendable {
         if records.contains(where: { $0.stored != nil }) { parts.end() }
         lastSequence = last.lastSequence
         isEpochRecorded = true
+        if leavesCluster { isOfCluster = false }
     }
 
     private func recordEpoch() throws(StorageError) {
         let (name, start) = (epochs.current.name, epochs.current.start)
         if epochs.past.isEmpty { try connection.execute("DELETE FROM epoch") }
-        let record = try connection.prepare("INSERT OR REPLACE INTO epoch VALUES (?, ?)")
+        if epochs.past.last?.name == name { return }
+        try LogFormat.renewEpochTable(connection)
+        let record = try connection.prepare("INSERT INTO epoch VALUES (?, ?)")
         record.bind(1, Int64(bitPattern: start))
         record.bind(2, Int64(bitPattern: name))
         try record.run()

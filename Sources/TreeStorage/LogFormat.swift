@@ -15,11 +15,27 @@ enum LogFormat {
     /// In `meta`, of the logs of nodes.
     static let clusterMark = "cluster"
 
+    /// The epochs of a log in the order of their rows. One that has given out no number begins where the next one does.
+    static let epochTable = "epoch (start INTEGER NOT NULL, name INTEGER NOT NULL)"
+
+    /// Brings the table of epochs of an earlier version to this one, which takes several with one start.
+    static func renewEpochTable(_ connection: Connection) throws(StorageError) {
+        let isEarlier = "SELECT count(*) FROM pragma_table_info('epoch') WHERE pk = 1"
+        guard try connection.integer(isEarlier) == 1 else { return }
+        try connection.execute(
+            """
+            ALTER TABLE epoch RENAME TO earlier;
+            CREATE TABLE \(epochTable);
+            INSERT INTO epoch SELECT start, name FROM earlier ORDER BY start;
+            DROP TABLE earlier;
+            """)
+    }
+
     private static let tables = """
         CREATE TABLE IF NOT EXISTS log (
             first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
             body BLOB NOT NULL, chain BLOB);
-        CREATE TABLE IF NOT EXISTS epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
+        CREATE TABLE IF NOT EXISTS \(epochTable);
         \(LogParts.tables)
         CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
         """

@@ -51,14 +51,14 @@ package final class LogReader: @unchecked Sendable {
         return try LogFile.times(of: sequences, in: connection)
     }
 
-    /// The history of the log, if it is that of a place or continues it after the place; otherwise nil. 0 while the log
-    /// has none.
+    /// The history of the log, if it is that of a place or continues it after the place; otherwise nil. While the log
+    /// has none, it is that of the place.
     ///
     /// - parameter epoch: that of the place; 0 for any.
     /// - parameter sequence: of the place.
     package func epoch(extending epoch: UInt64, after sequence: UInt64) throws(StorageError) -> UInt64? {
         let connection = try open()
-        let select = try connection.prepare("SELECT name, start FROM epoch ORDER BY start")
+        let select = try connection.prepare("SELECT name, start FROM epoch ORDER BY start, rowid")
         var last: UInt64?
         // The end of the history of the place, once it was found.
         var end: UInt64?
@@ -66,9 +66,23 @@ package final class LogReader: @unchecked Sendable {
             if last == epoch { end = UInt64(bitPattern: select.integer(1)) }
             last = UInt64(bitPattern: select.integer(0))
         }
-        guard let last, epoch != 0 else { return last ?? 0 }
+        guard let last, epoch != 0 else { return last ?? epoch }
         if last == epoch { return last }
         return end.map { sequence <= $0 } == true ? last : nil
+    }
+
+    /// Whether the log is of a history, or was once; or begins after a number, so that it may have forgotten the
+    /// history in which it gave that out.
+    ///
+    /// - parameter epoch: the history; 0 for any.
+    package func hasHad(_ sequence: UInt64, epoch: UInt64) throws(StorageError) -> Bool {
+        let connection = try open()
+        if epoch == 0 { return true }
+        let select = try connection.prepare("SELECT 1 FROM epoch WHERE name = ?")
+        select.bind(1, Int64(bitPattern: epoch))
+        if try select.firstInteger() != nil { return true }
+        let first = try connection.integer("SELECT min(first) FROM log").map { UInt64(bitPattern: $0) } ?? 1
+        return sequence + 1 < first
     }
 
     private func open() throws(StorageError) -> Connection {

@@ -7,6 +7,7 @@ import HearthJSONValues
 import HearthReplicatedLog
 import HearthShell
 import HearthStorageErrors
+import HearthSystem
 import HearthTreeStorage
 
 /// `hearth cluster restore`, `rebuild` and `import`: each gives logs of the cluster another beginning.
@@ -26,17 +27,29 @@ struct ClusterReplacing {
     // MARK: Restoring
 
     func restore(_ database: String, from source: String, in folder: String) -> ExitCode {
+        if database == DataFolder.clusterDatabase {
+            return fail(
+                "'\(database)', which has accounts, rules and settings, cannot be restored by itself: put back everything, "
+                    + "as docs/operating/cluster.md says")
+        }
         let file = BackupSet.isSet(source) ? "\(source)/\(database).backup" : source
         let epoch = UInt64.random(in: 1 ... .max)
         do {
-            guard let before = try replacements.lastSequence(of: database) else {
+            guard let present = try replacements.log(of: database), let before = present.head?.lastSequence else {
                 return fail("the cluster has no database '\(database)'")
             }
-            let what = "the database '\(database)' of the cluster, at commit \(before), is replaced by \(file)"
-            if let code = Confirmation.refusal(of: what, arguments, command: "cluster restore") { return code }
-            let copy = try RestoredCopy(of: file, as: database, in: folder, epoch: epoch)
+            if let problem = try problem(of: folder, for: database, present) ?? Self.lackOfSpace(for: file, in: folder)
+            {
+                return fail(problem)
+            }
+            let copy = try RestoredCopy(of: file, of: database, in: folder, epoch: epoch)
             output.note("\(file): \(copy.summary.text)")
-            return try restore(copy, epoch)
+            let what = "the database '\(database)' of the cluster, at commit \(before), is replaced by \(file)"
+            if let code = Confirmation.refusal(of: what, arguments, command: "cluster restore") {
+                copy.discard()
+                return code
+            }
+            return try restore(copy, from: present, epoch)
         } catch let error as LogReplacements.Failure {
             return fail(error.description)
         } catch let error as BackupError {
@@ -46,11 +59,41 @@ struct ClusterReplacing {
         }
     }
 
-    private func restore(_ copy: RestoredCopy, _ epoch: UInt64) throws(LogReplacements.Failure) -> ExitCode {
+    /// Why no node of the cluster would find a copy in a folder; nil if the files there are of the cluster.
+    private func problem(
+        of folder: String, for database: String, _ log: LogReplacement.Present
+    ) throws -> String? {
+        guard FolderContents(folder).isFolder else { return "there is no data folder \(folder)" }
+        let problem =
+            "\(folder) is not the data folder of a node of this cluster: it has no files of '\(database)' that are of the "
+            + "cluster's log"
+        if let end = try DataFolder.logEnd(of: database, in: folder) { return log.hasHad(end.epoch) ? nil : problem }
+        // Empty files do not tell.
+        let shared = DataFolder.clusterDatabase
+        if let end = try DataFolder.logEnd(of: shared, in: folder), let log = try replacements.log(of: shared) {
+            return log.hasHad(end.epoch) ? nil : problem
+        }
+        let isEmpty = log.head?.lastSequence == 0 && FolderContents(folder).databases.contains(database)
+        return isEmpty ? nil : problem
+    }
+
+    /// The copy, and the files that are made of it.
+    private static func lackOfSpace(for file: String, in folder: String) -> String? {
+        var status = stat()
+        guard stat(file, &status) == 0, let space = DiskSpace(of: folder) else { return nil }
+        let needed = 2 * Int64(status.st_size)
+        guard space.available < needed else { return nil }
+        return "\(ByteText(Int(needed))) are needed in \(folder), and \(ByteText(Int(space.available))) are free"
+    }
+
+    private func restore(
+        _ copy: RestoredCopy, from present: LogReplacement.Present, _ epoch: UInt64
+    ) throws(LogReplacements.Failure) -> ExitCode {
         let (database, sequence) = (copy.summary.database, copy.summary.sequence)
         let before: UInt64
+        copy.keep()
         do throws(LogReplacements.Failure) {
-            before = try replacements.restore(database, epoch: epoch, lastSequence: sequence)
+            before = try replacements.restore(database, from: present, epoch: epoch, lastSequence: sequence)
         } catch {
             // Otherwise the nodes wait for it.
             if !error.isUnknown { copy.discard() }
@@ -78,10 +121,10 @@ struct ClusterReplacing {
 
     func rebuild(_ database: String?, from node: String?) -> ExitCode {
         do throws(LogReplacements.Failure) {
-            if let database, try replacements.lastSequence(of: database) != nil {
+            if let database, try replacements.log(of: database) != nil {
                 return fail("etcd has a log of the database '\(database)', which is not overwritten")
             }
-            let logs = try replacements.lostLogs().filter { database == nil || $0.database == database }
+            let logs = try lostLogs(database)
             guard !logs.isEmpty else {
                 return fail(
                     database.map { "no node that runs misses a log of the database '\($0)'" }
@@ -94,6 +137,11 @@ struct ClusterReplacing {
                 for files in log.files { output.note("  \(files.node)  has \(files.sequence) on disk") }
                 let silent = nodes.filter { name in !log.files.contains { $0.node == name } }
                 for name in silent { output.note("  \(name)  has not said what it has") }
+                if let name = silent.first, node == nil {
+                    return fail(
+                        "the node '\(name)' runs, and has not said what it has of '\(log.database)': wait for it, or stop it "
+                            + "if its data folder is a new one; --from NODE begins the log all the same")
+                }
                 guard let files = node.map({ name in log.files.first { $0.node == name } }) ?? log.newest else {
                     return fail(
                         node.map { "the node '\($0)' has not said what it has of '\(log.database)'" }
@@ -111,10 +159,17 @@ struct ClusterReplacing {
             let what =
                 "begins the log of \(list). What only nodes have that do not run, and what only etcd had, is lost"
             if let code = Confirmation.refusal(of: what, arguments, command: "cluster rebuild") { return code }
+            guard try lostLogs(database) == logs else {
+                return fail("nodes have come, gone, or said something else meanwhile: run the command again")
+            }
             return try rebuild(choices)
         } catch {
             return fail(error.description)
         }
+    }
+
+    private func lostLogs(_ database: String?) throws(LogReplacements.Failure) -> [LogReplacements.LostLog] {
+        try replacements.lostLogs().filter { database == nil || $0.database == database }
     }
 
     private func rebuild(
@@ -122,7 +177,8 @@ struct ClusterReplacing {
     ) throws(LogReplacements.Failure) -> ExitCode {
         var begun: [(database: String, files: LogReplacements.LostLog.Files, epoch: UInt64)] = []
         for (log, files) in choices {
-            begun.append((log.database, files, try replacements.found(log.database, with: files.past)))
+            let epoch = try replacements.found(log.database, with: files.past, givingUp: log.files.map(\.past))
+            begun.append((log.database, files, epoch))
         }
         var code = ExitCode.success
         var list = output.list
@@ -159,20 +215,37 @@ struct ClusterReplacing {
                 }
             }
             let missed = try replacements.lostLogs().map(\.database)
-            for (database, _, _) in logs {
-                if try replacements.lastSequence(of: database) != nil {
-                    problems.append("the cluster has a database '\(database)' already")
+            // An earlier attempt was interrupted.
+            var begun: Set<String> = []
+            for (database, past, _) in logs {
+                if let present = try replacements.log(of: database) {
+                    if present.hasBegun(with: past) {
+                        begun.insert(database)
+                    } else {
+                        problems.append("the cluster has a database '\(database)' already")
+                    }
                 } else if missed.contains(database) {
                     problems.append(
                         "nodes that run have files of '\(database)': 'hearth cluster rebuild' begins its log again")
                 }
+            }
+            let shared = DataFolder.clusterDatabase
+            if try replacements.log(of: shared) != nil {
+                problems.append(
+                    "the cluster has accounts, rules and settings ('\(shared)') already, and would not take those of \(folder)"
+                )
+            }
+            if contents.files.contains("\(shared).log") {
+                problems.append(
+                    "\(folder) has files of another cluster: move \(shared).log and \(shared).tree away if that is gone"
+                )
             }
             if logs.isEmpty, problems.isEmpty { problems.append("nothing was ever written to a database in \(folder)") }
             for problem in problems { _ = fail(problem) }
             if !problems.isEmpty { return .failure }
             var list = output.list
             for (database, past, sequence) in logs {
-                if !isCheck { _ = try replacements.found(database, with: past) }
+                if !isCheck, !begun.contains(database) { _ = try replacements.found(database, with: past) }
                 list.append(
                     JSONObject(["database": .text(database), "sequence": .integer(Int64(clamping: sequence))]),
                     [

@@ -68,9 +68,11 @@ extension ClusterTests {
         /// Restores a backup as the command does.
         private static func restore(_ backup: String, at name: String, of cluster: TestCluster) throws {
             let epoch = UInt64.random(in: 1 ... .max)
-            let copy = try RestoredCopy(of: backup, as: nil, in: cluster.dataFolder(of: name), epoch: epoch)
-            _ = try replacements(cluster.etcd).restore(
-                "default", epoch: epoch, lastSequence: copy.summary.sequence)
+            let replacements = replacements(cluster.etcd)
+            let present = try #require(try replacements.log(of: "default"))
+            let copy = try RestoredCopy(of: backup, of: "default", in: cluster.dataFolder(of: name), epoch: epoch)
+            _ = try replacements.restore(
+                "default", from: present, epoch: epoch, lastSequence: copy.summary.sequence)
         }
 
         @Test("a backup is restored while clients write, at all nodes; clients start over, and old files stay aside")
@@ -114,7 +116,7 @@ extension ClusterTests {
             #expect(told.last?.contains(#""recovered":false"#) == true, "\(told)")
         }
 
-        @Test("a restore that is interrupted before etcd has it changes nothing; the next one replaces its copy")
+        @Test("a restore that is interrupted before etcd has it changes nothing; the next one removes its copy")
         func interrupted() throws {
             let cluster = try TestCluster(forwardsWrites: true)
             let owner = try cluster.recordedOwner()
@@ -123,7 +125,7 @@ extension ClusterTests {
             let backup = "\(folder.path)/default.backup"
             _ = try Backup.make(of: "default", in: cluster.dataFolder(of: owner), to: backup)
             try Self.write("/n", "2", at: owner, of: cluster)
-            _ = try RestoredCopy(of: backup, as: nil, in: cluster.dataFolder(of: owner), epoch: 5)
+            _ = try RestoredCopy(of: backup, of: "default", in: cluster.dataFolder(of: owner), epoch: 5)
             // The node starts with the copy that nobody waits for.
             try cluster.stop(owner)
             try cluster.start(owner)
@@ -140,9 +142,14 @@ extension ClusterTests {
                     return text.contains("the database 'default' was restored, or its log was rebuilt")
                 }
             }
+            // A restore that comes later and does not take place does no harm to the copy that is waited for.
+            let later = try RestoredCopy(of: backup, of: "default", in: cluster.dataFolder(of: owner), epoch: 6)
             try cluster.start(owner)
             try Self.awaitReadiness(TestCluster.names, in: cluster)
             for name in TestCluster.names { #expect(try cluster.get("/", at: name) == #"{"n":1}"#) }
+            let left = TemporaryFolder.files(in: cluster.dataFolder(of: owner)).filter { $0.hasSuffix(".restored") }
+            #expect(left == ["default.6.restored"])
+            later.discard()
         }
 
         @Test("after etcd was lost, the log begins again with what the node has that has most")

@@ -169,7 +169,7 @@ struct ClusterTests {
                 $0.cluster = ClusterConfiguration(members: members, node: "n4")
             }
         }
-        let advice = "its files are of another history than the cluster's: start the node on an empty data folder"
+        let advice = "its files are of another history than the cluster's: move the data folder away and keep it"
         #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")")
     }
 

@@ -57,6 +57,14 @@ struct ReadinessTests {
         #expect(readiness.publicProblem == "this node of the cluster has no lease")
         readiness.lease(true)
         #expect(readiness.problem == nil)
+        readiness.awaitsLog("a")
+        #expect(readiness.problem == "the database 'a' was opened, and has not seen the cluster's log yet")
+        #expect(readiness.publicProblem == "a database was opened, and has not seen the cluster's log yet")
+        // What its files can do does not matter before.
+        readiness.database("a", nil)
+        #expect(readiness.problem != nil)
+        readiness.take(.follows(database: "a"), Log(level: .error, descriptor: -1))
+        #expect(readiness.problem == nil)
         readiness.lease(false)
         #expect(
             readiness.problem

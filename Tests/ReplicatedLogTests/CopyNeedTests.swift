@@ -83,6 +83,18 @@ import Testing
         #expect(Self.mismatch(try Self.actions(LogPosition(epoch: 6, sequence: 10)).actions) == .continued)
     }
 
+    @Test("is told that they are of the log if they did not say so")
+    func marking() throws {
+        var (_, engine) = try Self.actions(LogPosition(epoch: 7, sequence: 20))
+        func begun(isOfLog: Bool) -> [UInt64] {
+            Self.run(LogPosition(epoch: 7, sequence: 20), isOfLog: isOfLog, &engine).compactMap {
+                if case .begin(let epoch) = $0 { epoch } else { nil }
+            }
+        }
+        #expect(begun(isOfLog: false) == [7])
+        #expect(begun(isOfLog: true) == [])
+    }
+
     @Test("waits if the store has lost the log, and says how far its files are")
     func lost() throws {
         var engine = SimulatedEngine()
@@ -102,12 +114,43 @@ import Testing
         #expect(engine.values[keys.head] == nil)
         #expect(engine.values[keys.owner] == nil)
 
+        // Not even if it has looked before others said so.
+        let owner = OwnerRecord(node: "m", incarnation: 2)
+        let transactions = LogTransactions(keys, owner: owner)
+        let term = try engine.apply(transactions.claim(lease: 5)).get().revision
+        let head = LogHead(epoch: 2, lastSequence: 0, lastTime: 0, lastAppend: AppendID(term: term, number: 0))
+        let found = try engine.apply(transactions.found(head, past: LogPast(), term: term)).get()
+        #expect(!found.hasSucceeded)
+        _ = try engine.apply(transactions.end(term: term)).get()
+
         // An operator begins it with the files of a node.
         _ = engine.apply(LogReplacement.found("d", with: try #require(stated), epoch: 8))
         let reply = try engine.apply(LogReplacement.read("d")).get()
         #expect(LogReplacement.present(reply)?.head?.lastSequence == 9)
         let again = try engine.apply(LogReplacement.found("d", with: LogPast(), epoch: 9)).get()
         #expect(!again.hasSucceeded)
+    }
+
+    @Test("sets files aside that had said what they have when others were chosen")
+    func givenUp() throws {
+        var engine = SimulatedEngine()
+        _ = engine.grant(5, until: .max)
+        let (chosen, other) = (
+            LogPast([.init(name: 7, end: 9)]), LogPast([.init(name: 7, end: 4), .init(name: 8, end: 6)])
+        )
+        _ = engine.apply(LogReplacement.found("d", with: chosen, givingUp: [chosen, other], epoch: 1))
+        let present = try #require(LogReplacement.present(try engine.apply(LogReplacement.read("d")).get()))
+        #expect(present.past == LogPast([.init(name: 8, end: 0), .init(name: 7, end: 9)]))
+        #expect(present.hasBegun(with: chosen))
+        #expect(!present.hasBegun(with: other))
+        for (epoch, isKnown) in [(1, true), (7, true), (8, true), (9, false)] as [(UInt64, Bool)] {
+            #expect(present.hasHad(epoch) == isKnown)
+        }
+        var mismatches: [LogMismatch] = []
+        for case .copy(epoch: 1, from: 10, let mismatch) in Self.run(LogPosition(epoch: 8, sequence: 6), &engine) {
+            mismatches.append(mismatch)
+        }
+        #expect(mismatches == [.replaced])
     }
 
     @Test("has files of a server that was alone: it begins the log with them, and with a history of its own")

@@ -54,7 +54,12 @@ struct SimulatedEngine {
     }
 
     private func holds(_ comparison: EtcdTransaction.Comparison) -> Bool {
-        let value = values[comparison.key]
+        guard let end = comparison.rangeEnd else { return holds(comparison, for: values[comparison.key]) }
+        let present = keys(in: .keys(from: comparison.key, upTo: end)).map { values[$0] }
+        return (present.isEmpty ? [nil] : present).allSatisfy { holds(comparison, for: $0) }
+    }
+
+    private func holds(_ comparison: EtcdTransaction.Comparison, for value: EtcdKeyValue?) -> Bool {
         func compare<Value: Comparable>(_ present: Value, _ wanted: Value) -> Bool {
             switch comparison.relation {
             case .equal: present == wanted

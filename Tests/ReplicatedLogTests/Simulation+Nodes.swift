@@ -125,7 +125,9 @@ extension Simulation {
         case .watch(let watch, let serial): machines[node].process?.watch = (serial, watch.keys, watch.start)
         case .endWatch: machines[node].process?.watch = nil
         case .begin(let epoch):
-            if machines[node].files.last > 0 { throw violation("node \(node) begins a history with files of another") }
+            if machines[node].files.last > 0, machines[node].files.epoch != epoch {
+                throw violation("node \(node) begins a history with files of another")
+            }
             machines[node].files.epoch = epoch
         case .follow(let records): try store(records, at: node)
         case .own(let term):

@@ -149,25 +149,34 @@ import Testing
         #expect(try Self.open(again.path).value == "3")
     }
 
-    @Test("of a backup waits beside the files, with a history of its own, and replaces one that waited before")
+    @Test("of a backup waits beside the files, with a history of its own; older ones go once it is in their place")
     func restored() throws {
         _ = try Self.open(source.path, writing: 4)
         let backup = source.path + "/backup"
         _ = try Backup.make(of: "a", in: source.path, to: backup)
         _ = try Self.open(target.path, writing: 6)
-        _ = try RestoredCopy(of: backup, as: nil, in: target.path, epoch: 5)
-        let restored = try RestoredCopy(of: backup, as: nil, in: target.path, epoch: 9)
-        #expect(restored.path == "\(target.path)/a.restored")
+        _ = try RestoredCopy(of: backup, of: "a", in: target.path, epoch: 5)
+        let restored = try RestoredCopy(of: backup, of: "a", in: target.path, epoch: 9)
+        #expect(restored.path == "\(target.path)/a.9.restored")
+        let later = try RestoredCopy(of: backup, of: "a", in: target.path, epoch: 3)
         let data = try DataFolder(path: target.path, durability: .full)
         #expect(data.databases == ["a"])
         let end = try DataFolder.logEnd(ofCopy: restored.path)
         #expect(end?.epoch == 9)
         #expect(end?.sequence == 4)
-        let other = try RestoredCopy(of: backup, as: "b", in: target.path, epoch: 9)
-        #expect(try Backup.check(other.path).database == "b")
-        other.discard()
-        #expect(try DataFolder.logEnd(ofCopy: other.path) == nil)
+        #expect(throws: BackupError(message: "\(backup): it is of the database 'a', not of 'b'")) {
+            try RestoredCopy(of: backup, of: "b", in: target.path, epoch: 9)
+        }
         _ = try data.install(restored.path, as: "a", epoch: 9, atLeast: 4, keepsOld: true) {}
+        func waiting() -> [String] { TemporaryFolder.files(in: target.path).filter { $0.hasSuffix(".restored") } }
+        #expect(waiting().sorted() == ["a.3.restored", "a.5.restored", "a.9.restored"])
+        // That of another restore may not be waited for yet.
+        data.removeRestoredCopies(of: "a", epoch: 9)
+        #expect(waiting() == ["a.3.restored"])
+        data.removeRestoredCopies(of: "a", epoch: 8)
+        #expect(waiting() == ["a.3.restored"])
+        later.discard()
+        #expect(waiting().isEmpty)
         let (log, tree) = try data.open("a", newEpoch: 5, isShared: true)
         #expect(log.epochs == Epochs(current: .init(name: 9, start: 4)))
         #expect(log.isOfCluster)
@@ -180,16 +189,13 @@ import Testing
         let backup = source.path + "/backup"
         _ = try Backup.make(of: "a", in: source.path, to: backup)
         #expect(throws: BackupError(message: "\(backup): nothing was ever written to it")) {
-            try RestoredCopy(of: backup, as: nil, in: target.path, epoch: 9)
+            try RestoredCopy(of: backup, of: "a", in: target.path, epoch: 9)
         }
         unlink(backup)
         _ = try Self.open(source.path, writing: 1)
         _ = try Backup.make(of: "a", in: source.path, to: backup)
         #expect(throws: BackupError(message: "there is no data folder /nowhere/at/all")) {
-            try RestoredCopy(of: backup, as: nil, in: "/nowhere/at/all", epoch: 9)
-        }
-        #expect(throws: BackupError(message: "a database name has 1 to 64 letters, digits, - and _")) {
-            try RestoredCopy(of: backup, as: "$cluster", in: target.path, epoch: 9)
+            try RestoredCopy(of: backup, of: "a", in: "/nowhere/at/all", epoch: 9)
         }
     }
 

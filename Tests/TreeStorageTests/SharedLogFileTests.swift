@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthSQLite
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
@@ -57,8 +58,48 @@ import Testing
         ] as [(UInt64, UInt64, UInt64?)] {
             #expect(try reader.epoch(extending: epoch, after: sequence) == present, "\(epoch):\(sequence)")
         }
-        // A server that is alone again has no part in the cluster any more.
-        #expect(try !data.open("a", newEpoch: 4).log.isOfCluster)
+        // A server that is alone again has no part in the cluster any more, once it writes.
+        var warnings: [String] = []
+        #expect(try data.open("a", newEpoch: 4) { warnings.append($0) }.log.isOfCluster)
+        #expect(warnings == ["the files are those of a node of a cluster, until this server writes to them"])
+        #expect(try data.open("a", newEpoch: 5, isShared: true).log.isOfCluster)
+        let alone = try data.open("a", newEpoch: 6).log
+        try alone.append([Self.record(4)])
+        #expect(!alone.isOfCluster)
+        #expect(try !data.open("a", newEpoch: 7, isShared: true).log.isOfCluster)
+    }
+
+    @Test("keeps histories that gave out no number, also in a file of an earlier version", arguments: [false, true])
+    func emptyEpochs(isEarlier: Bool) throws {
+        let folder = TemporaryFolder()
+        let data = try DataFolder(path: folder.path, durability: .full)
+        do {
+            let (log, tree) = try data.open("a", newEpoch: 1, isShared: true)
+            if isEarlier {
+                try log.connection.execute(
+                    "DROP TABLE epoch; CREATE TABLE epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL)")
+            }
+            log.begin(epoch: 77)
+            try log.append([Self.record(1), Self.record(2)])
+            try tree.apply(RowChanges(), upTo: 2)
+        }
+        for epoch in [78, 79, 80] as [UInt64] { #expect(try data.goOn("a", withEpoch: epoch, after: 2)) }
+        let copy = folder.path + "/copy"
+        _ = try Backup.make(of: "a", in: folder.path, to: copy, .history)
+        #expect(try DataFolder.logEnd(ofCopy: copy)?.epoch == 80)
+        for isCopy in [false, true] {
+            if isCopy { _ = try data.install(copy, as: "a", epoch: 80, atLeast: 2) {} }
+            let log = try data.open("a", newEpoch: 2, isShared: true).log
+            #expect(log.epochs.past.map(\.name) == [77, 78, 79])
+            #expect(log.epochs.past.map(\.start) == [0, 2, 2])
+            #expect(log.epochs.current == .init(name: 80, start: 2))
+            let reader = try #require(data.makeLogReader(of: "a"))
+            for epoch in [77, 78, 79, 80] as [UInt64] {
+                #expect(try reader.epoch(extending: epoch, after: 2) == 80)
+                #expect(try reader.hasHad(9, epoch: epoch))
+            }
+            #expect(try !reader.hasHad(2, epoch: 5))
+        }
     }
 
     @Test("continues after a gap, with the epoch that it had")

@@ -18,8 +18,7 @@ extension Readiness {
             self.database(database, .cannotFollow(reason))
             log.error("cluster.cannot-follow", [("database", database), ("reason", reason)])
         case .follows(let database):
-            follows(database)
-            log.info("cluster.follows-again", [("database", database)])
+            if follows(database) { log.info("cluster.follows-again", [("database", database)]) }
         case .peerRefused(let node, let reason):
             log.error("cluster.peer-refused", [("node", node), ("reason", reason)])
         }

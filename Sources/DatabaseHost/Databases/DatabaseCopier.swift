@@ -97,16 +97,19 @@ final class DatabaseCopier: Sendable {
         var need = need
         var pause = pauseMin
         var lastReason = ""
+        // A copy of a restore that cannot be installed does not keep the node from asking others.
+        var passesOver = false
         while !life.isOver {
             let start = MonotonicTime.current
             let reason: String
+            let restored = folder.restoredCopyPath(of: name, epoch: need.epoch)
+            let isHere = !passesOver && isFit(restored, need)
             do {
                 if need.files == .continued, try folder.goOn(name, withEpoch: need.epoch, after: need.floor - 1) {
+                    folder.removeRestoredCopies(of: name, epoch: need.epoch)
                     log.info("database.continued", [("database", name), ("sequence", "\(need.floor - 1)")])
                     return true
                 }
-                let restored = folder.restoredCopyPath(of: name)
-                let isHere = try isFit(restored, need)
                 let (node, byteCount) =
                     isHere
                     ? (cluster.name, 0) : try cluster.receiveCopy(of: name, need, to: path) { !life.isOver }
@@ -116,7 +119,7 @@ final class DatabaseCopier: Sendable {
                 ) {
                     keeper.hold(name)
                 }
-                if isHere { unlink(restored) }
+                folder.removeRestoredCopies(of: name, epoch: need.epoch)
                 log.info(
                     isHere ? "database.restored" : "database.copied",
                     [
@@ -131,6 +134,7 @@ final class DatabaseCopier: Sendable {
                 reason = "\(error)"
             }
             if life.isOver { return false }
+            passesOver = isHere
             failed(reason)
             if reason != lastReason { log.error("database.copy-failed", [("database", name), ("error", reason)]) }
             lastReason = reason
@@ -155,8 +159,8 @@ final class DatabaseCopier: Sendable {
     }
 
     /// Whether the copy that a restore has put there is of the history of the log, and reaches far enough.
-    private static func isFit(_ path: String, _ need: CopyNeed) throws(StorageError) -> Bool {
-        guard let end = try DataFolder.logEnd(ofCopy: path) else { return false }
+    private static func isFit(_ path: String, _ need: CopyNeed) -> Bool {
+        guard let end = try? DataFolder.logEnd(ofCopy: path) else { return false }
         return end.epoch == need.epoch && end.sequence + 1 >= need.floor
     }
 }

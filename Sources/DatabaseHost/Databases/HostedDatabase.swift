@@ -143,7 +143,7 @@ final class HostedDatabase {
         if case .arrived(let arrivals) = event, arrivals.contains(where: \.makesOwner) {
             database.forfeitOwed(where: host.isRevoked)
         }
-        // Empty files are of the cluster's log from now on.
+        // The files are of the cluster's log from now on, and are told so.
         if case .arrived(let arrivals) = event, arrivals.contains(where: \.beginsFiles) {
             committer.post(.storeArrived(database: index, log, through: 0))
         }

@@ -221,6 +221,7 @@ package final class HostedDatabases {
 
     private func serve(_ index: UInt32, _ files: Opener.Files) throws(StorageError) -> HostedDatabase {
         let name = directory.name(of: index)
+        if host.cluster != nil { host.readiness.awaitsLog(name) }
         let database = try HostedDatabase(index: index, name: name, logFile: files.log, tree: files.tree, host: host)
         closed.remove(index)
         if let before = unwritten.removeValue(forKey: index) { database.takeSessions(of: before) }

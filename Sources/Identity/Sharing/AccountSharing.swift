@@ -49,6 +49,9 @@ package protocol AccountSharing: AnyObject, Sendable {
         after place: SharedCommit.Place, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
     ) throws(StorageError) -> (sequence: UInt64, epoch: UInt64)?
 
+    /// Whether the log was at a place once, though it has gone on differently since, or does not reach back so far.
+    func hasHad(_ place: SharedCommit.Place) throws(StorageError) -> Bool
+
     /// Proposes a commit on top of the version before its own; one at a time. Nil proposes nothing: this is refused
     /// once this node has all that was committed before it was asked.
     ///

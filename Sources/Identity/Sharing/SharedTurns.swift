@@ -30,6 +30,8 @@ final class SharedTurns {
             case jobs([AccountJob])
             /// To find out whether the accounts of the cluster are there.
             case look
+            /// To find out whose rows the file has, which the log does not continue.
+            case origin
             /// The accounts of this node become those of the cluster; with the rows that come later.
             case found(rest: ArraySlice<[SharedRow]>)
         }
@@ -99,7 +101,7 @@ final class SharedTurns {
         runOwn(jobs.filter { $0.need == .nothing || $0.need == .own && isHere })
         for job in jobs where job.need == .own && !isHere { job.finish(Self.notHere) }
         for job in jobs where job.need == .newest {
-            if let problem {
+            if let problem, !isAskingForOrigin {
                 job.finish(problem)
             } else if queue.count >= Self.queueMax {
                 job.finish(.overloaded("too many requests about accounts wait"))
@@ -131,6 +133,7 @@ final class SharedTurns {
         case .reading, .stuck: return false
         case .waiting, .idle, .proposing: break
         }
+        if isAskingForOrigin { return false }
         return place.map { $0.version > 0 && !$0.author.isFounding } ?? false
     }
 
@@ -148,11 +151,15 @@ final class SharedTurns {
     func goOn() {
         let now = MonotonicTime.current
         queue.removeAll { job, deadline in
-            guard let error = (isReading ? nil : problem) ?? (now >= deadline ? .noQuorum : nil) else { return false }
+            guard let error = (isReading || isAskingForOrigin ? nil : problem) ?? (now >= deadline ? .noQuorum : nil)
+            else { return false }
             job.finish(error)
             return true
         }
-        if case .proposing(let proposal) = state, now >= proposal.deadline { end(proposal, .noQuorum) }
+        if case .proposing(let proposal) = state, now >= proposal.deadline {
+            end(proposal, .noQuorum)
+            if case .origin = proposal.purpose { propose(.origin, nil) }
+        }
         if case .idle = state {
             if problem == nil, hasLooked {
                 if !queue.isEmpty { rehearse() }
@@ -221,10 +228,11 @@ final class SharedTurns {
                 }
             }
             guard let outcome else {
-                readAll()
+                askForOrigin()
                 return false
             }
             place = outcome.place
+            if isAskingForOrigin { (state, nextLook) = (.idle, .current) }
             revocations += outcome.revocations
             if isSeen, case .proposing(let proposal) = state { taken(proposal) }
             return true
@@ -252,6 +260,34 @@ final class SharedTurns {
             return nil
         }
         return ownCount > 0
+    }
+
+    /// The log does not continue the file from where it is. That may be for want of older commits, or because the log
+    /// has lost its end. But it may also be that of a cluster that has no accounts yet, or has others.
+    private func askForOrigin() {
+        if isAskingForOrigin { return }
+        if case .proposing(let proposal) = state { again(proposal) }
+        propose(.origin, nil)
+    }
+
+    private var isAskingForOrigin: Bool {
+        if case .proposing(let proposal) = state, case .origin = proposal.purpose { true } else { false }
+    }
+
+    /// Says what becomes of rows that the log does not continue. They go only if the cluster has had them.
+    ///
+    /// - parameter newest: the version of the accounts that the cluster has.
+    private func origin(newest: Int64) {
+        guard let sharing, let place else { return }
+        attempt { () throws(StorageError) in
+            if newest == 0, place.version > 0 {
+                (state, nextLook) = (.idle, .current)
+                forgetPlace(isFounded: false)
+                return
+            }
+            let isOwn = place.version == 0 ? true : try sharing.hasHad(place)
+            if isOwn { readAll() } else { refuseFile() }
+        }
     }
 
     /// The file is ahead of the cluster: that is another one, or was restored without what nodes share.
@@ -317,6 +353,7 @@ final class SharedTurns {
         switch outcome {
         // It comes with the log.
         case .taken: break
+        case .refused(let newest) where isAskingForOrigin: origin(newest: newest)
         case .refused(let newest) where isCurrent && (place?.version ?? 0) < newest:
             // The log does not have it any more.
             readAll()
@@ -340,7 +377,7 @@ final class SharedTurns {
         case .jobs(let jobs): queue.insert(contentsOf: jobs.map { ($0, proposal.deadline) }, at: 0)
         // This node has come further, so it looks again at once: nothing else may happen that would wake the thread.
         case .look: nextLook = .current
-        case .found: break
+        case .found, .origin: break
         }
     }
 

@@ -89,7 +89,9 @@ extension Backup {
         if try LogParts.areKnown(in: "source", of: connection) {
             try connection.execute(LogParts.copy(from: "source"))
         }
-        if keepsEpochs { try connection.execute("INSERT INTO main.epoch SELECT start, name FROM source.epoch") }
+        if keepsEpochs {
+            try connection.execute("INSERT INTO main.epoch SELECT start, name FROM source.epoch ORDER BY start, rowid")
+        }
         try connection.execute("DETACH source")
         try addCommits(connection)
         // Later records are chained to these, which have no chain themselves.

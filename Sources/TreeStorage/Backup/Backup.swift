@@ -181,8 +181,8 @@ extension Backup {
         if extent == .history {
             try connection.execute(
                 """
-                CREATE TABLE epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
-                INSERT INTO main.epoch SELECT start, name FROM history.epoch;
+                CREATE TABLE \(LogFormat.epochTable);
+                INSERT INTO main.epoch SELECT start, name FROM history.epoch ORDER BY start, rowid;
                 """)
         }
         if kept != nil { try copyHistory(in: connection) }

@@ -19,18 +19,48 @@ extension DataFolder {
     }
 
     /// Where a copy of a database waits that a restore has put there, for the log of the cluster to have its history.
-    package func restoredCopyPath(of name: String) -> String {
+    package func restoredCopyPath(of name: String, epoch: UInt64) -> String {
         precondition(Self.isFileName(name))
-        return Self.restoredCopyPath(of: name, in: path)
+        return Self.restoredCopyPath(of: name, epoch: epoch, in: path)
     }
 
-    static func restoredCopyPath(of name: String, in folder: String) -> String { "\(folder)/\(name).restored" }
+    static func restoredCopyPath(of name: String, epoch: UInt64, in folder: String) -> String {
+        "\(folder)/\(name).\(epoch).restored"
+    }
+
+    /// Removes the copy that a restore has put there, once the log of the cluster is of its history and the files have
+    /// it; and what other restores have left that did not take place.
+    ///
+    /// A restore that is under way makes its copy after it has read the history of the log, and takes place only if the
+    /// log still has it. So older copies than the one of the present history are not waited for. Without that one, they
+    /// stay for a day.
+    package func removeRestoredCopies(of name: String, epoch: UInt64) {
+        let present = restoredCopyPath(of: name, epoch: epoch)
+        let dayAgo = Backup.now / 1000 - 86_400
+        let limit = Self.changeTime(of: present) ?? timespec(tv_sec: time_t(dayAgo), tv_nsec: 0)
+        for copy in FolderContents(path).restoredCopies(of: name) {
+            guard let time = Self.changeTime(of: copy) else { continue }
+            if (time.tv_sec, time.tv_nsec) <= (limit.tv_sec, limit.tv_nsec) { unlink(copy) }
+        }
+    }
+
+    private static func changeTime(of path: String) -> timespec? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mtim : nil
+    }
 
     /// The last operation in the log of a database, and the epoch that it belongs to; nil for an empty log. Any thread,
     /// also while the database is open.
     package func logEnd(of name: String) throws(StorageError) -> (epoch: UInt64, sequence: UInt64)? {
         precondition(Self.isFileName(name))
         return try Self.logEnd(of: try Connection(path: DatabaseFiles(name: name, folder: path).log, mode: .readOnly))
+    }
+
+    /// The same of a folder that a server may have; nil without a log.
+    package static func logEnd(
+        of name: String, in folder: String
+    ) throws(StorageError) -> (epoch: UInt64, sequence: UInt64)? {
+        try logEnd(ofCopy: DatabaseFiles(name: name, folder: folder).log)
     }
 
     /// The same of a copy.
@@ -43,7 +73,7 @@ extension DataFolder {
         of connection: Connection
     ) throws(StorageError) -> (epoch: UInt64, sequence: UInt64)? {
         guard let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1"),
-            let epoch = try connection.integer("SELECT name FROM epoch ORDER BY start DESC LIMIT 1")
+            let epoch = try connection.integer("SELECT name FROM epoch ORDER BY start DESC, rowid DESC LIMIT 1")
         else { return nil }
         return (UInt64(bitPattern: epoch), UInt64(bitPattern: last))
     }
@@ -78,7 +108,7 @@ extension DataFolder {
             Backup.removeAll(new)
             try Backup.makeTree(new.tree, from: path)
             try Backup.makeLog(new.log, from: path, keepsEpochs: true)
-            try LogFile(path: new.log, durability: .process, newEpoch: 0).mark(isOfCluster: true)
+            try LogFile(path: new.log, durability: .process, newEpoch: 0).markAsOfCluster()
             try Backup.makeHistory(new, from: path)
         } catch {
             Backup.removeAll(new)
@@ -134,8 +164,8 @@ extension DataFolder {
         let log = try LogFile(
             path: DatabaseFiles(name: name, folder: path).log, durability: durability, newEpoch: epoch)
         guard log.lastSequence == sequence else { return false }
+        try log.markAsOfCluster()
         try log.beginEpoch()
-        try log.mark(isOfCluster: true)
         return true
     }
 

@@ -8,28 +8,26 @@ package struct RestoredCopy: Sendable {
     package let summary: Backup.Summary
     package let path: String
 
-    /// Puts a backup there, on disk. It replaces one of an earlier restore. All of it is checked first. A server may
-    /// run on the folder.
+    /// Puts a backup there, on disk, beside those of other restores. All of it is checked first. A server may run on
+    /// the folder. If the process is told to end, the copy goes, unless ``keep()`` comes before.
     ///
-    /// - parameter name: the database; nil for the one of which it is a backup.
+    /// - parameter database: of which it must be a backup.
     /// - parameter epoch: the history that the copy begins.
-    package init(
-        of backup: String, as name: String?, in folder: String, epoch: UInt64
-    ) throws(BackupError) {
-        var summary = try Backup.check(backup)
-        let database = name ?? summary.database
-        guard DataFolder.isValidName(database) else {
-            throw BackupError(message: "a database name has 1 to 64 letters, digits, - and _")
+    package init(of backup: String, of database: String, in folder: String, epoch: UInt64) throws(BackupError) {
+        summary = try Backup.check(backup)
+        guard summary.database == database, DataFolder.isValidName(database) else {
+            throw BackupError(
+                message: "\(backup): it is of the database '\(summary.database)', not of '\(database)'")
         }
         // The first record says where a history begins.
         guard summary.sequence > 0 else { throw BackupError(message: "\(backup): nothing was ever written to it") }
         guard FolderContents(folder).isFolder else { throw BackupError(message: "there is no data folder \(folder)") }
-        path = DataFolder.restoredCopyPath(of: database, in: folder)
+        path = DataFolder.restoredCopyPath(of: database, epoch: epoch, in: folder)
         let file = PartialFile(path)
         try file.create()
         do throws(BackupError) {
             do throws(StorageError) {
-                try Self.write(backup, as: database, to: file.partialPath, epoch, after: summary.sequence)
+                try Self.write(backup, to: file.partialPath, epoch, after: summary.sequence)
             } catch {
                 throw BackupError(error)
             }
@@ -39,15 +37,17 @@ package struct RestoredCopy: Sendable {
             file.discard()
             throw error
         }
-        summary.database = database
-        self.summary = summary
+        UnfinishedFiles.making(path) {}
     }
 
+    /// It stays from now on: the log of the cluster may wait for it.
+    package func keep() { UnfinishedFiles.ending(path) {} }
+
     /// Removes it, if the restore does not take place.
-    package func discard() { unlink(path) }
+    package func discard() { UnfinishedFiles.ending(path) { _ = unlink(path) } }
 
     private static func write(
-        _ backup: String, as name: String, to path: String, _ epoch: UInt64, after sequence: UInt64
+        _ backup: String, to path: String, _ epoch: UInt64, after sequence: UInt64
     ) throws(StorageError) {
         // Into the file that is there, which is for its owner alone.
         do {
@@ -62,15 +62,12 @@ package struct RestoredCopy: Sendable {
             try connection.execute(
                 """
                 DROP TABLE IF EXISTS epoch;
-                CREATE TABLE epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
+                CREATE TABLE \(LogFormat.epochTable);
                 """)
             let insert = try connection.prepare("INSERT INTO epoch VALUES (?, ?)")
             insert.bind(1, Int64(bitPattern: sequence))
             insert.bind(2, Int64(bitPattern: epoch))
             try insert.run()
-            let rename = try connection.prepare("UPDATE backup SET value = ? WHERE name = 'database'")
-            rename.bind(1, name)
-            try rename.run()
         }
     }
 }

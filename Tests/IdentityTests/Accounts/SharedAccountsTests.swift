@@ -13,6 +13,8 @@ private final class SimulatedLog: Sendable {
         var first = 0
         /// Its history.
         var epoch: UInt64 = 1
+        /// Those before it.
+        var past: Set<UInt64> = []
         var rows: [SharedRow.Name: SharedRow] = [:]
         var random: SeededRandom
         var isFaulty = false
@@ -59,6 +61,10 @@ private final class SimulatedNode: AccountSharing {
             try body(commit, UInt64(index + 1))
         }
         return (UInt64(commits.count), epoch)
+    }
+
+    func hasHad(_ place: SharedCommit.Place) -> Bool {
+        log.state.withLock { $0.past.contains(place.epoch) || $0.epoch == place.epoch || place.sequence < $0.first }
     }
 
     func propose(_ commit: SharedCommit?, isRepeated: Bool, then: @escaping @Sendable (ProposalOutcome) -> Void) {
@@ -225,6 +231,7 @@ struct SharedAccountsTests {
             for row in state.commits.flatMap(\.rows) {
                 state.rows[.init(table: row.table, key: row.key)] = row.columns == nil ? nil : row
             }
+            state.past.insert(state.epoch)
             state.epoch += 1
         }
         // Other commits have the numbers and versions of those that are lost.
@@ -281,8 +288,8 @@ struct SharedAccountsTests {
         #expect(text.contains("not those of the cluster"))
     }
 
-    @Test("accounts that were restored from a node's backup become those of a new cluster")
-    func restoring() throws {
+    @Test("accounts that were restored from a node's backup become those of a new cluster", arguments: [1, 7])
+    func restoring(epoch: UInt64) throws {
         let folder = TemporaryFolder()
         do {
             let old = try SharedFixture(count: 1)
@@ -294,11 +301,42 @@ struct SharedAccountsTests {
             old.removeLast()
         }
         let new = try SharedFixture(count: 0)
+        new.log.state.withLock { $0.epoch = epoch }
         try new.add(AccountsFixture(in: folder) { $0.areShared = true }, 0)
         try new.nodes[0].waitUntilComplete()
         try new.add(AccountsFixture { $0.areShared = true }, 1)
         try new.nodes[1].waitUntilComplete()
         #expect(try new.nodes[1].signIn("ada@example.com").user.email == "ada@example.com")
+    }
+
+    @Test("accounts of another cluster are refused, and stay in their file")
+    func strangers() throws {
+        let folder = TemporaryFolder()
+        do {
+            let other = try SharedFixture(count: 1)
+            let node = try AccountsFixture(in: folder) { $0.areShared = true }
+            try other.add(node, 1)
+            try node.waitUntilComplete()
+            _ = try node.signUp("ada@example.com")
+            node.accounts.endSharing()
+            other.removeLast()
+        }
+        let cluster = try SharedFixture(count: 0)
+        cluster.log.state.withLock { $0.epoch = 7 }
+        try cluster.add(AccountsFixture { $0.areShared = true }, 0)
+        try cluster.nodes[0].waitUntilComplete()
+        for name in ["bob", "eve", "joe"] { _ = try cluster.nodes[0].signUp("\(name)@example.com") }
+        do {
+            let node = try AccountsFixture(in: folder) { $0.areShared = true }
+            let isTold = Semaphore()
+            node.accounts.observeStorage { if case .damaged? = $0 { isTold.signal() } }
+            try cluster.add(node, 1)
+            try #require(isTold.wait(atMost: .seconds(60)))
+            node.accounts.endSharing()
+            cluster.removeLast()
+        }
+        let alone = try AccountsFixture(in: folder)
+        #expect(try alone.signIn("ada@example.com").user.email == "ada@example.com")
     }
 
     @Test("no address is given twice and no account is lost while several nodes write and answers of the log are lost")
