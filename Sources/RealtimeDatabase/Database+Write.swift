@@ -179,8 +179,8 @@ extension Database {
         let outputs = turn.outputs.count
         do throws(Failure) {
             var telling = Telling(
-                judging: listeners.dependencies.listeners(concernedBy: change), listeners.trie.fanOut(of: change),
-                places, isSet: change.isSet, at: log.nextPosition(at: turn.record.time))
+                change, judging: listeners.dependencies.listeners(concernedBy: change), places,
+                at: log.nextPosition(at: turn.record.time))
             try tell(&telling, in: &turn, costMax: tellingStepCostMax)
             if !telling.isDone {
                 telling.outputCount = turn.outputs.count
