@@ -114,6 +114,7 @@ extension DatabaseScheduler {
             ownSequence = record.lastSequence
             emit(.append(record))
         }
+        if let error = database.takeLeaseMoveFailure() { report(.leasesNotMoved(error)) }
         let denials = database.takeDenials()
         if !denials.isEmpty { report(.denials(denials)) }
         release()

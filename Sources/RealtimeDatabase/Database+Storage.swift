@@ -118,6 +118,7 @@ extension Database {
         try replay(operations)
         outbox.lose(after: durableSequence)
         onDisconnect.lose(after: durableSequence)
+        workers.moves.lose(after: durableSequence)
         try refillWindows()
         // No listener was told of a lost commit; telling of a kept one continues.
         if let sequence = telling?.sequence, sequence > durableSequence { telling = nil }
