@@ -175,7 +175,8 @@ package final class Database {
     /// more to tell than one step may cost (``isTelling``).
     ///
     /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it returns false.
-    /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on;
+    /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on,
+    ///   none if that is a large write whose preparation is out of date;
     ///   and those of them that have to wait: for an earlier request of their connection, which is a large read or was
     ///   forwarded, for the turn of a large write, or for the log to change hands.
     package func process(
@@ -201,6 +202,9 @@ package final class Database {
                 waiting.append(count)
             } else if forwarded != nil, forward(span[count], now: now) {
                 away.insert(count)
+            } else if mustBeginAnew(span[count], in: &turn) {
+                keepRest(of: &turn)
+                break
             } else {
                 if let observer {
                     run(span[count], in: &turn, seenBy: observer)
