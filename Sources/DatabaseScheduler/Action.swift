@@ -127,6 +127,8 @@ package enum Report: Sendable {
     case historyReadFailed(StorageError)
     /// The clock of the machine was set, by so many milliseconds.
     case clockJumped(Int64)
+    /// The leases of jobs, or some of them, do not move with the clock, because states could not be read or set.
+    case leasesNotMoved(StorageError)
     /// Which node takes the writes of the database.
     case ownership(Ownership)
     /// Requests that the rules have denied.

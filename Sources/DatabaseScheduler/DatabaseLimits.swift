@@ -8,7 +8,7 @@ package struct DatabaseLimits: Sendable {
     package var largeRequestBytesMin = 64 << 10
     /// Rows that a write of somebody who is no administrator may have set one by one in its turn; a row takes some
     /// microseconds. Those of one large value, or of children of one place, are made beforehand and do not count.
-    package var rowsAtOnceMax = 10_000
+    package var rowsAtOnceMax = 50_000
     /// Children that a step of a scan visits, if their time is less than that of a turn.
     package var scannedPerStepMax = 200
     /// Records on their way to the commit log, in bytes. With more, further requests wait: a small write comes after

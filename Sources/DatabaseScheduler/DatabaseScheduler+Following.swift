@@ -74,6 +74,7 @@ extension DatabaseScheduler {
         let creditors = old.isOwn ? database.creditors : []
         if !creditors.isEmpty { emit(.endConnections(creditors)) }
         database.ownedElsewhere = .ownedElsewhere(node: node)
+        database.giveUpMovingLeases()
         database.forwarded?.ownership(false, node: node)
     }
 

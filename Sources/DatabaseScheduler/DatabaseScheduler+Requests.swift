@@ -95,7 +95,7 @@ extension DatabaseScheduler {
         admission.endTurn()
     }
 
-    private mutating func process(_ requests: [Request]) -> (count: Int, waiting: [Request]) {
+    mutating func process(_ requests: [Request]) -> (count: Int, waiting: [Request]) {
         var time = nanoseconds()
         let end = time + limits.turnNanosecondsMax
         var costly: [(index: Int, nanoseconds: Int64)] = []
@@ -114,6 +114,7 @@ extension DatabaseScheduler {
             ownSequence = record.lastSequence
             emit(.append(record))
         }
+        if let error = database.takeLeaseMoveFailure() { report(.leasesNotMoved(error)) }
         let denials = database.takeDenials()
         if !denials.isEmpty { report(.denials(denials)) }
         release()
@@ -144,8 +145,12 @@ extension DatabaseScheduler {
 
     private var mayRunReady: Bool {
         if !admission.hasReady || !mayRun { return false }
-        if case .ready = largeWrite { return true }
-        return admission.hasSmall || mayRunLarge
+        switch largeWrite {
+        case .ready(let request) where !mustWaitToAttach(request): return true
+        case .final: return true
+        case .none, .examining, .reading, .resolving, .deciding, .preparing, .storing, .ready:
+            return admission.hasSmall || mayRunLarge
+        }
     }
 
     // MARK: Turns of transactions
@@ -165,159 +170,6 @@ extension DatabaseScheduler {
         guard let wait = [turn, attempt].compactMap(\.self).min() else { return }
         isWakeDue = true
         emit(.wake(milliseconds: Int(max(1, wait))))
-    }
-
-    // MARK: Large writes
-
-    /// Large requests come one at a time, and wait for the applier and until memory is looked through; meanwhile small
-    /// ones go on.
-    private var mayRunLarge: Bool {
-        guard admission.hasLarge, case .none = largeWrite else { return false }
-        let rows = database.rows
-        guard rows.canAttach, rows.trimBacklog < Self.trimBacklogMax else { return false }
-        if !applying.isWriting, !clearing.isUnderWay { return true }
-        return database.unappliedBytes < limits.changedBytesBulk && rows.residentBytes < 4 * limits.residentBytesMax
-    }
-
-    private mutating func runLarge() {
-        if case .ready(let request) = largeWrite {
-            // What was read may have changed since.
-            if mustReadAgain(request) { return begin(request.examined?.original ?? request) }
-            if mustDecide(request) { return largeWrite = .deciding(request) }
-            let sequence = database.sequence
-            // Its turn may have no room for it: then it stays first in its line, and keeps its parts.
-            let (count, waiting) = process([request])
-            guard count == 1 else { return }
-            if waiting.isEmpty { admission.takeBegun(gate) } else { admission.blockBegun() }
-            endLarge()
-            if request.isPrepared, database.sequence == sequence { emit(.dropParts) }
-        } else if mayRunLarge, let request = admission.beginLarge() {
-            if database.mustWaitForOwner(request) == true || database.holds(request) { return admission.blockBegun() }
-            begin(request)
-        }
-    }
-
-    /// Begins with a large write. The node that takes the writes does so.
-    private mutating func begin(_ request: Request) {
-        guard !database.mayForward(request), database.mustExamine(request) else { return goOn(request) }
-        largeWrite = .examining(serial: largeWritesMade + 1)
-        prepare(request, database.preparation(.examining, now: now))
-    }
-
-    private mutating func prepare(_ request: Request, _ preparation: RowPreparation) {
-        largeWritesMade += 1
-        emit(.prepare(request, preparation, serial: largeWritesMade))
-    }
-
-    /// All that the write needs is known.
-    private mutating func goOn(_ request: Request) {
-        if mustDecide(request) { largeWrite = .deciding(request) } else { makeRows(of: request) }
-    }
-
-    /// The large write has had its turn, or gets none: those who wait for that go on.
-    mutating func endLarge() {
-        largeWrite = .none
-        if database.endPendingWrite() { admission.goOnWaiting() }
-    }
-
-    private func mustReadAgain(_ request: Request) -> Bool {
-        !database.mayForward(request) && !database.isTooMuch(request) && !database.hasCurrentBases(request)
-    }
-
-    /// Whether the rules have to be asked now.
-    private func mustDecide(_ request: Request) -> Bool {
-        if database.mayForward(request) || database.isTooMuch(request) { return false }
-        let isLast = request.isPrepared || !database.preparation.isWorthIt(for: request)
-        return database.beginDecision(on: request, isLast: isLast, now: now)
-    }
-
-    private var mayDecide: Bool {
-        switch largeWrite {
-        case .reading, .deciding: !recovery.isUnderWay
-        case .none, .examining, .resolving, .preparing, .storing, .ready: false
-        }
-    }
-
-    /// A step of reading what the write needs, or of asking the rules.
-    private mutating func decide() {
-        guard mayDecide else { return }
-        let start = nanoseconds()
-        let end = start + limits.stepNanosecondsMax
-        let mayGoOn = { [nanoseconds] in nanoseconds() < end }
-        switch largeWrite {
-        case .reading(let request):
-            let outcome = Result { () throws(StorageError) in try database.readSome(while: mayGoOn) }
-            admission.charge(request, nanoseconds: nanoseconds() - start)
-            endReading(request, outcome)
-        case .deciding(let request):
-            let isDone = database.decideSome(while: mayGoOn)
-            admission.charge(request, nanoseconds: nanoseconds() - start)
-            if isDone, !mustDecide(request) { makeRows(of: request) }
-        case .none, .examining, .resolving, .preparing, .storing, .ready: break
-        }
-    }
-
-    private mutating func endReading(_ request: Request, _ outcome: Result<Bool, StorageError>) {
-        switch outcome {
-        case .success(false): break
-        // Its turn meets the same error, and answers with it.
-        case .failure: largeWrite = .ready(request.examined?.original ?? request)
-        case .success(true):
-            guard let known = database.knowingBases(request) else {
-                _ = database.beginReading(for: request)
-                return
-            }
-            guard request.examined?.increments.isEmpty == false else { return goOn(request) }
-            largeWrite = .resolving(serial: largeWritesMade + 1)
-            prepare(known, database.preparation(.resolving, now: now))
-        }
-    }
-
-    /// Has the rows of the value made, if that takes long and it will be written.
-    private mutating func makeRows(of request: Request) {
-        let preparation = database.preparation
-        guard preparation.isWorthIt(for: request), !request.isPrepared, !database.isDecisionDenied,
-            !database.isTooMuch(request), !database.mayForward(request)
-        else { return largeWrite = .ready(request) }
-        largeWrite = .preparing(serial: largeWritesMade + 1)
-        prepare(request, preparation)
-    }
-
-    mutating func prepared(_ request: Request, _ serial: UInt64) {
-        switch largeWrite {
-        case .examining(serial):
-            if !database.isTooMuch(request), database.beginReading(for: request) {
-                largeWrite = .reading(request)
-            } else {
-                goOn(request)
-            }
-        case .resolving(serial): goOn(request)
-        case .preparing(serial): rowsMade(request, serial)
-        // It has been refused meanwhile.
-        case .none, .examining, .reading, .resolving, .deciding, .preparing, .storing, .ready: break
-        }
-    }
-
-    private mutating func rowsMade(_ request: Request, _ serial: UInt64) {
-        if let text = request.textToStore {
-            largeWrite = .storing(request, serial: serial)
-            emit(.storePart(TextParts(text), serial: serial))
-        } else {
-            largeWrite = .ready(request)
-        }
-    }
-
-    mutating func stored(_ parts: TextParts, _ serial: UInt64, _ failure: CommitFailure?) {
-        guard case .storing(let request, serial) = largeWrite else { return emit(.dropParts) }
-        if let text = parts.stored {
-            largeWrite = .ready(request.storing(text))
-        } else if failure != nil || database.refusal != nil {
-            // Its turn will find out why.
-            emit(.dropParts)
-            largeWrite = .ready(request)
-        } else {
-            emit(.storePart(parts, serial: serial))
-        }
     }
 
     // MARK: Steps
@@ -412,7 +264,7 @@ extension DatabaseScheduler {
 
     private static var looksPerStep: Int { 2000 }
     /// So much memory to look at keeps large requests waiting.
-    private static var trimBacklogMax: Int { 10 * looksPerStep }
+    static var trimBacklogMax: Int { 10 * looksPerStep }
 
     private var mayTell: Bool { database.isTelling && !recovery.isUnderWay && hasRoomToSay }
 

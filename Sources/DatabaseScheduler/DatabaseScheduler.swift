@@ -125,6 +125,7 @@ package struct DatabaseScheduler: ~Copyable {
         case .rules(let program, let explainsDenials):
             database.setRules(program, explains: explainsDenials, now: now)
             release()
+            if let error = database.tornBy { recover(because: error) }
         case .step: step()
         case .freeze(let behindOthers):
             isFreezeDue = false

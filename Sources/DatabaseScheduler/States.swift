@@ -114,6 +114,8 @@ enum LargeWrite {
     case storing(Request, serial: UInt64)
     /// Its turn comes next.
     case ready(Request)
+    /// The same, and nothing else is done for it before.
+    case final(Request)
 }
 
 /// The parts of a step other than a turn of small requests, in their order.

@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthStorageErrors
+package import HearthStorageErrors
 
 /// Changes of the machine's clock.
 extension Database {
@@ -20,12 +20,14 @@ extension Database {
     ///   behind it was set back meanwhile.
     package func observeTime(_ now: Int64, uptime: Int64, jump: Int64? = nil) {
         let offset = now - uptime
-        guard let before = clockOffset, let leasesBefore = leaseOffset else {
+        guard let before = clockOffset else {
             (clockOffset, leaseOffset) = (offset, offset)
             if let jump, jump < 0 { moveLeases(by: jump) }
             return
         }
-        if abs(offset - leasesBefore) >= Self.leaseChangeMin {
+        // The time of commits also goes on with those of another node, while that one takes the writes.
+        let leasesBefore = leaseOffset ?? offset
+        if leaseOffset == nil || ownedElsewhere != nil || abs(offset - leasesBefore) >= Self.leaseChangeMin {
             leaseOffset = offset
             moveLeases(by: offset - leasesBefore)
         }
@@ -37,8 +39,18 @@ extension Database {
         if !indexes.catalog.expiries.isEmpty { indexes.postponeRemoval(to: 0) }
     }
 
+    /// The node that takes the writes does that.
     private func moveLeases(by change: Int64) {
-        if !indexes.catalog.queues.isEmpty { workers.moves.add(change) }
+        if change != 0, !indexes.catalog.queues.isEmpty, ownedElsewhere == nil { workers.moves.add(change) }
+    }
+
+    /// Another node takes the writes from now on, by its own clock.
+    package func giveUpMovingLeases() { workers.moves.giveUp() }
+
+    /// Why leases could not be moved with the clock, since the last call.
+    package func takeLeaseMoveFailure() -> StorageError? {
+        defer { leaseMoveFailure = nil }
+        return leaseMoveFailure
     }
 
     /// Leases are to be moved with the clock, by turns.
@@ -47,14 +59,29 @@ extension Database {
     /// Moves some leases, as one commit.
     func moveSomeLeases(in turn: inout Turn) {
         guard isMovingLeases, refusal == nil, tornBy == nil, telling == nil else { return }
-        do {
-            let moved = try workers.moves.step(indexes.catalog.queues, in: rows, countMax: Self.statesPerStep)
+        let failure: Failure
+        do throws(Failure) {
+            let moved = try nextMovedLeases()
             if moved.isEmpty { return }
             turn.principal = .server
             try commit(moved, in: &turn)
+            return
         } catch {
-            // They follow the clock.
-            workers.moves.giveUp()
+            failure = error
+        }
+        // They follow the clock. If memory is torn, it is built again, and they are looked at again.
+        if tornBy != nil { return }
+        workers.moves.giveUp()
+        if case .unavailable(let error) = failure { leaseMoveFailure = error }
+    }
+
+    private func nextMovedLeases() throws(Failure) -> [Assignment] {
+        do throws(StorageError) {
+            return try workers.moves.step(
+                indexes.catalog.queues, in: rows, countMax: Self.statesPerStep, sequence: sequence,
+                durable: durableSequence)
+        } catch {
+            throw .unavailable(error)
         }
     }
 }

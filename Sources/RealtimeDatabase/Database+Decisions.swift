@@ -5,9 +5,13 @@ package import HearthStorageErrors
 
 /// Work for a large write before its turn, in steps: reading what it needs, and asking the rules.
 extension Database {
-    /// So often is a decision started over because of a commit that changed what the rules had looked at. From then on,
-    /// writes there wait for the turn of the large write.
-    private static let freeRestartsMax = 3
+    /// So many decisions are begun while others may change what the rules look at. From then on, writes there wait for
+    /// the turn of the large write.
+    private static let freeDecisionsMax = 3
+    /// The server itself may still change that. Once so many were begun, the rules are asked in the turn.
+    private static let decisionsMax = 6
+    /// So often is a write begun anew because the server has changed what was read for it. Then it is done in one step.
+    private static let restartsMax = 4
 
     // MARK: Reading
 
@@ -22,22 +26,59 @@ extension Database {
         }
     }
 
-    /// Whether a write sets more rows one by one than a turn may. Administrators may do so.
+    /// Whether a write sets more rows one by one than a turn may, or has more increments. Administrators may do so.
     package func isTooMuch(_ request: Request) -> Bool {
-        guard let examined = request.examined, examined.rowCount > rowsAtOnceMax, !request.principal.isAdministrator
-        else { return false }
+        guard let examined = request.examined, !request.principal.isAdministrator else { return false }
+        if examined.increments.count > rowsAtOnceMax { return true }
+        guard examined.rowCount > rowsAtOnceMax else { return false }
         if case .setChildren(let base, let children) = request.operation {
             return !mayBeText(children, of: base, by: request.principal)
         }
         return true
     }
 
-    func checkRowCount(of request: Request) throws(Failure) {
-        guard isTooMuch(request) else { return }
+    func checkCost(of request: Request) throws(Failure) {
+        guard isTooMuch(request), let examined = request.examined else { return }
         let text =
-            "this update sets about \(request.examined?.rowCount ?? 0) rows one by one, and may set \(rowsAtOnceMax): "
-            + "divide it, or set children of one place that has no index"
+            if examined.increments.count > rowsAtOnceMax {
+                "this write increments more than \(rowsAtOnceMax) values: divide it"
+            } else {
+                "this update sets about \(examined.rowCount) rows one by one, and may set \(rowsAtOnceMax): "
+                    + "divide it, or set children of one place that has no index"
+            }
         throw .refused(status: StaticText("too_big"), text)
+    }
+
+    /// Children that may come as one text have to wait until the store has taken over, or removed, what is there.
+    package func mustWaitToAttach(_ request: Request) -> Bool {
+        guard case .setChildren(let base, let children) = request.operation, !rows.canAttach(childrenOf: base) else {
+            return false
+        }
+        return !children.hasServerValues && mayBeText(children, of: base, by: request.principal)
+    }
+
+    // MARK: Beginning anew
+
+    /// What was read for a large write, or found out about it, is out of date.
+    ///
+    /// - returns: whether to begin with it again, which is not to be done for ever.
+    package func mayBeginAnew() -> Bool {
+        // Decided with the old sums.
+        pendingWrite.decision?.end()
+        pendingWrite.reading = nil
+        pendingWrite.restartCount += 1
+        return pendingWrite.restartCount <= Self.restartsMax
+    }
+
+    /// A large write is done in one step, as it was sent.
+    package func forgetPreparation() { (pendingWrite.decision, pendingWrite.reading) = (nil, nil) }
+
+    /// Whether what was read for a large write, or decided about it, has changed before it could be made.
+    func isOutdated(_ request: Request) -> Bool {
+        if mayForward(request) || isTooMuch(request) { return false }
+        if !hasCurrentBases(request) { return true }
+        guard let decision = pendingWrite.decision else { return false }
+        return decision.isAbout(request) && !decision.isCurrent
     }
 
     /// Begins to read what a large write needs. False if that is nothing.
@@ -71,7 +112,7 @@ extension Database {
 
     private static let readsAtOnce = 16
 
-    /// The request with the values that its increments refer to; nil if these have changed and must be read again.
+    /// The request with the values that its increments refer to; nil if these have changed.
     package func knowingBases(_ request: Request) -> Request? {
         guard var examined = request.examined else { return request }
         if !hasCurrentBases(request) { return nil }
@@ -90,20 +131,21 @@ extension Database {
     /// Begins to ask the rules about a write, at the time of this step, or at that of its server values.
     ///
     /// - parameter isLast: nothing else has to be done for it before its turn. Before that, other writes do not wait
-    ///   for a decision that was started over and over.
+    ///   for a decision that was begun over and over.
     /// - returns: whether rules have to be asked before the turn, with ``decideSome(while:)``. Also false if the
     ///   earlier result is still valid.
     package func beginDecision(on request: Request, isLast: Bool, now: Int64) -> Bool {
         let last = pendingWrite.decision.flatMap { $0.isAbout(request) ? $0 : nil }
-        if let last, last.isCurrent || last.restarts >= Self.freeRestartsMax - 1 && !isLast { return false }
+        let count = pendingWrite.decisionCount
+        if let last, last.isCurrent || count >= Self.freeDecisionsMax && !isLast { return false }
         pendingWrite.decision = nil
-        guard let judge, !isOpen, !request.principal.isAdministrator, let write = request.operation.write else {
-            return false
-        }
-        let restarts = last.map { $0.restarts + 1 } ?? 0
+        guard count < Self.decisionsMax, let judge, !isOpen, !request.principal.isAdministrator,
+            let write = request.operation.write
+        else { return false }
         pendingWrite.decision = SteppedDecision(
             on: request, write, by: judge.program, in: visibleTree(at: now), now: request.examined?.time ?? now,
-            restarts: restarts, holdsPlaces: restarts >= Self.freeRestartsMax)
+            holdsPlaces: count >= Self.freeDecisionsMax)
+        pendingWrite.decisionCount += 1
         return true
     }
 

@@ -289,7 +289,7 @@ extension Database {
         state.lease = JobState.Lease(claim: claim, until: until, uid: turn.principal.uid)
         try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
         workers.leases.add(job.job, claim, to: connection)
-        workers.moves.note(job.state)
+        workers.moves.note(job.state, at: sequence)
         return CanonicalJSON(trusted: Array("{\"until\":\(until)}".utf8))
     }
 
@@ -341,7 +341,7 @@ extension Database {
                 }
             state.at = min(max(now + delay, 1), QueueDefinition.never - 1)
             try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
-            workers.moves.note(job.state)
+            workers.moves.note(job.state, at: sequence)
         }
         workers.leases.remove(job.job)
         tally(queue) { $0.failed += 1 }
@@ -373,7 +373,7 @@ extension Database {
                 lease.until > end || isMovingLeases
             else { continue }
             state.lease?.until = end
-            workers.moves.note(job.state)
+            workers.moves.note(job.state, at: sequence + 1)
             assignments.append(Assignment(target: WriteTarget(path: job.state), value: state.json))
         }
         if assignments.isEmpty { return }

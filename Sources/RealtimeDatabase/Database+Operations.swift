@@ -39,9 +39,20 @@ extension Database {
         observer.end(request, turn.outputs[start...], isUnindexed: isUnindexed)
     }
 
+    private func expire(before request: Request, in turn: inout Turn) {
+        if turn.record.time >= indexes.nextExpiry { expire(before: request.operation, in: &turn) }
+    }
+
+    /// Whether a large write has to be begun anew instead, because of what the server itself has written.
+    func mustBeginAnew(_ request: Request, in turn: inout Turn) -> Bool {
+        guard request.examined != nil || pendingWrite.decision?.isAbout(request) == true else { return false }
+        expire(before: request, in: &turn)
+        return isOutdated(request)
+    }
+
     func run(_ request: Request, in turn: inout Turn) {
         let connection = request.connection
-        if turn.record.time >= indexes.nextExpiry { expire(before: request.operation, in: &turn) }
+        expire(before: request, in: &turn)
         if turn.principal !== request.principal { turn.principal = request.principal }
         turn.client = request.client
         turn.explanation = pendingWrite.decision == nil ? nil : explanation(of: request)
@@ -50,6 +61,7 @@ extension Database {
         case .set(let target, let value, let expected, let echoes):
             let reply: Reply
             do throws(Failure) {
+                try checkCost(of: request)
                 guard let stored = try set(target, value, expecting: expected, for: request, in: &turn) else { return }
                 reply = echoes ? .value(echo(of: value, stored, at: target.path, in: turn)) : .done
             } catch {
@@ -58,13 +70,13 @@ extension Database {
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .update(let base, let entries):
             let reply = Self.reply { () throws(Failure) in
-                try checkRowCount(of: request)
+                try checkCost(of: request)
                 try update(base, entries, in: &turn)
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .setChildren(let base, let children):
             let reply = Self.reply { () throws(Failure) in
-                try checkRowCount(of: request)
+                try checkCost(of: request)
                 try setChildren(of: base, children, in: &turn)
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))

@@ -12,17 +12,21 @@ extension Database {
     ///
     /// - parameter explains: clients hear why they are denied.
     package func setRules(_ program: RulesProgram?, explains: Bool = false, now: Int64) {
+        var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
+        // Listeners that are moved would miss a commit that is being told.
+        if tornBy == nil { try? tellOn(in: &turn, costMax: .max) }
         judge = program.map(RulesJudge.init)
         pendingWrite.decision?.end()
         explainsDenials = explains
         let expiries = indexes.settings.expiries
         setIndexes(program?.indexes ?? [], program?.settings ?? DatabaseSettings())
         listeners.keepMembers(countsToldBytes)
-        var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         endHiding(unless: expiries.allSatisfy(indexes.settings.expiries.contains), in: &turn)
         for connection in listeners.connections { judgeListeners(of: connection, in: &turn) }
         if turn.outputs.isEmpty { return }
-        log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
+        log.append(
+            WaitingTurn(
+                requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
     }
 
     /// The results of the rules' expressions, gathered from when it is set until rules are set again; nil if not

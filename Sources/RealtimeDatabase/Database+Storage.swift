@@ -118,9 +118,10 @@ extension Database {
         try replay(operations)
         outbox.lose(after: durableSequence)
         onDisconnect.lose(after: durableSequence)
+        workers.moves.lose(after: durableSequence)
         try refillWindows()
         // No listener was told of a lost commit; telling of a kept one continues.
-        if let sequence = telling?.sequence, sequence > durableSequence { telling = nil } else { telling?.interrupt() }
+        if let sequence = telling?.sequence, sequence > durableSequence { telling = nil }
         let lost = log.takeLost()
         // The lost turns have moved members between groups; running them again moves the members on from there.
         var outputs = lost.flatMap { $0.outputs.filter(\.changesMembership) }
@@ -137,6 +138,7 @@ extension Database {
         // The data that listeners were allowed by may be other data now.
         var judging = Turn(
             record: LogRecord(firstSequence: sequence + 1, time: (lost.last ?? log.last)?.now ?? 0), outputs: [])
+        interruptTelling(in: &judging)
         for connection in listeners.connections { judgeListeners(of: connection, in: &judging) }
         outputs += judging.outputs
         if lost.isEmpty, !outputs.isEmpty {

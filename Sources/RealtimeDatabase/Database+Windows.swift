@@ -114,24 +114,40 @@ extension Database {
         if telling.isDone { turn.outputs += telling.rest }
     }
 
-    /// Ends listeners that are not allowed any more, and tells the others, up to the cost of one step.
-    func tell(_ telling: inout Telling, in turn: inout Turn, costMax: Int) throws(Failure) {
+    /// Ends listeners that are not allowed any more, and tells those of whole values, up to the cost of one step.
+    private func tellOfWholeValues(_ telling: inout Telling, in turn: inout Turn, costMax: Int) {
         while turn.tellingCost < costMax, let listener = telling.takeJudged() {
             judge(listener, in: &turn)
             turn.tellingCost += Self.judgementCost
         }
-        while turn.tellingCost < costMax, let part = telling.takePart() {
+        while turn.tellingCost < costMax, let part = telling.takePart(of: listeners.trie) {
             push(part, at: telling.position, in: &turn)
             turn.readBytes += part.cost
             turn.tellingCost += part.cost
         }
+    }
+
+    /// Memory was built again. The other listeners of queries receive the present value, not the change; those of whole
+    /// values are told of it at once, before any of them is moved.
+    func interruptTelling(in turn: inout Turn) {
+        telling?.interrupt()
+        guard var telling else { return }
+        tellOfWholeValues(&telling, in: &turn, costMax: .max)
+        turn.tellingCost = 0
+        self.telling = telling
+    }
+
+    /// The same for all listeners, up to the cost of one step.
+    func tell(_ telling: inout Telling, in turn: inout Turn, costMax: Int) throws(Failure) {
+        tellOfWholeValues(&telling, in: &turn, costMax: costMax)
         var ending: [LiveQuery] = []
         defer { endListeners(of: ending, in: &turn) }
         while turn.tellingCost < costMax, let (live, place) = telling.nextQuery {
             var isConcerned = true
             do throws(Failure) {
                 if let query = try concern(live, place, telling) {
-                    if telling.isInterrupted, live.needsEvents { throw .tooLarge }
+                    // All of it was too much: the rest ends.
+                    if telling.cost > tellingCostMax || telling.isInterrupted && live.needsEvents { throw .tooLarge }
                     try tell(query, isSet: telling.isSet, isInterrupted: telling.isInterrupted, in: &turn)
                 } else {
                     isConcerned = false
@@ -148,11 +164,6 @@ extension Database {
             turn.readBytes += bytes
             turn.tellingCost += bytes + (isConcerned ? Self.queryCost : Self.passedQueryCost)
             if isConcerned { telling.cost += bytes + Self.queryCost }
-            if telling.cost > tellingCostMax {
-                for (live, place) in telling.takeRest() where try concern(live, place, telling) != nil {
-                    ending.append(live)
-                }
-            }
         }
     }
 

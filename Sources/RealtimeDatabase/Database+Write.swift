@@ -104,10 +104,10 @@ extension Database {
         try commit(.setChildren(of: base, children.json), children.rows, in: &turn)
     }
 
-    /// Whether children of a place may come into the tree as one text, as far as the rows have room for it.
+    /// Whether children of a place may come into the tree as one text, once the rows have room for it.
     func mayBeText(_ children: IncomingValue, of base: Path, by principal: Principal) -> Bool {
-        children.json.isLarge(largeBytesMin, rows.packing) && children.json.hasAnyChild && mayAttach(childrenOf: base)
-            && isIndifferent(toChildrenOf: base, by: principal)
+        children.json.isLarge(largeBytesMin, rows.packing) && children.json.hasAnyChild
+            && isUnobserved(childrenOf: base) && isIndifferent(toChildrenOf: base, by: principal)
     }
 
     /// Whether no setting asks what each of the children of a place is before they are written.
@@ -117,10 +117,14 @@ extension Database {
             && !indexes.catalog.counters.contains { $0.definition.pattern.concerns(base) }
     }
 
+    private func mayAttach(childrenOf base: Path) -> Bool {
+        rows.canAttach(childrenOf: base) && isUnobserved(childrenOf: base)
+    }
+
     /// Whether children of a place can come into the tree as text: nothing has to be kept up for each of them, and no
     /// query without a limit has to be told of each.
-    private func mayAttach(childrenOf base: Path) -> Bool {
-        rows.canAttach(childrenOf: base) && !indexes.trie.hasCollections(atOrBelow: base)
+    private func isUnobserved(childrenOf base: Path) -> Bool {
+        !indexes.trie.hasCollections(atOrBelow: base)
             && !indexes.settings.childLimits.contains { $0.pattern.concerns(base) }
             && !indexes.catalog.expiries.contains { $0.definition.pattern.concerns(base) }
             && !indexes.catalog.queues.contains { $0.definition.pattern.concerns(base) }
@@ -179,8 +183,8 @@ extension Database {
         let outputs = turn.outputs.count
         do throws(Failure) {
             var telling = Telling(
-                judging: listeners.dependencies.listeners(concernedBy: change), listeners.trie.fanOut(of: change),
-                places, isSet: change.isSet, at: log.nextPosition(at: turn.record.time))
+                change, judging: listeners.dependencies.listeners(concernedBy: change), places,
+                at: log.nextPosition(at: turn.record.time))
             try tell(&telling, in: &turn, costMax: tellingStepCostMax)
             if !telling.isDone {
                 telling.outputCount = turn.outputs.count

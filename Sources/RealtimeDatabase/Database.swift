@@ -39,8 +39,12 @@ package final class Database {
     /// Why writes are refused at the moment, if they are.
     package internal(set) var refusal: StorageError?
     /// Another node takes the writes of this database: how clients are told; nil where they are taken here.
-    package var ownedElsewhere: StorageError?
-
+    package var ownedElsewhere: StorageError? {
+        didSet {
+            // By now the time may have gone on with commits of another node.
+            if ownedElsewhere == nil, oldValue != nil { leaseOffset = nil }
+        }
+    }
     /// Requests that wait because the log changes hands.
     package var heldWrites = HeldWrites.none
     /// The writes that the node makes that takes them; nil where they are not sent to it.
@@ -49,8 +53,9 @@ package final class Database {
     package var forwardingTime: Int64 = 0
     /// The time since 1970 less that of a monotonic clock, in milliseconds (``observeTime(_:uptime:)``).
     var clockOffset: Int64?
-    /// The same when leases were last moved with the clock.
+    /// The same when leases were last moved with the clock; nil if it is to be found out.
     var leaseOffset: Int64?
+    var leaseMoveFailure: StorageError?
 
     /// The listens of each connection.
     var listeners: ListenerRegistry
@@ -170,7 +175,8 @@ package final class Database {
     /// more to tell than one step may cost (``isTelling``).
     ///
     /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it returns false.
-    /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on;
+    /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on,
+    ///   none if that is a large write whose preparation is out of date;
     ///   and those of them that have to wait: for an earlier request of their connection, which is a large read or was
     ///   forwarded, for the turn of a large write, or for the log to change hands.
     package func process(
@@ -196,6 +202,9 @@ package final class Database {
                 waiting.append(count)
             } else if forwarded != nil, forward(span[count], now: now) {
                 away.insert(count)
+            } else if mustBeginAnew(span[count], in: &turn) {
+                keepRest(of: &turn)
+                break
             } else {
                 if let observer {
                     run(span[count], in: &turn, seenBy: observer)

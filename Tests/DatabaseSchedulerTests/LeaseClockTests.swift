@@ -20,17 +20,24 @@ struct LeaseClockTests {
         private var number: Int64 = 0
         private var replies: [Int64: Reply] = [:]
         private(set) var operations: [LogRecord.Operation] = []
+        /// What is appended does not reach the log.
+        var losesCommits = false
+        private(set) var reports: [Report] = []
 
         /// - parameter operations: those of an earlier process, the last of which was at `lastTime`.
-        init(after operations: [LogRecord.Operation] = [], at wall: Int64 = LeaseClockTests.start) throws {
+        init(
+            after operations: [LogRecord.Operation] = [], at wall: Int64 = LeaseClockTests.start,
+            isShared: Bool = false
+        ) throws {
             self.wall = wall
+            self.operations = operations
             let database = Database(index: 0, store: EmptyRowStore(), sequence: 0)
             let text = #"{"settings":{"q":{".queue":{"lease":60000,"attempts":20}}}}"#
             database.setRules(RulesProgram.open.with(try DatabaseSettings(parsing: Array(text.utf8))), now: 0)
             try database.replay(operations)
             scheduler = DatabaseScheduler(
                 database: database, limits: DatabaseLimits(), lastTime: operations.last?.time ?? 0, isClearing: false,
-                at: Conditions(wall: wall, uptime: uptime), nanoseconds: { 0 })
+                isShared: isShared, at: Conditions(wall: wall, uptime: uptime), nanoseconds: { 0 })
             handle(.opened)
             step()
         }
@@ -40,6 +47,11 @@ struct LeaseClockTests {
             scheduler.handle(event, at: Conditions(wall: wall, uptime: uptime), into: &actions)
             for action in actions {
                 switch action {
+                case .append where losesCommits: break
+                case .resumeLog: handle(.commitsDropped)
+                case .readLog: handle(.logRead(.success(operations)))
+                case .probe: handle(.probed(nil))
+                case .report(let report): reports.append(report)
                 case .append(let record):
                     operations += (try? record.operations()) ?? []
                     handle(.committed(through: record.lastSequence))
@@ -172,5 +184,73 @@ struct LeaseClockTests {
         #expect(try host.claim().isEmpty)
         host.pass(10_000)
         #expect(try host.claim().map(\.key) == ["j1000"])
+    }
+
+    @Test("are moved again where the commits that moved them were lost")
+    func lostCommits() throws {
+        let host = try Host()
+        host.add(250)
+        let jobs = try host.claim(100) + host.claim(100) + host.claim(50)
+        host.wall -= Self.day
+        // What one turn moves reaches the log, the rest does not.
+        host.ask(.set(WriteTarget(path: "x"), IncomingValue(json: "1")))
+        let moved = try jobs.count { try host.state($0.key, "until") == host.wall + 60_000 }
+        #expect((1..<250).contains(moved))
+        host.losesCommits = true
+        host.step()
+        #expect(!host.scheduler.database.isMovingLeases)
+        host.losesCommits = false
+        host.handle(.commitFailed(.noQuorum))
+        #expect(host.scheduler.database.isMovingLeases)
+        #expect(try jobs.count { try host.state($0.key, "until") == host.wall + 60_000 } == moved)
+        host.handle(.tick(2))
+        host.step()
+        for job in jobs { #expect(try host.state(job.key, "until") == host.wall + 60_000) }
+    }
+
+    @Test("are moved once, by the sum, if the clock is set there and back before anything was moved")
+    func backAndForth() throws {
+        let host = try Host()
+        host.add(10)
+        let jobs = try host.claim(10)
+        let until = host.wall + 60_000
+        host.scheduler.database.observeTime(host.wall + Self.day, uptime: 1000)
+        host.scheduler.database.observeTime(host.wall + 10_000, uptime: 1000)
+        host.wall += 10_000
+        let count = host.operations.count
+        host.handle(.tick(1))
+        host.step()
+        #expect(host.operations.count == count + 1)
+        for job in jobs { #expect(try host.state(job.key, "until") == until + 10_000) }
+    }
+
+    /// A node whose clock differs is no clock that was set.
+    @Test("are moved by the node that takes the writes, by its own clock")
+    func nodes() throws {
+        let before = try Host()
+        before.add(3)
+        let jobs = try before.claim(3)
+        let until = before.wall + 60_000
+        let host = try Host(after: before.operations, at: before.wall - Self.day, isShared: true)
+        host.handle(.arrived([.ownership(.elsewhere(node: "n2"))]))
+        host.wall += Self.day
+        host.pass(1_000)
+        // The other node's clock is ahead.
+        var record = LogRecord(firstSequence: host.scheduler.database.sequence + 1, time: host.wall + 30_000)
+        record.append(Assignment(target: WriteTarget(path: "x"), value: "1"), uid: [])
+        host.handle(.arrived([.record(record), .ownership(.owner)]))
+        host.pass(1_000)
+        #expect(!host.scheduler.database.isMovingLeases)
+        for job in jobs { #expect(try host.state(job.key, "until") == until) }
+        host.wall += Self.day
+        host.handle(.tick(1))
+        host.step()
+        for job in jobs { #expect(try host.state(job.key, "until") ?? 0 > until + Self.day - 60_000) }
+        // What it had begun is the next owner's no more.
+        host.wall -= Self.day
+        host.scheduler.database.observeTime(host.wall, uptime: 3000)
+        host.handle(.arrived([.ownership(.elsewhere(node: "n2"))]))
+        host.handle(.arrived([.ownership(.owner)]))
+        #expect(!host.scheduler.database.isMovingLeases)
     }
 }

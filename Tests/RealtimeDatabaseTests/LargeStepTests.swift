@@ -200,4 +200,134 @@ struct LargeStepTests {
         #expect(try host.value(at: "counters/c10005/n") == "8")
         #expect(try host.value(at: "counters/c10005/time") == "1000")
     }
+
+    // MARK: What the server itself writes
+
+    private static let some = (0..<40).map { Path(stringLiteral: "counters/\(key($0))/n") }
+
+    /// Increments some counters, which are 5, and sets something large.
+    private static func increments(_ places: [Path] = some) -> Operation {
+        let padding = CanonicalJSON(string: Array(repeating: UInt8(ascii: "y"), count: 70_000))
+        var entries = places.map { (WriteTarget(path: $0), IncomingValue(json: increment, hasServerValues: true)) }
+        entries.append((WriteTarget(path: "padding"), IncomingValue(json: padding)))
+        return .update(base: .root, entries)
+    }
+
+    private static func setCounters(on host: SteppedHost) {
+        host.set(1, "counters", object((0..<40).map { #""\#(key($0))":{"n":5}"# }))
+        host.finish()
+    }
+
+    private static func owe(_ value: CanonicalJSON, at place: Path, from client: UInt64, on host: SteppedHost) {
+        host.ask(1, .onDisconnect([(WriteTarget(path: place), IncomingValue(json: value))]), from: client)
+    }
+
+    @Test("and the rules see the sums that are stored, whenever the server changes their bases", arguments: 0..<12)
+    func rulesOfSums(times: Int) throws {
+        let rules = #"""
+            {"rules": {".write": true, "counters": {"$any": {"n": {".validate": "newData.val() <= 10"}}}}}
+            """#
+        let host = try SteppedHost(rules: rules)
+        Self.setCounters(on: host)
+        Self.owe("9", at: Self.some[7], from: 9, on: host)
+        host.finish()
+        host.ask(7, Self.increments(), from: 2)
+        host.goOn(times: times)
+        host.ask(2, .disconnect, from: 9)
+        host.finish()
+        // Either the sums came first and were replaced, or they were refused.
+        #expect(try host.value(at: Self.some[7]) == "9")
+        let isDenied = if case .failed(.denied)? = host.replies[7] { true } else { false }
+        #expect(try host.value(at: Self.some[8]) == (isDenied ? "5" : "8"))
+    }
+
+    @Test("and no value is lost that the server sets in the same turn", arguments: 0..<12)
+    func owedBefore(times: Int) throws {
+        let host = try SteppedHost()
+        Self.setCounters(on: host)
+        Self.owe("70", at: Self.some[7], from: 9, on: host)
+        host.finish()
+        host.ask(7, Self.increments(), from: 2)
+        host.goOn(times: times)
+        host.ask(2, .disconnect, from: 9)
+        host.finish()
+        let isFirst = host.written.last == "/padding"
+        #expect(try host.value(at: Self.some[7]) == (isFirst ? "73" : "70"))
+    }
+
+    @Test("and no child comes back that has expired in the same turn", arguments: 0..<12)
+    func expiredBefore(times: Int) throws {
+        let host = try SteppedHost(settings: #"{"settings": {"codes": {".expires": "until"}}}"#)
+        host.set(1, "codes/a", #"{"n":5,"until":2000}"#)
+        host.finish()
+        host.ask(7, Self.increments(["codes/a/n"]), from: 2)
+        host.goOn(times: times)
+        host.wall = 3000
+        host.finish()
+        host.handle(.tick(1))
+        host.finish()
+        let value = try host.value(at: "codes/a")
+        #expect(value == .null || value == #"{"n":3}"#)
+    }
+
+    /// Without a bound it would begin anew for ever, and all large writes after it would wait.
+    @Test(
+        "and is made in one step if the server changes again and again what was read for it, or what the rules saw",
+        arguments: ["counters/c10007/n", "open"])
+    func changesWithoutEnd(place: Path) throws {
+        let rules = #"""
+            {"rules": {".write": true, "counters": {"$any": {"n": {
+                ".validate": "root.child('open').val() !== 'no' && newData.val() >= 5"}}}}}
+            """#
+        let host = try SteppedHost(rules: rules)
+        Self.setCounters(on: host)
+        host.ask(7, Self.increments(), from: 2)
+        var changes: UInt64 = 0
+        while host.replies[7] == nil, changes < 1000 {
+            changes += 1
+            Self.owe("70", at: place, from: 100 + changes, on: host)
+            host.ask(2, .disconnect, from: 100 + changes)
+            host.goOn()
+        }
+        guard case .done? = host.replies[7] else {
+            Issue.record("\(String(describing: host.replies[7])) after \(changes)")
+            return
+        }
+        host.finish()
+        #expect(try host.value(at: Self.some[8]) == "8")
+        #expect(changes < 300)
+    }
+
+    @Test("and so are children whose place gets a query without a limit before: not many of them", arguments: 0..<8)
+    func queriedBefore(times: Int) throws {
+        let host = try SteppedHost(rowsAtOnceMax: 1000)
+        let before = host.database.sequence
+        let members = (0..<3000).map { #""\#(Self.key($0))":\#($0)"# }
+        host.ask(7, .setChildren("more", IncomingValue(json: Self.object(members))), from: 2)
+        host.goOn(times: times)
+        let isFirst = host.database.sequence > before
+        host.ask(2, .listenQuery("more", Query(index: .value), .tagged(1)), from: 3)
+        host.finish()
+        let isRefused = if case .failed(.refused(StaticText("too_big"), _))? = host.replies[7] { true } else { false }
+        #expect(isRefused == !isFirst)
+        #expect(try host.value(at: "more/c12999") == (isFirst ? "2999" : .null))
+    }
+
+    @Test("unless it increments too much, which administrators alone may do")
+    func tooManyIncrements() throws {
+        let host = try SteppedHost(rowsAtOnceMax: 2000)
+        let members = (0..<2400).map { #""\#(Self.key($0))":\#(Self.increment)"# }
+        let operation = Operation.set(
+            WriteTarget(path: "counters"), IncomingValue(json: Self.object(members), hasServerValues: true))
+        host.ask(1, operation, from: 2)
+        host.finish()
+        guard case .failed(.refused(StaticText("too_big"), let text))? = host.replies[1] else {
+            Issue.record("\(String(describing: host.replies[1]))")
+            return
+        }
+        #expect(text == "this write increments more than 2000 values: divide it")
+        host.ask(2, operation, from: 2, as: .administrator)
+        host.finish()
+        #expect(try host.value(at: "counters/c12399") == "3")
+    }
 }

@@ -298,4 +298,101 @@ struct QueryTellingTests {
         #expect(!database.isTelling)
         #expect(database.takeReady().map(Self.words) == ["2"])
     }
+
+    @Test(
+        "a listener of a place below hears of the commit with which the one above has to end", arguments: [1, Int.max])
+    func movedListener(stepCostMax: Int) throws {
+        let database = Self.database(stepCostMax: stepCostMax)
+        let text = #"""
+            {"rules": {".write": true, "a": {".read": "root.child('perm/x').val() === true", "b": {".read": true}}}}
+            """#
+        database.setRules(try RulesProgram(parsing: Array(text.utf8)), now: 0)
+        Self.run([Self.set("perm/x", "true"), Self.set("a/b/c", "1")], on: database)
+        Self.run(
+            [.listen("a", known: KnownData(hash: [])), .listen("a/b", known: KnownData(hash: []))], by: Self.reader,
+            on: database)
+        let update = Operation.update(
+            base: .root,
+            [
+                (WriteTarget(path: "perm/x"), IncomingValue(json: .null)),
+                (WriteTarget(path: "a/b/c"), IncomingValue(json: "5")),
+            ])
+        var groups: Set<GroupID> = []
+        var heard: [String] = []
+        for output in Self.run([update], on: database).joined() {
+            switch output {
+            case .join(let group, Self.reader): groups.insert(group)
+            case .leave(let group, Self.reader): groups.remove(group)
+            case .push(let change, at: _, let addresses) where addresses.contains { groups.contains($0.group) }:
+                heard += change.assignments.map { "\($0.target.path)=\($0.value)" }
+            default: break
+            }
+        }
+        #expect(heard == ["/a/b/c=5"])
+    }
+
+    @Test("other rules come into force once all are told of the commit before them")
+    func rulesBetweenSteps() throws {
+        let database = Self.database(stepCostMax: 1)
+        let text = #"{"rules": {".write": true, "a": {".read": true}}}"#
+        database.setRules(try RulesProgram(parsing: Array(text.utf8)), now: 0)
+        let others = (0..<3).map { ConnectionID(loop: $0, kind: .realtime, serial: 20 + UInt64($0)) }
+        for other in others {
+            let paths: [Path] = ["a", "a/b", "a/b/c"]
+            Self.run(paths.map { .listen($0, known: KnownData(hash: [])) }, by: other, on: database)
+        }
+        let request = Request(connection: Self.writer, number: 1, operation: Self.set("a/b/c", "5"))
+        let (record, _, _) = database.process([request], now: 0, readBytesMax: .max)
+        #expect(database.isTelling)
+        let closed = #"{"rules": {".write": true, "a": {"b": {".read": true}}}}"#
+        database.setRules(try RulesProgram(parsing: Array(closed.utf8)), now: 0)
+        #expect(!database.isTelling)
+        database.committed(through: try #require(record).lastSequence)
+        let told = database.takeReady()
+        let push = told.lastIndex { if case .push = $0 { true } else { false } }
+        let end = told.firstIndex { if case .revoked = $0 { true } else { false } }
+        #expect(try #require(push) < #require(end))
+        #expect(told.contains { Self.words($0) == "1 done" })
+    }
+
+    @Test("memory that cannot be read while too much ends is built again, and the writer is answered")
+    func unreadableRest() throws {
+        let store = MemoryRowStore()
+        let database = Database(
+            index: 0, store: store, sequence: 0, residentBytesMax: 0, tellingStepCostMax: 5_000, tellingCostMax: 40_000)
+        func storeAll() {
+            database.freeze()
+            while let frozen = database.takeFrozen() {
+                store.apply(frozen.changes)
+                if let generation = frozen.generation { database.applied(generation) }
+            }
+            while database.isTrimDue { database.trim(looks: 1000) }
+        }
+        let child = try Self.children(1, bytes: 3000, mark: "x")
+        Self.run([Self.set("far/a", child), Self.set("far/b", child)], on: database)
+        var listens = try (0..<30).map { Self.listen("pub", try Self.first(1 + Int($0)), tag: $0) }
+        listens.append(Self.listen("far", Query(index: .child("k1000/n")), tag: 99))
+        Self.run(listens, by: Self.reader, on: database)
+        let request = Request(
+            connection: Self.writer, number: 1,
+            operation: .update(
+                base: .root,
+                [
+                    (WriteTarget(path: "far/a/k1000/n"), IncomingValue(json: "2")),
+                    (WriteTarget(path: "pub/k1"), IncomingValue(json: "1")),
+                ]))
+        let (record, _, _) = database.process([request], now: 0, readBytesMax: .max)
+        database.committed(through: try #require(record).lastSequence)
+        var outputs = database.takeReady()
+        storeAll()
+        store.readsLeft = 0
+        while database.isTelling, database.tornBy == nil { database.tellSome(now: 0) }
+        let error = try #require(database.tornBy)
+        store.readsLeft = nil
+        try database.refuse(because: error, storeSequence: database.sequence, replaying: [])
+        while database.isTelling { database.tellSome(now: 0) }
+        outputs += database.takeReady()
+        #expect(outputs.map(Self.words).last == "1 done")
+        #expect(outputs.map(Self.words).contains("revoked too_big"))
+    }
 }

@@ -26,6 +26,7 @@ extension DatabaseHost {
         case .applyFailed(let error): log.error("tree.apply-failed", entry(error))
         case .indexesBuilt: log.info("index.built", [("database", name)])
         case .buildFailed(let error): log.error("index.build-failed", entry(error))
+        case .leasesNotMoved(let error): log.error("queue.leases-not-moved", entry(error))
         case .historyReadFailed(let error): log.warning("history.read-failed", entry(error))
         case .clockJumped(let milliseconds):
             log.warning("clock.jumped", [("database", name), ("milliseconds", "\(milliseconds)")])

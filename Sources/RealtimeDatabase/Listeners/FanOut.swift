@@ -1,7 +1,7 @@
 import HearthJSONTree
 
 /// What the listeners of whole values get to see of a change, in steps: each of them no more than lies at or below its
-/// path. Listeners may leave between steps; none may come.
+/// path. Listeners may leave between steps. One that comes, or is moved to another group, may miss it.
 struct FanOut {
     typealias Place = ListenerTrie.Place
 

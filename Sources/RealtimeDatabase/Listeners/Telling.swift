@@ -5,6 +5,8 @@ import HearthStorageErrors
 /// part of a turn; until the last one, the database works off no other request.
 struct Telling {
     private var judged: ArraySlice<ReadDependencies.Listener>
+    /// The change that listeners of whole values are told of; nil once that has begun.
+    private var change: Change?
     private var fanOut: FanOut?
     private let queries: [(live: LiveQuery, place: ConcernedPlace)]
     private var next = 0
@@ -22,15 +24,13 @@ struct Telling {
     private(set) var isInterrupted = false
 
     /// - parameter judged: listeners that were allowed because of data that the commit has changed.
-    /// - parameter fanOut: nil without listeners of whole values.
     /// - parameter places: with queries that the commit concerns.
     init(
-        judging judged: [ReadDependencies.Listener], _ fanOut: FanOut?, _ places: [ConcernedPlace], isSet: Bool,
-        at position: Position
+        _ change: Change, judging judged: [ReadDependencies.Listener], _ places: [ConcernedPlace], at position: Position
     ) {
         self.judged = judged[...]
-        self.fanOut = fanOut
-        self.isSet = isSet
+        self.change = change
+        isSet = change.isSet
         self.position = position
         var queries: [(live: LiveQuery, place: ConcernedPlace)] = []
         for place in places { queries += place.queries.map { ($0, place) } }
@@ -41,13 +41,18 @@ struct Telling {
     /// The number of the commit.
     var sequence: UInt64 { position.sequence }
 
-    var isDone: Bool { judged.isEmpty && fanOut == nil && next == queries.count }
+    var isDone: Bool { judged.isEmpty && change == nil && fanOut == nil && next == queries.count }
 
     /// The next listener that may have to end.
     mutating func takeJudged() -> ReadDependencies.Listener? { judged.popFirst() }
 
-    /// The next listeners of whole values.
-    mutating func takePart() -> FanOut.Step? {
+    /// The next listeners of whole values, of those that are in the trie when the first are taken: the end of a judged
+    /// one may have moved others of its connection.
+    mutating func takePart(of trie: ListenerTrie) -> FanOut.Step? {
+        if let change {
+            fanOut = trie.fanOut(of: change)
+            self.change = nil
+        }
         let step = fanOut?.next()
         if step == nil { fanOut = nil }
         return step
@@ -57,12 +62,6 @@ struct Telling {
     var nextQuery: (live: LiveQuery, place: ConcernedPlace)? { next < queries.count ? queries[next] : nil }
 
     mutating func passQuery() { next += 1 }
-
-    /// All that are left.
-    mutating func takeRest() -> [(live: LiveQuery, place: ConcernedPlace)] {
-        defer { next = queries.count }
-        return Array(queries[next...])
-    }
 
     /// The other listeners of queries receive the present value, not the change.
     mutating func interrupt() {

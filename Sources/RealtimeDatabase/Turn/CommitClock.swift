@@ -1,7 +1,8 @@
 /// The time of a database's commits, made of the clock of the machine, which may be wrong and be set.
 ///
-/// Server timestamps do not go back, so that they keep the order of commits, as long as they are at most
-/// ``aheadMax`` ahead of the clock. A clock that was further ahead than that was wrong: then they go back to it, once.
+/// Server timestamps, except those of large writes, which are the time at which the server began with them, do not go
+/// back, so that they keep the order of commits, as long as they are at most ``aheadMax`` ahead of the clock. A clock
+/// that was further ahead than that was wrong: then they go back to it, once.
 ///
 /// What the log keeps is decided by the time that the server has seen pass. A clock that jumps must not cost the
 /// history of the last hours: after a jump, and after a start, the history grows older only as time passes, until all

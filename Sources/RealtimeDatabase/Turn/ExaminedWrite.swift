@@ -5,7 +5,8 @@ import HearthTreeText
 package struct ExaminedWrite: Sendable {
     /// Rows that its turn sets one by one, about. Those of the first large value are made beforehand.
     package let rowCount: Int
-    /// The places of its increments, each once, in path order. They are read before the turn.
+    /// The places of its increments, each once, in path order, or of one more than it may have. They are read before
+    /// the turn.
     package let increments: [Path]
     /// The other places that are read before the turn, if there are not too many.
     let places: [Path]
@@ -25,9 +26,10 @@ extension RowPreparation {
     /// ``resolved(_:)``; without any, no server value is left.
     func examined(_ request: Request) -> Request {
         var increments: Set<Path> = []
+        let incrementsMax = request.principal.isAdministrator ? .max : rowsAtOnceMax
         let operation = request.operation.resolved { target, value in
             value.json.resolved(timestamp: now) { place in
-                increments.insert(target.path.appending(place))
+                if increments.count <= incrementsMax { increments.insert(target.path.appending(place)) }
                 return .null
             }
         }
@@ -111,7 +113,7 @@ extension Operation {
 }
 
 extension CanonicalJSON {
-    /// Nodes of the value, besides itself.
+    /// Nodes of the value, at every depth, besides itself.
     fileprivate var nodeCount: Int {
         bytes.withUnsafeBytes { text in
             var (count, offset) = (0, 0)

@@ -4,7 +4,11 @@ import HearthTreeText
 /// The large write that comes next: what was read for it before its turn.
 struct PendingWrite {
     var decision: SteppedDecision?
+    /// Decisions that were begun.
+    var decisionCount = 0
     var reading: WriteReading?
+    /// How often what had been read, or found out, was out of date.
+    var restartCount = 0
     /// Others wait for its turn.
     var keepsOthersWaiting = false
 
@@ -33,8 +37,8 @@ struct PendingWrite {
 }
 
 /// Reads what a large write needs, in steps before its turn: the values that its increments refer to, and the rows that
-/// it changes. Writes at the places of the increments wait until the write has had its turn; a commit that the server
-/// itself makes there has them read again.
+/// it changes. Writes at the places of the increments wait until the write has had its turn; after a commit that
+/// the server itself makes there, the write is begun anew.
 final class WriteReading {
     private let connection: ConnectionID
     private let number: Int64

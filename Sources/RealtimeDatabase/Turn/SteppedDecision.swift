@@ -8,8 +8,6 @@ final class SteppedDecision {
     private let number: Int64
     private let judge: RulesJudge
     private let tree: NotingTree
-    /// How often it was started over.
-    let restarts: Int
     /// Writes at what the rules have looked at wait for the turn.
     private let waitsAreAsked: Bool
     private(set) var isCurrent = true
@@ -18,13 +16,12 @@ final class SteppedDecision {
 
     init(
         on request: Request, _ write: RuleOperation, by program: RulesProgram, in tree: any RuleTree, now: Int64,
-        restarts: Int, holdsPlaces: Bool
+        holdsPlaces: Bool
     ) {
         connection = request.connection
         number = request.number
         judge = RulesJudge(program)
         self.tree = NotingTree(tree)
-        self.restarts = restarts
         waitsAreAsked = holdsPlaces
         judge.begin(write, RuleContext(auth: request.principal.auth, now: now), in: self.tree)
     }

@@ -54,7 +54,8 @@ final class SteppedHost {
 
     /// - parameter store: what is there, which is not in memory.
     init(
-        _ store: MemoryRowStore = MemoryRowStore(), rules: String? = nil, rowsAtOnceMax: Int = .max,
+        _ store: MemoryRowStore = MemoryRowStore(), rules: String? = nil, settings: String? = nil,
+        rowsAtOnceMax: Int = .max,
         packing: TreeRows.Packing = TreeRows.Packing()
     ) throws {
         self.store = store
@@ -71,6 +72,10 @@ final class SteppedHost {
         handle(.opened)
         if let rules {
             handle(.rules(try RulesProgram(parsing: Array(rules.utf8)), explainsDenials: true))
+        }
+        if let settings {
+            let settings = try DatabaseSettings(parsing: Array(settings.utf8))
+            handle(.rules(RulesProgram.open.with(settings), explainsDenials: true))
         }
         finish()
         longest = 0
