@@ -194,11 +194,14 @@ struct ResumeTests {
         await before.close()
         try await end(first)
         files(of: copy.path, to: folder.path)
-        // The cluster's log is founded again with what the node has. Its numbers are given out again.
+        // The cluster's log begins again with what the node has. Its numbers are given out again.
         let other = try EtcdServers(count: 1)
         let second = try await ServerProcess(
             folder.path, "--cluster", "etcd://127.0.0.1:\(other.ports[0])", "--node", "n1", "--no-auth", "--listen",
             first.address)
+        // As soon as the node has said what it has.
+        let rebuild = ["cluster", "rebuild", "-y", "--cluster", "etcd://127.0.0.1:\(other.ports[0])"]
+        while try await HearthProcess(rebuild).outcome().code != 0 {}
         try await write("c", to: second)
         let after = try Database(url: "ws://\(first.address)", options: options)
         let log = EventLog()
