@@ -43,7 +43,7 @@ package final class LogReplacements {
         return present
     }
 
-    /// The log of a database as etcd has it; nil if there is none.
+    /// A database's log in etcd, or nil.
     package func log(of database: String) throws(Failure) -> LogReplacement.Present? {
         // Other names could not be keys.
         guard DataFolder.isFileName(database) else { return nil }

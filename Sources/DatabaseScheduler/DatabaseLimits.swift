@@ -6,7 +6,7 @@ package struct DatabaseLimits: Sendable {
     package var turnBytesMax = 256 << 10
     /// Bytes of values from which a request gets a separate turn, even if ``Request/isLarge`` is false.
     package var largeRequestBytesMin = 64 << 10
-    /// Rows that a write of somebody who is no administrator may have set one by one in its turn; a row takes some
+    /// Rows that a client's write may set one by one in its turn; administrators have no limit. A row takes some
     /// microseconds. Those of one large value, or of children of one place, are made beforehand and do not count.
     package var rowsAtOnceMax = 50_000
     /// Children that a step of a scan visits, if their time is less than that of a turn.

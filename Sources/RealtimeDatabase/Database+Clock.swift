@@ -13,11 +13,11 @@ extension Database {
     /// Sets the time, in milliseconds since 1970 and of a monotonic clock, before any other event of that time. Costs
     /// nothing unless one has moved against the other.
     ///
-    /// A change of the clock does not change how long workers and transactions wait, and what is left of leases and of
-    /// pauses after failures. The times of jobs and of expiry are data, and follow the clock.
+    /// When the clock is set, waiting workers and transactions wait as long as before, and leases and pauses after
+    /// failures keep the time that is left. The times of jobs and of expiry are data, and follow the clock.
     ///
-    /// - parameter jump: at the first time, by how much the clock is ahead of the last commit: a clock that is far
-    ///   behind it was set back meanwhile.
+    /// - parameter jump: at the first time, by how much the clock is ahead of the last commit. A large negative value
+    ///   means that the clock was set back while the server was off.
     package func observeTime(_ now: Int64, uptime: Int64, jump: Int64? = nil) {
         let offset = now - uptime
         guard let before = clockOffset else {

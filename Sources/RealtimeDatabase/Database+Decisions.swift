@@ -49,7 +49,7 @@ extension Database {
         throw .refused(status: StaticText("too_big"), text)
     }
 
-    /// Children that may come as one text have to wait until the store has taken over, or removed, what is there.
+    /// Whether children that may come as one text must wait until the store has written or removed the rows there.
     package func mustWaitToAttach(_ request: Request) -> Bool {
         guard case .setChildren(let base, let children) = request.operation, !rows.canAttach(childrenOf: base) else {
             return false
@@ -120,7 +120,7 @@ extension Database {
         return request.asking(request.operation, examined)
     }
 
-    /// Whether its increments refer to what is there.
+    /// Whether the values that its increments were computed from are still present.
     package func hasCurrentBases(_ request: Request) -> Bool {
         guard let examined = request.examined, !examined.increments.isEmpty else { return true }
         return pendingWrite.reading.map { $0.isCurrent && $0.isAbout(request) } ?? false

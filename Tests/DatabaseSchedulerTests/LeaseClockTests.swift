@@ -110,6 +110,16 @@ struct LeaseClockTests {
             Self.integer(try scheduler.database.rows.read(Path(stringLiteral: "q/state/\(key)/\(member)")))
         }
 
+        /// The job is not handed out for 24 seconds, and then within 12.
+        func expectJobLater() throws {
+            for _ in 0..<24 {
+                pass(1_000)
+                #expect(try claim().isEmpty)
+            }
+            for _ in 0..<12 { pass(1_000) }
+            #expect(try claim().map(\.key) == ["j1000"])
+        }
+
         private static func integer(_ value: CanonicalJSON) -> Int64? { Int64("\(value)") }
     }
 
@@ -122,12 +132,7 @@ struct LeaseClockTests {
         #expect(try host.claim().map(\.key) == ["j1000"])
         host.pass(30_000)
         host.wall += change
-        for _ in 0..<24 {
-            host.pass(1_000)
-            #expect(try host.claim().isEmpty)
-        }
-        for _ in 0..<12 { host.pass(1_000) }
-        #expect(try host.claim().map(\.key) == ["j1000"])
+        try host.expectJobLater()
     }
 
     @Test("and so do pauses after failures", arguments: changes)
@@ -138,12 +143,7 @@ struct LeaseClockTests {
         host.ask(.job("q", .fail(try Key(validating: job.key), claim: job.claim, error: [], .after(60_000))))
         host.pass(30_000)
         host.wall += change
-        for _ in 0..<24 {
-            host.pass(1_000)
-            #expect(try host.claim().isEmpty)
-        }
-        for _ in 0..<12 { host.pass(1_000) }
-        #expect(try host.claim().map(\.key) == ["j1000"])
+        try host.expectJobLater()
     }
 
     @Test("are moved in steps; what is given meanwhile is not moved, and no job is handed out")

@@ -20,7 +20,7 @@ package struct ConcernedPatterns {
         var node: Int
     }
 
-    /// The root is the last; there is none without patterns.
+    /// The root comes last. Empty if there are no patterns.
     private var nodes: [Node] = []
     private var literals: [Literal] = []
     private var bytes: [UInt8] = []
