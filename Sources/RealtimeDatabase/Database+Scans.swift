@@ -61,8 +61,10 @@ extension Database {
 
     /// A request was processed or refused, and with it what its connection has asked before.
     package func endScanUse(by request: Request) {
-        if listeners.scans.hasNothingFound { return }
-        listeners.scans.endUse(by: request)
+        if listeners.scans.isEmpty { return }
+        if let live = listeners.scans.endUse(by: request), !listeners.scans.hasFound(live) {
+            listeners.dropIfUnused(live)
+        }
         endScans()
     }
 

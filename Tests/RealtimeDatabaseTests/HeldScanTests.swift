@@ -102,4 +102,21 @@ struct HeldScanTests {
         _ = database.process([Self.request(.disconnect, by: Self.reader)], now: 0)
         #expect(try database.listeners.trie.query(Self.twos(), at: "list") == nil)
     }
+
+    @Test(
+        "a request that is refused, or whose connection ends, before its scan is done leaves nothing",
+        arguments: [false, true])
+    func endsEarlier(isRefused: Bool) throws {
+        let database = try Self.database(on: CountingStore(), children: 60)
+        let read = Self.request(.get("list", query: try Self.twos()), by: Self.reader)
+        #expect(database.mustScan(for: read, now: 0))
+        if isRefused {
+            database.endScanUse(by: read)
+        } else {
+            _ = database.process([Self.request(.disconnect, by: Self.reader)], now: 0)
+        }
+        #expect(!database.isScanning)
+        database.checkInvariants()
+        #expect(try database.listeners.trie.query(Self.twos(), at: "list") == nil)
+    }
 }

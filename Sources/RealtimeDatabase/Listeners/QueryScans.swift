@@ -98,12 +98,18 @@ struct QueryScans {
     /// The query whose scan was made for a request.
     func live(for request: Request) -> LiveQuery? { uses.isEmpty ? nil : uses[ObjectIdentifier(request)]?.live }
 
-    /// A request was processed or refused, and with it what its connection has asked before.
-    mutating func endUse(by request: Request) {
-        uses[ObjectIdentifier(request)] = nil
-        if case .disconnect = request.operation {
-            uses = uses.filter { $0.value.request.connection != request.connection }
+    /// A request was processed or refused, and with it what its connection has asked before. Returns the query whose
+    /// scan it still waited for: a request that was given back from a turn can be refused before the scan is done.
+    mutating func endUse(by request: Request) -> LiveQuery? {
+        var waitedFor: LiveQuery?
+        var isEnd = false
+        if case .disconnect = request.operation { isEnd = true }
+        if let waiter = waiters[request.connection], isEnd || waiter.request === request {
+            waitedFor = endWait(of: request.connection)
         }
+        uses[ObjectIdentifier(request)] = nil
+        if isEnd { uses = uses.filter { $0.value.request.connection != request.connection } }
+        return waitedFor
     }
 
     /// Takes the scanned queries that no request has yet to use.
