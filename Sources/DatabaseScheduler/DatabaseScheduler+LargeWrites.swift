@@ -27,7 +27,9 @@ extension DatabaseScheduler {
     private mutating func runReadyLarge(_ request: Request) {
         if mustWaitToAttach(request) { return }
         // What was read may have changed since.
-        if mustReadAgain(request) { return beginAnew(request) }
+        if mustReadAgain(request) || database.mustBeAllowed(request) && !database.hasFirstDecision(on: request) {
+            return beginAnew(request)
+        }
         // Children that could come as text when the write was begun may be asked for one by one now.
         if !database.mayForward(request), database.mustExamine(request) { return begin(request) }
         if mustDecide(request, isLast: true) { return largeWrite = .deciding(request) }
@@ -52,12 +54,15 @@ extension DatabaseScheduler {
         prepare(request, database.preparation(.examining, now: now))
     }
 
-    /// Begins with a large write again, as it was sent: what was read for it has changed. If the server itself changes
-    /// that again and again, the write is made in one step.
+    /// Begins with a large write again, as it was sent: what was read for it has changed. That is not done for ever.
     private mutating func beginAnew(_ request: Request) {
         if request.isPrepared { emit(.dropParts) }
         let original = request.examined?.original ?? request
-        if database.mayBeginAnew() { begin(original) } else { doInOneStep(original) }
+        switch database.restart(request) {
+        case .anew: begin(original)
+        case .inOneStep: doInOneStep(original)
+        case .denied: largeWrite = .final(request)
+        }
     }
 
     private mutating func doInOneStep(_ original: Request) {
@@ -72,8 +77,17 @@ extension DatabaseScheduler {
 
     /// All that the write needs is known.
     private mutating func goOn(_ request: Request) {
+        if database.mustBeAllowed(request) { return decideFirst(on: request) }
         if mustReadAgain(request) { return beginAnew(request) }
         if mustDecide(request) { largeWrite = .deciding(request) } else { makeRows(of: request) }
+    }
+
+    private mutating func decideFirst(on request: Request) {
+        switch database.decideFirst(on: request, now: now) {
+        case .begun: largeWrite = .deciding(request)
+        case .current: makeRows(of: request)
+        case .outdated: beginAnew(request)
+        }
     }
 
     /// The large write has had its turn, or gets none: those who wait for that go on.

@@ -27,7 +27,7 @@ extension Database {
         }
         // The time of commits also goes on with those of another node, while that one takes the writes.
         let leasesBefore = leaseOffset ?? offset
-        if leaseOffset == nil || ownedElsewhere != nil || abs(offset - leasesBefore) >= Self.leaseChangeMin {
+        if leaseOffset == nil || abs(offset - leasesBefore) >= Self.leaseChangeMin {
             leaseOffset = offset
             moveLeases(by: offset - leasesBefore)
         }

@@ -12,6 +12,9 @@ extension Database {
     private static let decisionsMax = 6
     /// So often is a write begun anew because the server has changed what was read for it. Then it is done in one step.
     private static let restartsMax = 4
+    /// The same for a write that the rules have denied each time, and that others may make out of date. Then it is
+    /// denied.
+    private static let deniedRestartsMax = 2
 
     // MARK: Reading
 
@@ -59,15 +62,27 @@ extension Database {
 
     // MARK: Beginning anew
 
+    /// What happens to a large write when what was read for it, or found out about it, is out of date.
+    package enum Restart {
+        case anew
+        /// It was begun anew as often as it may.
+        case inOneStep
+        /// The same, and each time the rules have denied it.
+        case denied
+    }
+
     /// What was read for a large write, or found out about it, is out of date.
-    ///
-    /// - returns: whether to begin with it again, which is not to be done for ever.
-    package func mayBeginAnew() -> Bool {
+    package func restart(_ request: Request) -> Restart {
+        pendingWrite.restartCount += 1
+        let isDenied = !pendingWrite.isAllowed && pendingWrite.decision?.firstVerdict(on: request) == false
+        if isDenied, pendingWrite.restartCount > Self.deniedRestartsMax {
+            pendingWrite.isDeniedForGood = true
+            return .denied
+        }
         // Decided with the old sums.
         pendingWrite.decision?.end()
         pendingWrite.reading = nil
-        pendingWrite.restartCount += 1
-        return pendingWrite.restartCount <= Self.restartsMax
+        return pendingWrite.restartCount > Self.restartsMax ? .inOneStep : .anew
     }
 
     /// A large write is done in one step, as it was sent.
@@ -75,7 +90,7 @@ extension Database {
 
     /// Whether what was read for a large write, or decided about it, has changed before it could be made.
     func isOutdated(_ request: Request) -> Bool {
-        if mayForward(request) || isTooMuch(request) { return false }
+        if mayForward(request) || isTooMuch(request) || pendingWrite.isDeniedForGood { return false }
         if !hasCurrentBases(request) { return true }
         guard let decision = pendingWrite.decision else { return false }
         return decision.isAbout(request) && !decision.isCurrent
@@ -88,6 +103,7 @@ extension Database {
             return false
         }
         pendingWrite.reading = WriteReading(for: request, examined)
+        if !asksRules(for: request) { pendingWrite.isAllowed = true }
         return true
     }
 
@@ -96,7 +112,9 @@ extension Database {
     /// - returns: whether nothing is left. Throws if the store could not be read.
     package func readSome(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
         var reads = 0
-        while let reading = pendingWrite.reading, reading.isCurrent, let (path, isIncrement) = reading.takeNext() {
+        while let reading = pendingWrite.reading, reading.isCurrent || !pendingWrite.isAllowed,
+            let (path, isIncrement) = reading.takeNext()
+        {
             do throws(Failure) {
                 let value = try leaf(at: path)
                 if isIncrement { reading.add(value, at: path) }
@@ -112,10 +130,11 @@ extension Database {
 
     private static let readsAtOnce = 16
 
-    /// The request with the values that its increments refer to; nil if these have changed.
+    /// The request with the values that its increments refer to; nil if these have changed. Of a write that is not
+    /// allowed yet, they may have.
     package func knowingBases(_ request: Request) -> Request? {
         guard var examined = request.examined else { return request }
-        if !hasCurrentBases(request) { return nil }
+        if pendingWrite.isAllowed, !hasCurrentBases(request) { return nil }
         examined.bases = pendingWrite.reading?.bases ?? [:]
         return request.asking(request.operation, examined)
     }
@@ -128,6 +147,51 @@ extension Database {
 
     // MARK: Deciding
 
+    private func asksRules(for request: Request) -> Bool {
+        judge != nil && !isOpen && !request.principal.isAdministrator
+    }
+
+    /// Whether the rules are to be asked about a write before others wait for it, as they do at its increments.
+    /// Somebody who may not write could keep them waiting with one write after the other.
+    package func mustBeAllowed(_ request: Request) -> Bool {
+        guard let examined = request.examined, !examined.increments.isEmpty, !pendingWrite.isAllowed else {
+            return false
+        }
+        return !mayForward(request) && !isTooMuch(request) && asksRules(for: request)
+    }
+
+    /// Whether the rules have decided about such a write, and nothing has changed since.
+    package func hasFirstDecision(on request: Request) -> Bool {
+        guard let decision = pendingWrite.decision, decision.firstVerdict(on: request) != nil else { return false }
+        return decision.isCurrent && hasCurrentBases(request)
+    }
+
+    package enum FirstDecision {
+        /// It was begun, and is made with ``decideSome(while:)``.
+        case begun
+        /// It holds.
+        case current
+        /// What it was based on has changed meanwhile.
+        case outdated
+    }
+
+    /// Asks the rules about a write that ``mustBeAllowed(_:)``. From the time at which they have allowed it, others
+    /// wait for it.
+    package func decideFirst(on request: Request, now: Int64) -> FirstDecision {
+        if let isAllowed = pendingWrite.decision?.firstVerdict(on: request) {
+            if isAllowed { (pendingWrite.isAllowed, pendingWrite.restartCount) = (true, 0) }
+            return hasFirstDecision(on: request) ? .current : .outdated
+        }
+        guard let judge, let reading = pendingWrite.reading, let write = request.operation.write else {
+            return .outdated
+        }
+        let tree = EarlierTree(visibleTree(at: now), reading)
+        pendingWrite.decision = SteppedDecision(
+            on: request, write, by: judge.program, in: tree, now: request.examined?.time ?? now, holdsPlaces: false,
+            isFirst: true)
+        return .begun
+    }
+
     /// Begins to ask the rules about a write, at the time of this step, or at that of its server values.
     ///
     /// - parameter isLast: nothing else has to be done for it before its turn. Before that, other writes do not wait
@@ -139,9 +203,9 @@ extension Database {
         let count = pendingWrite.decisionCount
         if let last, last.isCurrent || count >= Self.freeDecisionsMax && !isLast { return false }
         pendingWrite.decision = nil
-        guard count < Self.decisionsMax, let judge, !isOpen, !request.principal.isAdministrator,
-            let write = request.operation.write
-        else { return false }
+        guard count < Self.decisionsMax, let judge, asksRules(for: request), let write = request.operation.write else {
+            return false
+        }
         pendingWrite.decision = SteppedDecision(
             on: request, write, by: judge.program, in: visibleTree(at: now), now: request.examined?.time ?? now,
             holdsPlaces: count >= Self.freeDecisionsMax)
@@ -153,11 +217,12 @@ extension Database {
     ///
     /// - returns: whether nothing is left to do before the turn.
     package func decideSome(while mayGoOn: () -> Bool) -> Bool {
-        guard let decision = pendingWrite.decision, decision.isCurrent else { return true }
+        guard let decision = pendingWrite.decision, decision.goesOn else { return true }
         do throws(RuleTreeError) {
             return try decision.goOn(while: mayGoOn)
         } catch {
             // The turn meets the same error, and answers with it.
+            pendingWrite.isAllowed = true
             return true
         }
     }
@@ -176,7 +241,9 @@ extension Database {
 
     /// The result for a request, if it is still valid.
     func explanation(of request: Request) -> Explanation? {
-        guard let decision = pendingWrite.decision, decision.isCurrent, decision.isAbout(request) else { return nil }
+        guard let decision = pendingWrite.decision, decision.isAbout(request),
+            decision.isCurrent || pendingWrite.isDeniedForGood
+        else { return nil }
         return decision.explanation
     }
 }

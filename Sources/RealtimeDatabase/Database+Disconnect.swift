@@ -2,9 +2,11 @@ import HearthJSONTree
 import HearthSecurityRules
 
 extension Database {
-    /// The limits of one connection's on-disconnect writes: entries, and bytes of paths and values.
+    /// The limits of one connection's on-disconnect writes: entries, bytes of paths and values, and increments. All of
+    /// them are made in one step, which reads the values that are incremented.
     static let owedEntriesMax = 1000
     static let owedBytesMax = 4 << 20
+    static let owedIncrementsMax = 1000
 
     /// Registers writes for the end of a connection.
     func owe(
@@ -23,6 +25,10 @@ extension Database {
             writes.byteCount <= Self.owedBytesMax
         else {
             throw .refused(status: StaticText("too_big"), "too much is to be written when this connection ends")
+        }
+        guard writes.incrementCount <= Self.owedIncrementsMax else {
+            let text = "more than \(Self.owedIncrementsMax) values are to be incremented when this connection ends"
+            throw .refused(status: StaticText("too_big"), text)
         }
         if assignments.isEmpty { return }
         // Judged now, as if the connection ended, and again when it does.

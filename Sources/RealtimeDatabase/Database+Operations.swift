@@ -56,6 +56,7 @@ extension Database {
         if turn.principal !== request.principal { turn.principal = request.principal }
         turn.client = request.client
         turn.explanation = pendingWrite.decision == nil ? nil : explanation(of: request)
+        if pendingWrite.isThere, pendingWrite.isAbout(request) { pendingWrite.isMade = true }
         answerWaiting(connection, in: &turn)
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):

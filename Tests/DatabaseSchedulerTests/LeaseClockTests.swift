@@ -208,6 +208,46 @@ struct LeaseClockTests {
         for job in jobs { #expect(try host.state(job.key, "until") == host.wall + 60_000) }
     }
 
+    @Test("are moved where what gave them anew was lost")
+    func lostExtension() throws {
+        let host = try Host()
+        host.add(250)
+        let jobs = try host.claim(100) + host.claim(100) + host.claim(50)
+        let last = try #require(jobs.last)
+        host.wall -= Self.day
+        host.losesCommits = true
+        host.ask(.job("q", .extend(try Key(validating: last.key), claim: last.claim, lease: 90_000)))
+        #expect(try host.state(last.key, "until") == host.wall + 90_000)
+        host.losesCommits = false
+        host.handle(.commitFailed(.noQuorum))
+        #expect(try host.state(last.key, "until") == host.wall + Self.day + 60_000)
+        host.handle(.tick(2))
+        host.step()
+        for job in jobs { #expect(try host.state(job.key, "until") == host.wall + 60_000) }
+    }
+
+    @Test("are moved by all changes whose commits were lost, also by those before the last")
+    func lostMoves() throws {
+        let host = try Host()
+        host.add(10)
+        let jobs = try host.claim(10)
+        let until = host.wall + 60_000
+        host.losesCommits = true
+        for change in [-Self.day, 3_600_000] {
+            host.wall += change
+            host.handle(.tick(1))
+            host.step()
+        }
+        let moved = until - Self.day + 3_600_000
+        for job in jobs { #expect(try host.state(job.key, "until") == moved) }
+        host.losesCommits = false
+        host.handle(.commitFailed(.noQuorum))
+        #expect(try host.state(jobs[0].key, "until") == until)
+        host.handle(.tick(2))
+        host.step()
+        for job in jobs { #expect(try host.state(job.key, "until") == moved) }
+    }
+
     @Test("are moved once, by the sum, if the clock is set there and back before anything was moved")
     func backAndForth() throws {
         let host = try Host()

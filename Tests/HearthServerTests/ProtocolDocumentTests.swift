@@ -142,6 +142,7 @@ struct ProtocolDocumentTests {
             ("result of a query", [Database.selectedBytesMax]),
             ("paths of a connection's on-disconnect", [Database.owedEntriesMax]),
             ("bytes of these paths", [Database.owedBytesMax]),
+            ("increments in these values", [Database.owedIncrementsMax]),
             ("unanswered requests of a connection", [connection.requestsWaitingMax]),
             ("bytes of these requests; a read", [connection.requestBytesMax]),
             ("bytes of these requests, of all", [RequestMemory.bytesMax(of: .max)]),

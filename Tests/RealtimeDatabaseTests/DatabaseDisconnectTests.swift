@@ -148,6 +148,33 @@ struct DatabaseDisconnectTests {
         #expect(try Self.tree(bench) == #"{"a":1}"#)
     }
 
+    @Test("may not increment more than a connection may, in all of its requests together")
+    func increments() throws {
+        var bench = DatabaseBench()
+        func counters(_ count: Int) -> CanonicalJSON {
+            let members = (0..<count).map { #""c\#(10_000 + $0)":{".sv":{"increment":1}}"# }
+            return CanonicalJSON(stringLiteral: "{\(members.joined(separator: ","))}")
+        }
+        func register(_ path: Path, _ value: CanonicalJSON) -> Operation {
+            .onDisconnect([(WriteTarget(path: path), IncomingValue(json: value, hasServerValues: true))])
+        }
+        let max = Database.owedIncrementsMax
+        bench.process(
+            register("a", counters(max + 1)), register("a", counters(max - 1)), register("b", counters(2)),
+            register("b", counters(1)), register("a/more", counters(1)), .cancelOnDisconnect("a/c10000"),
+            register("a/more", counters(1)), register("a", counters(max)), .cancelOnDisconnect("b"),
+            register("a", counters(max)), .disconnect)
+        let text = "more than \(max) values are to be incremented when this connection ends"
+        let refused = "\(Failure.refused(status: StaticText("too_big"), text))"
+        #expect(
+            bench.commit() == [
+                "1 \(refused)", "2 done", "3 \(refused)", "4 done", "5 \(refused)", "6 done", "7 done", "8 \(refused)",
+                "9 done", "10 done",
+            ])
+        #expect(try bench.database.rows.read("a/c10999") == "1")
+        #expect(try bench.database.rows.read("b") == .null)
+    }
+
     @Test("grow the log by what is new, not by all that is owed")
     func logGrowth() throws {
         var bench = DatabaseBench()

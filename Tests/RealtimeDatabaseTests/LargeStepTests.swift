@@ -330,4 +330,86 @@ struct LargeStepTests {
         host.finish()
         #expect(try host.value(at: "counters/c12399") == "3")
     }
+
+    // MARK: What the rules deny
+
+    private static let all = (0..<count).map { Path(stringLiteral: "counters/\(key($0))/n") }
+
+    /// Somebody who has signed in sets a place again and again until a write is answered.
+    ///
+    /// - returns: the events until the last answer, of the set that has taken most of them.
+    private static func setAgain(_ place: Path, until number: Int64, on host: SteppedHost) throws -> Int {
+        let principal = try Principal(auth: Array(#"{"uid":"u"}"#.utf8))
+        var (last, events, most) = (Int64(1000), 0, 0)
+        while host.replies[number] == nil, last < 5000 {
+            if last == 1000 || host.replies[last] != nil {
+                (last, events) = (last + 1, 0)
+                let value = IncomingValue(json: CanonicalJSON(integer: last))
+                host.ask(last, .set(WriteTarget(path: place), value), from: 3, as: principal)
+            }
+            guard host.goOn() else { break }
+            events += 1
+            most = max(most, events)
+        }
+        host.finish()
+        return most
+    }
+
+    @Test("and nobody waits for it if the rules deny it, however often the values change that it increments")
+    func deniedIncrements() throws {
+        let rules = #"""
+            {"rules": {
+                "counters": {"$any": {"n": {".write": "auth != null || $any > 'c10000'"}}},
+                "padding": {".write": true}
+            }}
+            """#
+        let host = try SteppedHost(try Self.store(), rules: rules, residentBytesMax: 0)
+        host.ask(7, Self.increments(Self.all), from: 2)
+        let most = try Self.setAgain(Self.all[0], until: 7, on: host)
+        guard case .failed(.denied(let why))? = host.replies[7] else {
+            Issue.record("\(String(describing: host.replies[7]))")
+            return
+        }
+        #expect(why.contains("asked for /counters/c10000/n"))
+        #expect(most < 10)
+        #expect(host.longest < Self.longestStep)
+        #expect(try host.value(at: Self.all[1]) == "1")
+    }
+
+    @Test("and the rules see sums and earlier values that belong together, however often these change")
+    func allowedIncrements() throws {
+        let rules = #"""
+            {"rules": {".write": true, "counters": {"$any": {"n": {
+                ".validate": "newData.val() === data.val() + 3 || auth != null"}}}}}
+            """#
+        let host = try SteppedHost(try Self.store(), rules: rules)
+        host.ask(7, Self.update(), from: 2)
+        _ = try Self.setAgain(Self.all[0], until: 7, on: host)
+        guard case .done? = host.replies[7] else {
+            Issue.record("\(String(describing: host.replies[7]))")
+            return
+        }
+        #expect(try host.value(at: Self.all[1]) == "4")
+        #expect(host.written.count { $0 == "/counters/c10001/n" } == 1)
+    }
+
+    @Test("and a denial is one by the values that are present when it is answered", arguments: 0..<16)
+    func presentDenial(times: Int) throws {
+        let rules = #"""
+            {"rules": {".write": true, "counters": {"$any": {"n": {
+                ".validate": "root.child('open').val() === true || auth != null"}}}}}
+            """#
+        let host = try SteppedHost(rules: rules)
+        let principal = try Principal(auth: Array(#"{"uid":"u"}"#.utf8))
+        let counters = Self.object((0..<40).map { #""\#(Self.key($0))":{"n":5}"# })
+        host.ask(1, .set(WriteTarget(path: "counters"), IncomingValue(json: counters)), as: principal)
+        host.finish()
+        host.ask(7, Self.increments(), from: 2)
+        host.goOn(times: times)
+        host.set(8, "open", "true", from: 3)
+        host.finish()
+        let isDenied = if case .failed(.denied)? = host.replies[7] { true } else { false }
+        #expect(try host.value(at: Self.some[8]) == (isDenied ? "5" : "8"))
+        if isDenied { #expect(host.replyOrder.suffix(2) == [7, 8]) }
+    }
 }

@@ -59,6 +59,8 @@ struct OwedWritesTests {
         }
     }
 
+    private static let increments: CanonicalJSON = #"{"a":{".sv":{"increment":1}},"b":{".sv":{"increment":2}}}"#
+
     @Test("is a sparse tree of values", arguments: 0..<(100 * TestScale.factor) as Range<UInt64>)
     func sparseTree(seed: UInt64) throws {
         var generator = StepGenerator(seed: seed)
@@ -70,7 +72,8 @@ struct OwedWritesTests {
             let keys = Array(path.keys)[...]
             switch Int.random(in: 0..<8, using: &random) {
             case 0...3:
-                let assignment = Assignment(target: WriteTarget(path: path), value: generator.value())
+                let value = random.next() % 4 == 0 ? Self.increments : generator.value()
+                let assignment = Assignment(target: WriteTarget(path: path), value: value)
                 writes.set(assignment)
                 model.remember(assignment, below: keys)
             case 4:
@@ -83,6 +86,8 @@ struct OwedWritesTests {
                 _ = model.forget(keys)
             }
             try #require(writes.assignments == model.assignments(), "seed \(seed) step \(step)")
+            let increments = writes.assignments.reduce(0) { $0 + $1.value.incrementCount }
+            #expect(writes.incrementCount == increments, "seed \(seed) step \(step)")
             if writes.isEmpty { continue }
             #expect(try OwedWrites(stored: writes.stored) == writes, "seed \(seed) step \(step)")
         }

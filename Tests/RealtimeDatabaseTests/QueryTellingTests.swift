@@ -317,18 +317,9 @@ struct QueryTellingTests {
                 (WriteTarget(path: "perm/x"), IncomingValue(json: .null)),
                 (WriteTarget(path: "a/b/c"), IncomingValue(json: "5")),
             ])
-        var groups: Set<GroupID> = []
-        var heard: [String] = []
-        for output in Self.run([update], on: database).joined() {
-            switch output {
-            case .join(let group, Self.reader): groups.insert(group)
-            case .leave(let group, Self.reader): groups.remove(group)
-            case .push(let change, at: _, let addresses) where addresses.contains { groups.contains($0.group) }:
-                heard += change.assignments.map { "\($0.target.path)=\($0.value)" }
-            default: break
-            }
-        }
-        #expect(heard == ["/a/b/c=5"])
+        var heard = Heard(connection: Self.reader)
+        heard.take(Self.run([update], on: database).flatMap(\.self))
+        #expect(heard.assignments == ["/a/b/c=5"])
     }
 
     @Test("other rules come into force once all are told of the commit before them")
@@ -337,22 +328,78 @@ struct QueryTellingTests {
         let text = #"{"rules": {".write": true, "a": {".read": true}}}"#
         database.setRules(try RulesProgram(parsing: Array(text.utf8)), now: 0)
         let others = (0..<3).map { ConnectionID(loop: $0, kind: .realtime, serial: 20 + UInt64($0)) }
-        for other in others {
-            let paths: [Path] = ["a", "a/b", "a/b/c"]
-            Self.run(paths.map { .listen($0, known: KnownData(hash: [])) }, by: other, on: database)
+        for (other, path) in zip(others, ["a", "a/b", "a/b/c"] as [Path]) {
+            Self.run([.listen(path, known: KnownData(hash: []))], by: other, on: database)
         }
-        let request = Request(connection: Self.writer, number: 1, operation: Self.set("a/b/c", "5"))
+        let request = Request(connection: Self.writer, number: 1, operation: Self.set("a", #"{"b":{"c":5}}"#))
         let (record, _, _) = database.process([request], now: 0, readBytesMax: .max)
         #expect(database.isTelling)
         let closed = #"{"rules": {".write": true, "a": {"b": {".read": true}}}}"#
+        let before = database.pendingReadBytes
         database.setRules(try RulesProgram(parsing: Array(closed.utf8)), now: 0)
         #expect(!database.isTelling)
+        // What is to be sent counts as in any other turn.
+        #expect(database.pendingReadBytes > before)
         database.committed(through: try #require(record).lastSequence)
         let told = database.takeReady()
         let push = told.lastIndex { if case .push = $0 { true } else { false } }
         let end = told.firstIndex { if case .revoked = $0 { true } else { false } }
         #expect(try #require(push) < #require(end))
         #expect(told.contains { Self.words($0) == "1 done" })
+    }
+
+    /// Notes to which groups a connection belongs, and the assignments that it is told of.
+    private struct Heard {
+        let connection: ConnectionID
+        var groups: Set<GroupID> = []
+        var assignments: [String] = []
+
+        mutating func take(_ outputs: [Output]) {
+            for output in outputs {
+                switch output {
+                case .join(let group, connection): groups.insert(group)
+                case .leave(let group, connection): groups.remove(group)
+                case .push(let change, at: _, let addresses) where addresses.contains { groups.contains($0.group) }:
+                    assignments += change.assignments.map { "\($0.target.path)=\($0.value)" }
+                default: break
+                }
+            }
+        }
+    }
+
+    @Test("a listener hears of the commit during which memory was built again, though another one of its ends by that")
+    func movedByRecovery() throws {
+        let database = Self.database(stepCostMax: 1)
+        let text = #"""
+            {"rules": {".write": true, "a": {
+                "$any": {".read": true},
+                "x": {".read": "now < 100", "y": {".read": true}}
+            }}}
+            """#
+        database.setRules(try RulesProgram(parsing: Array(text.utf8)), now: 0)
+        for number: UInt64 in 0..<5 {
+            let other = ConnectionID(loop: 1, kind: .realtime, serial: 20 + number)
+            let path = Path(stringLiteral: "a/k\(number)")
+            Self.run([.listen(path, known: KnownData(hash: []))], by: other, on: database)
+        }
+        var heard = Heard(connection: Self.reader)
+        let listens = [Path("a/x"), "a/x/y"].map { Operation.listen($0, known: KnownData(hash: [])) }
+        heard.take(Self.run(listens, by: Self.reader, on: database).flatMap(\.self))
+        let value: CanonicalJSON = #"{"k0":0,"k1":1,"k2":2,"k3":3,"k4":4,"x":{"y":5}}"#
+        let request = Request(connection: Self.writer, number: 1, operation: Self.set("a", value))
+        let (record, _, _) = database.process([request], now: 0, readBytesMax: .max)
+        database.committed(through: try #require(record).lastSequence)
+        heard.take(database.takeReady())
+        // By this time, the place may not be read any more.
+        database.tellSome(now: 200)
+        #expect(database.isTelling)
+        #expect(heard.assignments.isEmpty)
+        try database.refuse(because: .full, storeSequence: 0, replaying: try #require(record).operations())
+        while database.isTelling { database.tellSome(now: 200) }
+        let outputs = database.takeReady()
+        heard.take(outputs)
+        #expect(outputs.contains { if case .revoked(Self.reader, "a/x", _, _) = $0 { true } else { false } })
+        #expect(heard.assignments.contains { $0.hasSuffix(#"y":5}"#) || $0.hasSuffix("y=5") })
     }
 
     @Test("memory that cannot be read while too much ends is built again, and the writer is answered")

@@ -51,6 +51,22 @@ struct TransactionTurnsTests {
         #expect(turns.passOverdue(now: deadline + change).map(\.connection) == [connection(2)])
     }
 
+    @Test("Turns of a database are told when the clock is set")
+    func clockOfDatabase() throws {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        database.takesTurns = true
+        database.observeTime(1000, uptime: 1000)
+        let requests = (1...2 as ClosedRange<UInt64>).map { serial in
+            let operation = Operation.set(
+                WriteTarget(path: place), IncomingValue(json: "1"), expecting: Array("other".utf8))
+            return Request(connection: connection(serial), number: 1, operation: operation)
+        }
+        _ = database.process(requests, now: 1000)
+        let deadline = try #require(database.turnDeadline)
+        database.observeTime(1000 - 86_400_000, uptime: 1000)
+        #expect(database.turnDeadline == deadline - 86_400_000)
+    }
+
     @Test("Nobody waits long for one that does not come back, nor for one that has ended")
     func absent() throws {
         var turns = TransactionTurns()

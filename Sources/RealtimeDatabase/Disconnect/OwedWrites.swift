@@ -8,6 +8,8 @@ package import HearthJSONTree
 package struct OwedWrites: Hashable, Sendable {
     /// In path order, the priority of a place after its value. None lies inside the value of another.
     package private(set) var assignments: [Assignment] = []
+    /// Increments in all of the values: when the connection ends, so many values are read.
+    private(set) var incrementCount = 0
     /// Who registered the last of them: in whose name they are made.
     package var principal: Principal
 
@@ -17,6 +19,7 @@ package struct OwedWrites: Hashable, Sendable {
     init(_ assignments: [Assignment], by principal: Principal) {
         self.assignments = assignments
         self.principal = principal
+        incrementCount = assignments.incrementCount
     }
 
     package var isEmpty: Bool { assignments.isEmpty }
@@ -33,11 +36,21 @@ package struct OwedWrites: Hashable, Sendable {
             } else {
                 assignments[index].value = owner.value.setting(assignment.value, at: relative)
             }
+            incrementCount += assignments[index].value.incrementCount - owner.value.incrementCount
             return
         }
-        assignments.removeAll { Self.replaces(target, $0.target) }
+        remove { Self.replaces(target, $0) }
         let index = assignments.firstIndex { Self.precedes(target, $0.target) } ?? assignments.count
         assignments.insert(assignment, at: index)
+        incrementCount += assignment.value.incrementCount
+    }
+
+    private mutating func remove(where isGone: (WriteTarget) -> Bool) {
+        assignments.removeAll { assignment in
+            guard isGone(assignment.target) else { return false }
+            incrementCount -= assignment.value.incrementCount
+            return true
+        }
     }
 
     /// Cancels the writes at and below a place. A value above it loses only this part, and no longer removes other
@@ -46,10 +59,13 @@ package struct OwedWrites: Hashable, Sendable {
         if let index = indexOfValue(around: WriteTarget(path: path)) {
             if assignments[index].value.isLeaf { return }
             let owner = assignments.remove(at: index)
+            let count = assignments.count
             keepAllBut(path, of: owner, at: index)
+            let kept = assignments[index..<index + assignments.count - count]
+            incrementCount += kept.incrementCount - owner.value.incrementCount
             return
         }
-        assignments.removeAll { path.contains($0.target.path) }
+        remove { path.contains($0.path) }
     }
 
     /// Restores the parts of an assignment that are not on the way to a place below it.
@@ -93,5 +109,27 @@ package struct OwedWrites: Hashable, Sendable {
 
     private static func precedes(_ a: WriteTarget, _ b: WriteTarget) -> Bool {
         a.path != b.path ? a.path < b.path : !a.isPriority && b.isPriority
+    }
+}
+
+extension Collection<Assignment> {
+    fileprivate var incrementCount: Int { reduce(0) { $0 + $1.value.incrementCount } }
+}
+
+extension CanonicalJSON {
+    /// How many increments it has (Protocol.md 7.6), those of priorities included. O(text).
+    var incrementCount: Int {
+        bytes.withUnsafeBytes { text in
+            var (count, offset) = (0, 0)
+            while offset < text.count {
+                // Within a string its quotes would be escaped.
+                let isIncrement =
+                    text[offset] == UInt8(ascii: "{")
+                    && CanonicalScan.has("{\".sv\":{\"increment\":", text, at: offset)
+                if isIncrement { count += 1 }
+                offset += 1
+            }
+            return count
+        }
     }
 }

@@ -9,13 +9,24 @@ struct PendingWrite {
     var reading: WriteReading?
     /// How often what had been read, or found out, was out of date.
     var restartCount = 0
+    /// The rules have allowed it, or need not be asked. Until then, no other write waits for its increments.
+    var isAllowed = false
+    /// The rules have denied it again and again, though each time something had changed before its turn.
+    var isDeniedForGood = false
     /// Others wait for its turn.
     var keepsOthersWaiting = false
+    /// It is being made: what it changes itself need not be looked at.
+    var isMade = false
 
     var isThere: Bool { decision != nil || reading != nil }
 
+    func isAbout(_ request: Request) -> Bool {
+        decision?.isAbout(request) == true || reading?.isAbout(request) == true
+    }
+
     /// Something changes in the tree.
     func note(_ assignments: [Assignment]) {
+        if isMade { return }
         decision?.note(assignments)
         reading?.note(assignments)
     }
@@ -28,17 +39,17 @@ struct PendingWrite {
 
     /// Whether another write has to wait, because it would change what was read.
     func holds(_ request: Request) -> Bool {
-        let isHolding = decision?.holdsPlaces == true || reading?.isCurrent == true
-        guard isHolding, decision?.isAbout(request) != true, reading?.isAbout(request) != true else { return false }
+        let holdsIncrements = isAllowed && reading?.isCurrent == true
+        guard holdsIncrements || decision?.holdsPlaces == true, !isAbout(request) else { return false }
         return request.operation.writes { place in
-            decision?.holds(place) == true || reading?.isConcerned(by: place) == true
+            decision?.holds(place) == true || holdsIncrements && reading?.isConcerned(by: place) == true
         }
     }
 }
 
 /// Reads what a large write needs, in steps before its turn: the values that its increments refer to, and the rows that
-/// it changes. Writes at the places of the increments wait until the write has had its turn; after a commit that
-/// the server itself makes there, the write is begun anew.
+/// it changes. After another commit at the place of an increment, the write is begun anew, so other writes there wait
+/// until it has had its turn, once the rules have allowed it.
 final class WriteReading {
     private let connection: ConnectionID
     private let number: Int64
@@ -47,6 +58,10 @@ final class WriteReading {
     private(set) var isCurrent = true
     /// The values at the places of the increments.
     private(set) var bases: [Path: CanonicalJSON] = [:]
+    /// Numbers among them that have changed since they were read.
+    private(set) var earlier: [Path: CanonicalJSON] = [:]
+    /// Of a commit that replaces more of them at once, the rules see the new ones.
+    private static let earlierMax = 1000
 
     init(for request: Request, _ examined: ExaminedWrite) {
         connection = request.connection
@@ -57,20 +72,34 @@ final class WriteReading {
     func isAbout(_ request: Request) -> Bool { connection == request.connection && number == request.number }
 
     /// Whether a change at a place can change a value that an increment refers to.
-    func isConcerned(by change: Path) -> Bool {
-        let increments = examined.increments
+    func isConcerned(by change: Path) -> Bool { Self.isConcerned(examined.increments[...], by: change) }
+
+    private static func isConcerned(_ increments: ArraySlice<Path>, by change: Path) -> Bool {
         if increments.isEmpty { return false }
         let index = increments.partitioningIndex { $0 >= change }
-        if index < increments.count, change.contains(increments[index]) { return true }
+        if index < increments.endIndex, change.contains(increments[index]) { return true }
         return change.segments.contains { segment in
             let above = change.prefix(bytes: segment.lowerBound)
             let index = increments.partitioningIndex { $0 >= above }
-            return index < increments.count && increments[index] == above
+            return index < increments.endIndex && increments[index] == above
         }
     }
 
+    /// Something changes in the tree. What is not read yet will be read as it is then.
     func note(_ assignments: [Assignment]) {
-        if isCurrent, assignments.contains(where: { isConcerned(by: $0.target.path) }) { isCurrent = false }
+        let read = examined.increments.prefix(next)
+        for assignment in assignments where Self.isConcerned(read, by: assignment.target.path) {
+            isCurrent = false
+            keepEarlier(read, at: assignment.target.path)
+        }
+    }
+
+    private func keepEarlier(_ read: ArraySlice<Path>, at change: Path) {
+        var index = read.partitioningIndex { $0 >= change }
+        while index < read.endIndex, change.contains(read[index]), earlier.count < Self.earlierMax {
+            if let base = bases[read[index]], base.isNumber { earlier[read[index]] = base }
+            index += 1
+        }
     }
 
     func end() { isCurrent = false }
@@ -84,6 +113,13 @@ final class WriteReading {
     }
 
     func add(_ base: CanonicalJSON, at path: Path) { bases[path] = base }
+}
+
+extension CanonicalJSON {
+    fileprivate var isNumber: Bool {
+        guard let first = bytes[leafRange].first else { return false }
+        return first == UInt8(ascii: "-") || first >= UInt8(ascii: "0") && first <= UInt8(ascii: "9")
+    }
 }
 
 extension Operation {

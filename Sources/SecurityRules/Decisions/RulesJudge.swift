@@ -160,8 +160,8 @@ package final class RulesJudge {
         let depth: Int
     }
 
-    /// Begins to decide a write, which ``goOn(while:)`` does in steps. Until it has answered, the tree must not change
-    /// where it was asked, and nothing else can be decided.
+    /// Begins to decide a write, which ``goOn(while:)`` does in steps. Until it has answered, nothing else can be
+    /// decided. If the tree changes meanwhile where it was asked, the verdict is one about neither state.
     package func begin(_ write: RuleOperation, _ context: RuleContext, in tree: any RuleTree) {
         assignmentsSeen = 0
         switch write {

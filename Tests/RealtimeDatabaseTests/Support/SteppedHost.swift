@@ -6,7 +6,7 @@ import HearthStorageErrors
 @testable import HearthRealtimeDatabase
 
 /// A scheduler on a clock that goes on with each look at it and with each row that is read. Carries out all actions at
-/// once, but steps one by one.
+/// once, but steps one by one. The log has no room for parts of values.
 final class SteppedHost {
     /// A store whose rows take time to be read.
     private final class SlowStore: RowStore {
@@ -48,19 +48,26 @@ final class SteppedHost {
     private(set) var written: [String] = []
     private(set) var replies: [Int64: Reply] = [:]
     private(set) var replyOrder: [Int64] = []
+    private(set) var reports: [Report] = []
+    private var operations: [LogRecord.Operation] = []
     var wall: Int64 = 1000
+    /// By how much the clock was set, in milliseconds.
+    var clockChange: Int64 = 0
+    /// The store does not remove obsolete rows.
+    var keepsOldRows = false { didSet { removeOldRows() } }
+    private var isRemovalDue = false
 
     var database: Database { scheduler.database }
 
     /// - parameter store: what is there, which is not in memory.
     init(
         _ store: MemoryRowStore = MemoryRowStore(), rules: String? = nil, settings: String? = nil,
-        rowsAtOnceMax: Int = .max,
-        packing: TreeRows.Packing = TreeRows.Packing()
+        rowsAtOnceMax: Int = .max, tellingStepCostMax: Int = .max, residentBytesMax: Int = 32 << 20
     ) throws {
         self.store = store
         let database = Database(
-            index: 0, store: SlowStore(store, clock), sequence: 0, rowsAtOnceMax: rowsAtOnceMax, packing: packing)
+            index: 0, store: SlowStore(store, clock), sequence: 0, residentBytesMax: residentBytesMax,
+            tellingStepCostMax: tellingStepCostMax, rowsAtOnceMax: rowsAtOnceMax)
         try database.load()
         scheduler = DatabaseScheduler(
             database: database, limits: DatabaseLimits(), lastTime: 0, isClearing: false,
@@ -85,12 +92,13 @@ final class SteppedHost {
         if case .step = event { steps += 1 }
         let start = clock.now
         var actions: [Action] = []
-        scheduler.handle(event, at: Conditions(wall: wall, uptime: wall), into: &actions)
+        scheduler.handle(event, at: Conditions(wall: wall + clockChange, uptime: wall), into: &actions)
         longest = max(longest, clock.now - start)
         for action in actions {
             switch action {
             case .append(let record):
                 for operation in (try? record.operations()) ?? [] {
+                    operations.append(operation)
                     guard case .change(let change) = operation.content else { continue }
                     written += change.assignments.map { "\($0.target.path)" }
                 }
@@ -100,7 +108,14 @@ final class SteppedHost {
             case .freeze(let behindOthers): events.append(.freeze(behindOthers: behindOthers))
             case .write(let frozen):
                 store.apply(frozen.changes)
-                events.append(.written(frozen, nil, isClearing: false))
+                events.append(.written(frozen, nil, isClearing: !store.clearing.isEmpty))
+            case .clear:
+                isRemovalDue = true
+                removeOldRows()
+            case .resumeLog: events.append(.commitsDropped)
+            case .readLog(let last): events.append(.logRead(.success(operations.filter { $0.sequence > last })))
+            case .probe: events.append(.probed(nil))
+            case .report(let report): reports.append(report)
             case .step: events.append(.step)
             case .deliver(let turns):
                 for case .reply(_, let number, let reply) in turns.joined() {
@@ -110,6 +125,13 @@ final class SteppedHost {
             default: break
             }
         }
+    }
+
+    private func removeOldRows() {
+        guard isRemovalDue, !keepsOldRows else { return }
+        isRemovalDue = false
+        store.clearSome(rowsMax: .max)
+        events.append(.cleared(nil, isClearing: !store.clearing.isEmpty))
     }
 
     /// False if there is nothing to do.
