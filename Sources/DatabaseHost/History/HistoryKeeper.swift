@@ -165,13 +165,10 @@ package final class HistoryKeeper: Sendable {
                 do throws(HistoryError) {
                     then(.success(.whole(try question.answer(at: path, by: file, bytesMax: bytesMax))))
                 } catch {
-                    guard error == .tooLarge, let copiedMax = question.copiedBytesMax(bytesMax) else { throw error }
+                    guard error == .tooLarge, question.mayBeCopied else { throw error }
                     let place = try copies.place(for: asker)
                     let copy = try question.copy(at: path, by: file)
-                    try copies.make(copy, at: place, bytesMax: copiedMax, for: asker) { answer in
-                        if case .success(.rows) = answer, !question.isStreamed { return then(.failure(.tooLarge)) }
-                        then(answer)
-                    }
+                    try copies.make(copy, at: place, bytesMax: bytesMax, for: asker, then: then)
                 }
             } catch {
                 then(.failure(error))

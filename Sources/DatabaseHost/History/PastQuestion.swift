@@ -16,17 +16,21 @@ package enum PastQuestion: Sendable {
     case differences(from: HistoryFile.Moment, to: HistoryFile.Moment?, limit: Int)
 
     private static let limitMax = 1000
-    /// Bytes of a value that is restored: as many as a request over REST may have.
-    private static let wholeBytesMax = 256 << 20
 
-    /// JSON text; of a value, the value itself in canonical form. A value of more bytes is put together in a file
+    /// JSON text; of a value, the value itself in canonical form. One that is too large for memory can be copied
     /// (``copy(at:by:)``).
     ///
     /// - parameter bytesMax: of a value.
     func answer(at path: Path, by file: HistoryFile, bytesMax: Int) throws(HistoryError) -> CanonicalJSON {
         switch self {
-        case .value, .whole:
-            return try file.value(at: path, after: try sequence(at: path, by: file), bytesMax: bytesMax)
+        case .whole(let moment):
+            guard file.keeps(path) else { throw .notKept }
+            let sequence = try file.sequence(at: moment, of: path)
+            try file.checkRestoring(path, after: sequence)
+            return try file.value(at: path, after: sequence)
+        case .value(let moment):
+            return try file.value(
+                at: path, after: try file.sequence(at: moment, of: path), bytesMax: bytesMax)
         case .commits(let before, let limit):
             let limit = min(max(limit, 1), Self.limitMax)
             let found = try file.commits(at: path, before: before, limit: limit)
@@ -54,35 +58,13 @@ package enum PastQuestion: Sendable {
         }
     }
 
-    /// Bytes of a value that is put together in a file and then answered as a whole; larger ones are streamed if
-    /// ``isStreamed`` says so. Nil for questions whose answers need all in memory.
-    func copiedBytesMax(_ bytesMax: Int) -> Int? {
-        switch self {
-        case .value: bytesMax
-        case .whole: Self.wholeBytesMax
-        case .commits, .differences: nil
-        }
-    }
-
-    /// Whether a value may be answered as a stream of rows.
-    var isStreamed: Bool { if case .value = self { true } else { false } }
+    /// Whether it is answered where the value is too large for memory.
+    var mayBeCopied: Bool { if case .value = self { true } else { false } }
 
     /// How a value that is too large for memory is put together.
     func copy(at path: Path, by file: HistoryFile) throws(HistoryError) -> PastCopy {
-        try file.copy(of: path, after: try sequence(at: path, by: file))
-    }
-
-    /// The operation after which a value is asked for.
-    private func sequence(at path: Path, by file: HistoryFile) throws(HistoryError) -> UInt64 {
-        switch self {
-        case .value(let moment): return try file.sequence(at: moment, of: path)
-        case .whole(let moment):
-            guard file.keeps(path) else { throw .notKept }
-            let sequence = try file.sequence(at: moment, of: path)
-            try file.checkRestoring(path, after: sequence)
-            return sequence
-        case .commits, .differences: throw .tooLarge
-        }
+        guard case .value(let moment) = self else { throw .tooLarge }
+        return try file.copy(of: path, after: try file.sequence(at: moment, of: path))
     }
 
     /// Bytes of the differences of one answer.
