@@ -152,7 +152,7 @@ extension Database {
     }
 
     /// Whether the rules are to be asked about a write before others wait for it, as they do at its increments.
-    /// Somebody who may not write could keep them waiting with one write after the other.
+    /// Otherwise a client without the right to write could keep them waiting, one write after another.
     package func mustBeAllowed(_ request: Request) -> Bool {
         guard let examined = request.examined, !examined.increments.isEmpty, !pendingWrite.isAllowed else {
             return false

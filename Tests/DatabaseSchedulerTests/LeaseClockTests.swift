@@ -99,6 +99,12 @@ struct LeaseClockTests {
             }
         }
 
+        /// So many jobs that a turn does not move all of their leases.
+        func claimMany() throws -> [(key: String, claim: Int64)] {
+            add(250)
+            return try claim(100) + claim(100) + claim(50)
+        }
+
         func add(_ count: Int) {
             for number in 0..<count {
                 let path = Path(stringLiteral: "q/jobs/j\(1000 + number)")
@@ -189,8 +195,7 @@ struct LeaseClockTests {
     @Test("are moved again where the commits that moved them were lost")
     func lostCommits() throws {
         let host = try Host()
-        host.add(250)
-        let jobs = try host.claim(100) + host.claim(100) + host.claim(50)
+        let jobs = try host.claimMany()
         host.wall -= Self.day
         // What one turn moves reaches the log, the rest does not.
         host.ask(.set(WriteTarget(path: "x"), IncomingValue(json: "1")))
@@ -211,8 +216,7 @@ struct LeaseClockTests {
     @Test("are moved where what gave them anew was lost")
     func lostExtension() throws {
         let host = try Host()
-        host.add(250)
-        let jobs = try host.claim(100) + host.claim(100) + host.claim(50)
+        let jobs = try host.claimMany()
         let last = try #require(jobs.last)
         host.wall -= Self.day
         host.losesCommits = true

@@ -335,7 +335,7 @@ struct LargeStepTests {
 
     private static let all = (0..<count).map { Path(stringLiteral: "counters/\(key($0))/n") }
 
-    /// Somebody who has signed in sets a place again and again until a write is answered.
+    /// A signed-in user sets a place again and again until a write is answered.
     ///
     /// - returns: the events until the last answer, of the set that has taken most of them.
     private static func setAgain(_ place: Path, until number: Int64, on host: SteppedHost) throws -> Int {
