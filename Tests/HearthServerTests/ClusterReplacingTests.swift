@@ -81,7 +81,8 @@ extension ClusterTests {
             let owner = try cluster.recordedOwner()
             let others = try cluster.followers()
             for number in 1...5 { try Self.write("/n", "\(number)", at: owner, of: cluster) }
-            try cluster.wait("the follower") { try cluster.get("/n", at: others[0]) == "5" }
+            // Each has files that can be put aside.
+            for name in others { try cluster.wait("a follower") { try cluster.get("/n", at: name) == "5" } }
             let folder = TemporaryFolder()
             let backup = "\(folder.path)/default.backup"
             _ = try Backup.make(of: "default", in: cluster.dataFolder(of: others[0]), to: backup)
