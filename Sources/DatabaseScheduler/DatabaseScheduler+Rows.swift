@@ -19,16 +19,24 @@ extension DatabaseScheduler {
         guard mayFreeze(behindOthers: behindOthers) else { return }
         ticksSinceFreeze = 0
         database.freeze()
-        let failure = database.rows.packingFailure
-        if let failure, failure != packingFailure { report(.packingFailed(failure)) }
-        packingFailure = failure
+        if database.rows.packingFailure == nil { packingFailure = nil }
         applyNext()
+    }
+
+    /// Tells of rows that stay spread before they are written. A turn freezes as well, before a large value.
+    private mutating func reportPackingFailure() {
+        guard let failure = database.rows.packingFailure else { return }
+        database.rows.packingFailure = nil
+        guard failure != packingFailure else { return }
+        packingFailure = failure
+        report(.packingFailed(failure))
     }
 
     /// Hands over work: rows to write, and alternately as many deleted rows to remove, because rows written in their
     /// place stay in memory until then.
     mutating func applyNext() {
         guard !recovery.isUnderWay, life != .leaving else { return }
+        reportPackingFailure()
         switch applying {
         case .writing: break
         case .failed(let frozen): write(frozen)

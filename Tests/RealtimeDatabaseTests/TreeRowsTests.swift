@@ -120,7 +120,8 @@ struct TreeRowsTests {
         #expect(store.all.map(\.value) == [.subtree("1")])
         store.readsLeft = nil
         store.apply(try #require(reopened.freeze()).changes)
-        #expect(reopened.packingFailure == nil)
+        // A turn may freeze twice before anybody asks.
+        #expect(reopened.packingFailure != nil)
         #expect(store.all.map(\.value) == [.subtree(#"{"d":{"c":1}}"#)])
     }
 

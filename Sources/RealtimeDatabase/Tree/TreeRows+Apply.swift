@@ -46,7 +46,6 @@ extension TreeRows {
     private func repackShrunk() {
         var later: [RowNode] = []
         defer { shrunk += later }
-        packingFailure = nil
         while let node = shrunk.popLast() {
             let isSpread = node.state == .spread && holds(node)
             if isSpread, node.children.count > Self.orderedMax {

@@ -44,8 +44,8 @@ package final class TreeRows {
     var changed: [RowNode] = []
     /// Spread nodes that lost something in the current generation.
     var shrunk: [RowNode] = []
-    /// Why the last freeze left rows spread that could be one.
-    package internal(set) var packingFailure: StorageError?
+    /// Why a freeze left rows spread that could be one: the last failure that nobody has taken yet.
+    package var packingFailure: StorageError?
     /// Those that changed in earlier generations, which the store does not have yet.
     var unapplied: [(generation: UInt64, nodes: [RowNode])] = []
     /// The same for generations that the store has, in any order, not looked at yet.
