@@ -21,6 +21,7 @@
 # make scrape-cost  measure a scrape of /metrics with 1,024 databases
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
 # make test-console  test the console of the release binary, and the page of Examples/Web, in a headless Chromium
+# make fuzz-build  build the fuzz targets
 # make fuzz       run every fuzz target for SECONDS (default 5) each
 # make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
 # make bench      measure the release binary (see BENCHMARKS.md)
@@ -39,7 +40,7 @@ MODEL_SCALE ?= 50
 MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|ExpiredReadsTests|RateTableTests|QueueModelTests|HistoryModelTests
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
-.PHONY: test-python test-models test-proxies docs accept-api simulate
+.PHONY: fuzz-build test-python test-models test-proxies docs accept-api simulate
 .PHONY: sizing rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
@@ -129,6 +130,9 @@ check-monitoring: build
 # So many seconds of simulated databases, with other seeds each time; a failure names its seed.
 simulate: packages
 	HEARTH_SIMULATION_SECONDS=$(SECONDS) scripts/run-tests $(SWIFT) test --filter DatabaseSimulationTests/longRun
+
+fuzz-build: packages
+	Fuzz/build
 
 fuzz: packages
 	Fuzz/run $(SECONDS)
