@@ -31,15 +31,13 @@ extension RequestHead {
 /// (`HostedDatabases.run`), and requests that it holds back keep their place (`Admission`). For a session of another
 /// database, there is no order to keep.
 extension HTTPConnection: PollingConnection {
-    /// Moves to another loop, with a request for it and the bytes read after that.
-    func move(to other: ConnectionLoop, _ head: RequestHead, rest: UnsafeRawBufferPointer) {
-        let rest = Array(rest)
-        context.remove(self)
-        stream.move(to: other.loop) { [role] stream in
-            let connection = HTTPConnection(stream: stream, context: other, role: role)
-            stream.handler = connection
-            connection.takeOver(head, rest: rest)
-        }
+    /// Moves to the loop of a session, with a request for it and the bytes read after that. False if that is this loop,
+    /// or none.
+    func move(toLoopOf token: SessionToken, _ head: RequestHead, rest: UnsafeRawBufferPointer) -> Bool {
+        let isMoving = context.move(
+            stream, toLoopOf: token, MovingRequest(head: head, rest: Array(rest), role: role))
+        if isMoving { connections.remove(self) }
+        return isMoving
     }
 
     /// The host that a client should reconnect to: the name that it used for this server.
@@ -92,9 +90,9 @@ extension HTTPConnection: PollingConnection {
             }
             noteProject(head)
             leaveHTTP(handshake)
-            let session = RealtimeSession(context: context.realtime, database: database, origin: origin)
+            let session = context.realtime.makeSession(of: database, from: origin)
             transport = WebSocketTransport(stream, session, deflate: handshake.deflate)
-            session.begin(on: .webSocket(transport), host: host(for: head))
+            transport.begin(host: host(for: head))
         }
         if !rest.isEmpty {
             // Clients speak after the hello, but nothing forbids them to be quick.
@@ -154,7 +152,7 @@ extension HTTPConnection: PollingConnection {
     }
 
     private func leaveHTTP(_ handshake: ServerHandshake) {
-        context.remove(self)
+        connections.remove(self)
         stream.resumeReading()
         stream.send(shared: handshake.response)
     }
@@ -166,7 +164,6 @@ extension HTTPConnection: PollingConnection {
         var message: [UInt8] = []
         if let session = SessionToken(text).flatMap({ context.realtime.session($0) }), session.mayBeTakenOver {
             let transport = WebSocketTransport(stream, session, deflate: handshake.deflate, standsBy: true)
-            session.admit(transport)
             ServerMessageWriter.appendSwitchAck(to: &message)
             transport.send(message)
             return transport
@@ -224,11 +221,10 @@ extension HTTPConnection: PollingConnection {
             return respond(RESTError.crowded.response, with: writer)
         }
         noteProject(head)
-        let session = RealtimeSession(context: context.realtime, database: database, origin: origin)
-        let polls = LongPollTransport(session)
+        let polls = context.realtime.makePolls(for: context.realtime.makeSession(of: database, from: origin))
         work = .polling(polls, writer)
         polls.start(self, callback: callback)
-        session.begin(on: .polling(polls), host: host(for: head))
+        polls.begin(host: host(for: head))
     }
 
     func answerPoll(_ script: [UInt8]) {

@@ -140,7 +140,7 @@ struct ShutdownTests {
             var frames: [UInt8] = []
             RealtimeFrames.append(Array(RealtimePeer.response(2).utf8).span, to: &frames)
             polls.send(frames, 0..<frames.count)
-            for connection in Array(context.exchanges.values) {
+            for connection in context.connections.all {
                 if case .polling = connection.work { connection.shutdownRequested(connection.stream) }
             }
             return true
@@ -172,7 +172,7 @@ struct ShutdownTests {
         let context = peer.server.server.contexts.all[id.loop]
         try await eventually("the poll is open") {
             await run(on: context) {
-                context.exchanges.values.contains { if case .polling = $0.work { true } else { false } }
+                context.connections.all.contains { if case .polling = $0.work { true } else { false } }
             }
         }
         return (poll, id, context)

@@ -57,10 +57,10 @@ extension RealtimeSession {
         if isCounted, claim == nil { return submit(number, .relay(.failed(.noRoom))) }
         awaitAnswer(bytes: isCounted ? bytes : 0)
         let asking = AskingAdministrator(name: administrator, database: database.index, host: host)
-        let (loop, context, token) = (context.loop, context, token)
+        let (loop, sessions, id) = (context.loop, sessions, id.raw)
         context.services.administrators.answer(request, of: asking) { answer in
             // The memory of the request is in use up to here.
-            withExtendedLifetime(claim) { _ = loop.execute { context.session(token)?.finish(number, answer) } }
+            withExtendedLifetime(claim) { _ = loop.execute { sessions[id]?.finish(number, answer) } }
         }
     }
 
@@ -93,6 +93,16 @@ extension RealtimeSession {
             return .success(body.bytes)
         case .failure(let error): return .failure(AdminRefusal(text: error.text))
         }
+    }
+
+    func watch(_ watched: Watched, _ isOn: Bool) {
+        if isOn == self.watched.contains(watched) { return }
+        if isOn { self.watched.insert(watched) } else { self.watched.remove(watched) }
+        context.services.databases.watch(database.index, watched, isOn, by: id)
+    }
+
+    func endWatching() {
+        for watched in watched { watch(watched, false) }
     }
 
     private func finish(_ number: Int64, _ answer: AdminAnswer) {

@@ -1,3 +1,4 @@
+import HearthDatabaseHost
 import HearthDelivery
 import HearthEventLoop
 import HearthJSONTree
@@ -83,5 +84,25 @@ extension RealtimeSession {
         countHeld()
         if !held.isEmpty { transmit(held) }
         answered(1)
+    }
+
+    /// The client is told that a listener failed, so the database must not keep it.
+    func dropListener(of read: SnapshotRead) {
+        context.submit(
+            Request(connection: id, number: read.number, operation: .dropListener(read.path)), to: database.index)
+    }
+
+    func hold(_ frames: ArraySlice<UInt8>) {
+        largeReads.hold(frames)
+        countHeld()
+        let limit = context.services.configuration.connectionLimits.outboundBytesMax
+        if largeReads.heldCount > limit { shed() }
+    }
+
+    /// Messages held back after a large read wait for the client, too.
+    func countHeld() {
+        let bytes = largeReads.heldCount
+        if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
+        heldClaim?.resize(to: bytes)
     }
 }

@@ -1,9 +1,9 @@
-package import HearthDatabaseHost
+import HearthDatabaseHost
 import HearthDatabaseScheduler
 import HearthDelivery
 import HearthEventLoop
 import HearthJSONTree
-import HearthRealtimeDatabase
+package import HearthRealtimeDatabase
 import HearthSystem
 package import HearthWebSocketCodec
 import HearthWireProtocol
@@ -13,16 +13,17 @@ import HearthAccess
 
 /// A session of the realtime protocol (Protocol.md 2, 4) over any transport: passes requests to the database, and the
 /// outputs to the transport. Requests are processed, and answered, in order.
-package final class RealtimeSession: GroupMember {
-    package enum Transport {
-        case webSocket(WebSocketTransport)
-        case polling(LongPollTransport)
+package final class RealtimeSession: TableMember {
+    enum Transport {
+        case webSocket(any SessionSocket)
+        case polling(any SessionPolls)
         /// The session is over.
         case none
     }
 
-    // Safe because: the context lives as long as its loop, and a session is not called after `closed`.
+    // Safe because: the context and the table live as long as their loop, and a session is not called after `closed`.
     unowned(unsafe) let context: LoopContext
+    unowned(unsafe) let sessions: ConnectionTable<RealtimeSession>
     // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil
     // with long polling. Safe because: the transport is told when its stream ends, and ends the session.
     private unowned(unsafe) var stream: Stream?
@@ -31,7 +32,7 @@ package final class RealtimeSession: GroupMember {
     private(set) var maySend = true
     /// The large read under way, and those that wait for its end.
     var largeReads = LargeReads<SnapshotStream, [UInt8]>()
-    private var heldClaim: OutboundClaim?
+    var heldClaim: OutboundClaim?
 
     /// Names the session to the client's next connection.
     let token: SessionToken
@@ -42,10 +43,10 @@ package final class RealtimeSession: GroupMember {
     /// What the client calls this server.
     private(set) var host: [UInt8] = []
     /// Its subscriptions, as long as it is an administrator's.
-    private var watched: Set<Watched> = []
+    var watched: Set<Watched> = []
     private(set) var transport = Transport.none
     /// A WebSocket that is to take over from long polling.
-    private var candidate: WebSocketTransport?
+    private var candidate: (any SessionSocket)?
     private var queryLists = QueryLists()
     /// When more is read.
     private var order: SessionOrder
@@ -64,26 +65,30 @@ package final class RealtimeSession: GroupMember {
     /// From the first question about the past on.
     var asker: PastAsker?
 
-    var id: ConnectionID { token.connection }
+    package var id: ConnectionID { token.connection }
     /// Nothing more is read for the time being.
     var isPaused: Bool { order.isPaused }
 
     /// The session counts among those of its client, which `origin` has been admitted to.
-    package init(context: LoopContext, database: DatabaseDirectory.Use, origin: SessionOrigin) {
+    init(
+        context: LoopContext, sessions: ConnectionTable<RealtimeSession>, database: DatabaseDirectory.Use,
+        origin: SessionOrigin
+    ) {
         self.origin = origin
         token = SessionToken(context.makeID(.realtime))
         self.context = context
+        self.sessions = sessions
         self.database = database
         let limits = context.services.configuration.connectionLimits
         order = SessionOrder(
             RequestsInFlight(
                 countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax,
                 anonymousBytesMax: limits.anonymousRequestBytesMax))
-        context.add(self)
+        sessions.add(self)
     }
 
-    /// `host` is what the client called this server; it is told to come back to the same.
-    package func begin(on transport: Transport, host: [UInt8]) {
+    /// - parameter host: the client's name for this server, to which it is told to come back.
+    func begin(on transport: Transport, host: [UInt8]) {
         self.host = host
         carry(by: transport)
         context.metrics.noteOpened(stream == nil ? .longPolling : .webSocket)
@@ -152,10 +157,18 @@ package final class RealtimeSession: GroupMember {
         }
         parsingClaim = claim
         stopReading(order.wait(for: .message))
-        context.parse(message, of: self)
+        // The session gets the result even if it has ended meanwhile.
+        sessions.keep(self)
+        let (loop, sessions, id) = (context.loop, sessions, id.raw)
+        context.services.parser.post {
+            let result = Result { () throws(MessageError) in
+                try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try ClientMessage.read(bytes) }
+            }
+            loop.execute { sessions.takeKept(id)?.finishParsing(result) }
+        }
     }
 
-    func finishParsing(_ result: Result<ClientMessage, MessageError>) {
+    private func finishParsing(_ result: Result<ClientMessage, MessageError>) {
         parsingClaim = nil
         order.finishWaiting()
         if order.hasEnded {
@@ -281,22 +294,6 @@ package final class RealtimeSession: GroupMember {
             to: database.index)
     }
 
-    func watch(_ watched: Watched, _ isOn: Bool) {
-        if isOn == self.watched.contains(watched) { return }
-        if isOn { self.watched.insert(watched) } else { self.watched.remove(watched) }
-        context.services.databases.watch(database.index, watched, isOn, by: id)
-    }
-
-    private func endWatching() {
-        for watched in watched { watch(watched, false) }
-    }
-
-    /// The client is told that a listener failed, so the database must not keep it.
-    func dropListener(of read: SnapshotRead) {
-        context.submit(
-            Request(connection: id, number: read.number, operation: .dropListener(read.path)), to: database.index)
-    }
-
     // MARK: Sending
 
     /// Queues frames that many sessions may share. `answers` requests are done with them.
@@ -333,7 +330,7 @@ package final class RealtimeSession: GroupMember {
             return
         }
         // A client that receives need not say anything (Protocol.md 2). One that is gone takes nothing.
-        if stream.outboundBytes == 0 { WebSocketTransport.extendTimeout(of: stream, in: context) }
+        if stream.outboundBytes == 0 { extendTimeout(of: stream) }
         if compresses {
             let frames = context.compressor.frames(bytes, range)
             stream.send(shared: frames, 0..<frames.count)
@@ -342,18 +339,9 @@ package final class RealtimeSession: GroupMember {
         }
     }
 
-    private func hold(_ frames: ArraySlice<UInt8>) {
-        largeReads.hold(frames)
-        countHeld()
-        let limit = context.services.configuration.connectionLimits.outboundBytesMax
-        if largeReads.heldCount > limit { shed() }
-    }
-
-    /// Messages held back after a large read wait for the client, too.
-    func countHeld() {
-        let bytes = largeReads.heldCount
-        if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
-        heldClaim?.resize(to: bytes)
+    /// Gives a client time until its next sign of life.
+    func extendTimeout(of stream: Stream) {
+        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
     }
 
     /// Bytes that wait for the client.
@@ -395,7 +383,7 @@ package final class RealtimeSession: GroupMember {
     }
 
     /// Lets a WebSocket wait to take over.
-    package func admit(_ socket: WebSocketTransport) { candidate = socket }
+    func admit(_ socket: any SessionSocket) { candidate = socket }
 
     /// The client sends nothing more by long polling.
     private func endPolling() {
@@ -434,7 +422,7 @@ package final class RealtimeSession: GroupMember {
     }
 
     /// A WebSocket of this session ends. One that only stood by is not missed, unless the client relies on it already.
-    func lost(_ socket: WebSocketTransport) {
+    func lost(_ socket: any SessionSocket) {
         if candidate === socket {
             candidate = nil
             switchTransport()
@@ -473,7 +461,7 @@ package final class RealtimeSession: GroupMember {
         asker = nil
         stream = nil
         candidate = nil
-        context.remove(self)
+        sessions.remove(self)
         origin.client.sessions.leave()
         endWatching()
         if leavesNow { leaveDatabase() }

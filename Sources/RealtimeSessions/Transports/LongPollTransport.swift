@@ -16,7 +16,7 @@ package protocol PollingConnection: AnyObject {
 /// session first.
 ///
 /// Everything is answered at the end of a turn, by ``flush()``.
-package final class LongPollTransport {
+package final class LongPollTransport: SessionPolls {
     private struct Poll {
         let connection: any PollingConnection
         /// Grows from poll to poll.
@@ -52,10 +52,13 @@ package final class LongPollTransport {
     private var due: [Poll] = []
     private var timer: Timer?
     private var isFlushPosted = false
+    /// Called when the session is over: the polls are not known any more.
+    private let forget: (ConnectionID) -> Void
 
     private var limits: ConnectionLimits { context.services.configuration.connectionLimits }
 
-    package init(_ session: RealtimeSession) {
+    init(_ session: RealtimeSession, forget: @escaping (ConnectionID) -> Void) {
+        self.forget = forget
         self.session = session
         id = session.id
         token = session.token
@@ -66,8 +69,12 @@ package final class LongPollTransport {
         // Four characters for three bytes.
         segments = SegmentJoiner(bytesMax: context.services.configuration.connectionLimits.messageBytesMax / 3 * 4)
         timer = context.loop.makeTimer { [unowned self] in timedOut() }
-        context.add(self)
     }
+
+    /// Begins a new session, after ``start(_:callback:)``.
+    ///
+    /// - parameter host: the client's name for this server.
+    package func begin(host: [UInt8]) { session?.begin(on: .polling(self), host: host) }
 
     /// Whether the client may use this.
     package func accepts(_ token: SessionToken, password: some Collection<UInt8>) -> Bool {
@@ -136,8 +143,10 @@ package final class LongPollTransport {
 
     /// Takes messages for as long as there may be more requests.
     ///
+    func readOn() { readOn(received: 0) }
+
     /// - parameter received: bytes of segments that have come since the last call.
-    func readOn(received: Int = 0) {
+    private func readOn(received: Int) {
         do throws(MessageError) {
             while case .serving = state, let session, !session.isPaused, let message = try segments.nextMessage() {
                 try session.handle(joined: message)
@@ -159,7 +168,7 @@ package final class LongPollTransport {
     }
 
     private func makePart() -> PartialMessage {
-        PartialMessage(in: context, of: client, rateMin: limits.polledRateMin) { [unowned self] in
+        context.makePart(of: client, rateMin: limits.polledRateMin) { [unowned self] in
             session?.isPaused == false
         } fellBehind: { [unowned self] in
             giveUp(because: "a message comes too slowly")
@@ -192,11 +201,11 @@ package final class LongPollTransport {
     private func flushLater() {
         if isFlushPosted { return }
         isFlushPosted = true
-        context.flushLater(self)
+        context.loop.atEndOfTurn(flush)
     }
 
     /// Answers polls; called at the end of a turn.
-    func flush() {
+    private func flush() {
         isFlushPosted = false
         let wasWritable = isWritable
         let polls = due
@@ -270,7 +279,7 @@ package final class LongPollTransport {
         leave()
     }
 
-    /// The session is over: this is no longer registered.
+    /// The session is over.
     func close() {
         if case .closed = state { return }
         state = .closed
@@ -279,7 +288,7 @@ package final class LongPollTransport {
         client.polledSessions.leave()
         timer?.cancel()
         timer = nil
-        context.remove(self)
+        forget(id)
         if let open { due.append(open) }
         open = nil
         flushLater()

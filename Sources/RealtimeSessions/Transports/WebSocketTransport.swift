@@ -8,7 +8,7 @@ import HearthServerProtocol
 
 /// A WebSocket that carries a session, or waits to take it over from long polling: decodes frames and joins them to
 /// messages.
-package final class WebSocketTransport: StreamHandler {
+package final class WebSocketTransport: StreamHandler, SessionSocket {
     private enum Role {
         case carrier
         /// Long polling carries the session; pings are answered here.
@@ -41,7 +41,8 @@ package final class WebSocketTransport: StreamHandler {
     /// Bytes that waited to be sent when the deadline last came.
     private var lastWaiting = 0
 
-    /// - parameter standsBy: long polling carries the session, which has admitted this transport or does so next.
+    /// - parameter standsBy: long polling carries the session, and this waits to take over. Otherwise ``begin`` comes
+    ///   next.
     package init(
         _ stream: Stream, _ session: RealtimeSession, deflate: DeflateParameters? = nil, standsBy: Bool = false
     ) {
@@ -58,7 +59,13 @@ package final class WebSocketTransport: StreamHandler {
         joiner = FrameJoiner(bytesMax: limits.messageBytesMax)
         stream.handler = self
         extendTimeout()
+        if standsBy { session.admit(self) }
     }
+
+    /// Begins a new session.
+    ///
+    /// - parameter host: the client's name for this server.
+    package func begin(host: [UInt8]) { session.begin(on: .webSocket(self), host: host) }
 
     // MARK: Receiving
 
@@ -148,7 +155,7 @@ package final class WebSocketTransport: StreamHandler {
     }
 
     private func makePart() -> PartialMessage {
-        PartialMessage(in: context, of: session.origin.client) { [unowned self] in
+        context.makePart(of: session.origin.client) { [unowned self] in
             !isHeld && stream.isWritable
         } fellBehind: { [unowned self] in
             close(.policyViolation, reason: "the message comes too slowly")
@@ -213,11 +220,7 @@ package final class WebSocketTransport: StreamHandler {
         stream.send(shared: frame)
     }
 
-    private func extendTimeout() { Self.extendTimeout(of: stream, in: context) }
-
-    static func extendTimeout(of stream: Stream, in context: LoopContext) {
-        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
-    }
+    private func extendTimeout() { session.extendTimeout(of: stream) }
 
     // MARK: The switch from long polling
 
