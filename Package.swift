@@ -97,8 +97,8 @@ let rooms: [Room] = [
     Room(
         name: "Delivery",
         uses: [
-            "System", "JSONTree", "TreeText", "TreeQueries", "WebSocketCodec", "ServerCodecs", "WireProtocol",
-            "ServerProtocol", "JSONValues", "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase",
+            "System", "JSONTree", "TreeText", "TreeQueries", "ServerCodecs", "WireProtocol", "ServerProtocol",
+            "JSONValues", "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase",
         ], testsUse: nil),
     Room(
         name: "Triggers",
@@ -109,9 +109,9 @@ let rooms: [Room] = [
     Room(
         name: "DatabaseHost",
         uses: [
-            "System", "JSONTree", "TreeText", "TreeQueries", "WebSocketCodec", "WireProtocol", "ServerProtocol",
-            "JSONValues", "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
-            "TreeStorage", "ClusterNode", "ServerLog", "Delivery", "Triggers",
+            "System", "JSONTree", "TreeText", "TreeQueries", "WireProtocol", "ServerProtocol", "JSONValues",
+            "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
+            "ClusterNode", "ServerLog", "Delivery", "Triggers",
         ], testsUse: nil),
     Room(
         name: "Access",
@@ -147,9 +147,9 @@ let rooms: [Room] = [
     Room(
         name: "RealtimeSessions",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "ServerProtocol",
-            "JSONValues", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
-            "Identity", "ServerLog", "Delivery", "DatabaseHost", "Access",
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
+            "ServerProtocol", "JSONValues", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
+            "TreeStorage", "Identity", "ServerLog", "Delivery", "DatabaseHost", "Access",
         ], testsUse: nil),
     Room(
         name: "Administration",
@@ -162,10 +162,10 @@ let rooms: [Room] = [
     Room(
         name: "HTTPConnections",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
-            "ServerProtocol", "JSONValues", "JSONWebTokens", "EventLoop", "StorageErrors", "RealtimeDatabase",
-            "TreeStorage", "Identity", "ServerLog", "Delivery", "DatabaseHost", "Access", "HTTPResponses", "REST",
-            "AccountEndpoints", "RealtimeSessions", "Administration", "CConsole", "CZlib",
+            "Bytes", "System", "JSONTree", "HTTPCodec", "ServerCodecs", "WireProtocol", "ServerProtocol", "JSONValues",
+            "JSONWebTokens", "EventLoop", "StorageErrors", "RealtimeDatabase", "TreeStorage", "Identity", "ServerLog",
+            "Delivery", "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints", "RealtimeSessions",
+            "Administration", "CConsole", "CZlib",
         ], testsUse: nil),
     Room(
         name: "HearthServer",

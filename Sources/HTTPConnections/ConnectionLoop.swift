@@ -146,18 +146,26 @@ package final class ConnectionLoop: @unchecked Sendable {
     /// Queues what databases say, in order; the loop sends it at the end of the turn, once per connection.
     func deliver(_ delivery: LoopDelivery) {
         defer { shared.compressor.forget() }
+        // In frames for this loop, made when the first message goes out.
+        var messages: FramedMessages?
+        var pushes: FramedMessages?
         for entry in delivery.entries {
             switch entry {
-            case .frames(let connection, let range, let answers):
-                realtime.send(delivery.bytes, range, to: connection, answers: answers)
+            case .messages(let connection, let range, let answers):
+                let framed = messages ?? FramedMessages(delivery.messages, in: loop.outbound)
+                messages = framed
+                realtime.send(framed[range], to: connection, answers: answers)
             case .events(let connection, let range):
-                connections[connection.raw]?.send(events: delivery.bytes, range)
+                connections[connection.raw]?.send(events: delivery.events, range)
             case .cancelEvents(let connection): connections[connection.raw]?.end(with: EventStreamWriter.cancel)
-            case .push(let group, let run): realtime.push(delivery.pushes, delivery.runs[run], to: group)
+            case .push(let group, let run):
+                let framed = pushes ?? FramedMessages(delivery.pushes, in: loop.outbound)
+                pushes = framed
+                realtime.push(framed[delivery.runs[run]], to: group)
             case .pushEvents(let group, let run):
                 let range = delivery.runs[run]
                 shared.metrics.pushes += Int64(connections.memberCount(of: group))
-                connections.forEachMember(of: group) { $0.send(events: delivery.pushes, range) }
+                connections.forEachMember(of: group) { $0.send(events: delivery.pushedEvents, range) }
             case .join(let group, let connection): join(group, connection)
             case .leave(let group, let connection): leave(group, connection)
             case .reply(let connection, let reply):

@@ -1,10 +1,8 @@
 import HearthDatabaseHost
-import HearthDelivery
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthIdentity
 import HearthSystem
-import HearthWebSocketCodec
 import HearthServerCodecs
 import HearthServerProtocol
 import HearthAccountEndpoints
@@ -130,17 +128,7 @@ extension HTTPConnection: PollingConnection {
         leaveHTTP(handshake)
         var message: [UInt8] = []
         ServerMessageWriter.appendKill(reason: Array(reason.utf8), to: &message)
-        endWebSocket(after: message, reason: "there is no such database")
-    }
-
-    /// Sends a last message on a WebSocket that carries no session.
-    private func endWebSocket(after message: [UInt8], reason: String) {
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        FrameEncoder.appendClose(.normal, reason: reason, to: &frames)
-        stream.handler = nil
-        stream.send(shared: frames)
-        stream.close()
+        WebSocketTransport.end(stream, after: message, reason: "there is no such database")
     }
 
     /// The same for a client that polls.
@@ -169,7 +157,7 @@ extension HTTPConnection: PollingConnection {
             return transport
         }
         ServerMessageWriter.appendReset(host: [], to: &message)
-        endWebSocket(after: message, reason: "no session can be taken over")
+        WebSocketTransport.end(stream, after: message, reason: "no session can be taken over")
         return nil
     }
 

@@ -125,6 +125,8 @@ extension HTTPConnection {
             answer.hasBegun = true
             work = .streaming(answer)
             awaitProgress()
+        // Of sessions only.
+        case .message: break
         case .bytes(let bytes):
             var chunk: [UInt8] = []
             chunk.reserveCapacity(bytes.count + 16)

@@ -1,7 +1,6 @@
 package import HearthAccess
 package import HearthDatabaseHost
 package import HearthDelivery
-package import HearthEventLoop
 package import HearthRealtimeDatabase
 import HearthWebSocketCodec
 
@@ -87,15 +86,15 @@ package final class RealtimeLoop: @unchecked Sendable {
 
     // MARK: Deliveries
 
-    /// Queues frames for a session. So many of its requests are answered with them.
-    package func send(_ frames: SharedBytes, _ range: Range<Int>, to id: ConnectionID, answers: Int) {
-        sessions[id.raw]?.send(frames, range, answers: answers)
+    /// Queues messages for a session. So many of its requests are answered with them.
+    package func send(_ run: FramedRun, to id: ConnectionID, answers: Int) {
+        sessions[id.raw]?.send(run, answers: answers)
     }
 
-    /// Queues frames for all sessions of a group.
-    package func push(_ frames: SharedBytes, _ range: Range<Int>, to group: GroupID) {
+    /// Queues messages for all sessions of a group.
+    package func push(_ run: FramedRun, to group: GroupID) {
         context.metrics.pushes += Int64(sessions.memberCount(of: group))
-        sessions.forEachMember(of: group) { $0.send(frames, range, answers: 0) }
+        sessions.forEachMember(of: group) { $0.send(run, answers: 0) }
     }
 
     package func join(_ group: GroupID, _ id: ConnectionID) { sessions.join(group, id) }

@@ -137,9 +137,7 @@ struct ShutdownTests {
         // The acknowledgement and the end come in the same turn of the loop.
         let isKnown = await Self.run(on: context) {
             guard let polls = context.realtime.polls(id) else { return false }
-            var frames: [UInt8] = []
-            RealtimeFrames.append(Array(RealtimePeer.response(2).utf8).span, to: &frames)
-            polls.send(frames, 0..<frames.count)
+            polls.send(Array(RealtimePeer.response(2).utf8), isLast: true)
             for connection in context.connections.all {
                 if case .polling = connection.work { connection.shutdownRequested(connection.stream) }
             }

@@ -23,7 +23,7 @@ package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollect
 
     /// The first one is under way.
     private var reads: [Read] = []
-    /// Elements that wait after reads: with frames, bytes.
+    /// Elements that wait after reads.
     package private(set) var heldCount = 0
     /// Pieces of the first one that the peer has not taken yet.
     package private(set) var piecesQueued = 0

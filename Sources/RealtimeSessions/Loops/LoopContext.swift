@@ -1,5 +1,4 @@
 package import HearthDatabaseHost
-package import HearthDelivery
 package import HearthEventLoop
 package import HearthRealtimeDatabase
 import HearthStorageErrors

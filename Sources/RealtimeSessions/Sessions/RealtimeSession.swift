@@ -24,14 +24,14 @@ package final class RealtimeSession: TableMember {
     // Safe because: the context and the table live as long as their loop, and a session is not called after `closed`.
     unowned(unsafe) let context: LoopContext
     unowned(unsafe) let sessions: ConnectionTable<RealtimeSession>
-    // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil
-    // with long polling. Safe because: the transport is told when its stream ends, and ends the session.
-    private unowned(unsafe) var stream: Stream?
-    private var compresses = false
+    /// Of the WebSocket; nil with long polling. To send to very many sessions takes no more than this and the context.
+    private var output: WebSocketOutput?
     /// Nothing goes out after a close frame, nor after the end.
     private(set) var maySend = true
     /// The large read under way, and those that wait for its end.
-    var largeReads = LargeReads<SnapshotStream, [UInt8]>()
+    var largeReads = LargeReads<SnapshotStream, [[UInt8]]>()
+    /// Bytes of the messages that wait behind large reads.
+    var heldBytes = 0
     var heldClaim: OutboundClaim?
 
     /// Names the session to the client's next connection.
@@ -91,7 +91,7 @@ package final class RealtimeSession: TableMember {
     func begin(on transport: Transport, host: [UInt8]) {
         self.host = host
         carry(by: transport)
-        context.metrics.noteOpened(stream == nil ? .longPolling : .webSocket)
+        context.metrics.noteOpened(output == nil ? .longPolling : .webSocket)
         var hello: [UInt8] = []
         ServerMessageWriter.appendHello(time: WallClock.milliseconds, host: host, session: token.text, to: &hello)
         send(hello)
@@ -100,8 +100,7 @@ package final class RealtimeSession: TableMember {
     private func carry(by transport: Transport) {
         self.transport = transport
         guard case .webSocket(let socket) = transport else { return }
-        stream = socket.stream
-        compresses = socket.compresses
+        output = socket.output
     }
 
     // MARK: Receiving
@@ -219,7 +218,7 @@ package final class RealtimeSession: TableMember {
     }
 
     private func stopReading(_ isDue: Bool) {
-        if isDue { stream?.pauseReading() }
+        if isDue { output?.stream.pauseReading() }
     }
 
     /// A request has come that the database does not answer.
@@ -238,9 +237,8 @@ package final class RealtimeSession: TableMember {
 
     /// Answers it.
     func answer(_ message: [UInt8]) {
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        send(frames, answers: 1)
+        send(message)
+        answered(1)
     }
 
     func answered(_ count: Int) {
@@ -296,47 +294,58 @@ package final class RealtimeSession: TableMember {
 
     // MARK: Sending
 
-    /// Queues frames that many sessions may share. `answers` requests are done with them.
-    func send(_ bytes: SharedBytes, _ range: Range<Int>, answers: Int) {
+    /// Queues messages that many sessions may share. `answers` requests are done with them.
+    func send(_ run: FramedRun, answers: Int) {
         if maySend {
             if largeReads.isEmpty {
-                transmit(bytes, range)
+                transmit(run)
             } else {
-                hold(bytes.bytes[range])
+                hold(run.messages.map { run.source.list.bytes(of: $0) })
             }
         }
-        sentBytes += range.count
+        sentBytes += run.byteCount
         if answers > 0 { answered(answers) }
     }
 
-    private func send(_ frames: [UInt8], answers: Int) {
-        send(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count, answers: answers)
-    }
-
+    /// Queues a message of the session itself.
     func send(_ message: [UInt8]) {
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        send(frames, answers: 0)
+        sentBytes += message.count
+        guard maySend else { return }
+        if largeReads.isEmpty { transmit([message]) } else { hold([message]) }
     }
 
-    /// Queues frames at once, even during a large answer.
-    func transmit(_ frames: [UInt8]) {
-        transmit(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count)
-    }
-
-    private func transmit(_ bytes: SharedBytes, _ range: Range<Int>) {
-        guard let stream else {
-            if case .polling(let polls) = transport { polls.send(bytes.bytes, range) }
+    private func transmit(_ run: FramedRun) {
+        guard let output = openOutput() else {
+            if case .polling(let polls) = transport { polls.send(run.source.list, run.messages) }
             return
         }
-        // A client that receives need not say anything (Protocol.md 2). One that is gone takes nothing.
-        if stream.outboundBytes == 0 { extendTimeout(of: stream) }
-        if compresses {
-            let frames = context.compressor.frames(bytes, range)
-            stream.send(shared: frames, 0..<frames.count)
-        } else {
-            stream.send(shared: bytes, range)
+        output.send(run, context.compressor)
+    }
+
+    /// Queues messages at once, even during a large answer.
+    func transmit(_ messages: [[UInt8]]) {
+        guard let output = openOutput() else {
+            if case .polling(let polls) = transport { for message in messages { polls.send(message, isLast: true) } }
+            return
         }
+        output.send(messages, context.compressor)
+    }
+
+    /// Queues a part of a large answer.
+    func transmit(_ part: SnapshotStream.MessagePart) {
+        guard let output = openOutput() else {
+            if case .polling(let polls) = transport { polls.send(part.text, isLast: part.isLast) }
+            return
+        }
+        output.send(part, context.compressor)
+    }
+
+    /// Nil without a WebSocket.
+    private func openOutput() -> WebSocketOutput? {
+        guard let output else { return nil }
+        // A client that receives need not say anything (Protocol.md 2). One that is gone takes nothing.
+        if output.stream.outboundBytes == 0 { extendTimeout(of: output.stream) }
+        return output
     }
 
     /// Gives a client time until its next sign of life.
@@ -347,8 +356,8 @@ package final class RealtimeSession: TableMember {
     /// Bytes that wait for the client.
     var waitingBytes: Int {
         switch transport {
-        case .webSocket(let socket): largeReads.heldCount + socket.stream.outboundBytes
-        case .polling(let polls): largeReads.heldCount + polls.waitingBytes
+        case .webSocket(let socket): heldBytes + socket.output.stream.outboundBytes
+        case .polling(let polls): heldBytes + polls.waitingBytes
         case .none: 0
         }
     }
@@ -356,7 +365,7 @@ package final class RealtimeSession: TableMember {
     /// Ends the session because too much waits for the client. It is not told why: that would wait as well.
     func shed() {
         switch transport {
-        case .webSocket: stream?.abort(.slowConsumer)
+        case .webSocket(let socket): socket.output.stream.abort(.slowConsumer)
         case .polling(let polls): polls.giveUp(because: "the client does not take what waits for it")
         case .none: break
         }
@@ -364,7 +373,7 @@ package final class RealtimeSession: TableMember {
 
     /// The client reads.
     var isWritable: Bool {
-        if let stream { return stream.isWritable }
+        if let output { return output.stream.isWritable }
         if case .polling(let polls) = transport { return polls.isWritable }
         return false
     }
@@ -408,7 +417,7 @@ package final class RealtimeSession: TableMember {
     var report: ConnectionReport {
         ConnectionReport(
             id: id, database: database.index, peer: origin.peer, principal: authentication.principal,
-            since: origin.since, transport: stream == nil ? "long polling" : "websocket",
+            since: origin.since, transport: output == nil ? "long polling" : "websocket",
             waiting: waitingBytes)
     }
 
@@ -418,7 +427,7 @@ package final class RealtimeSession: TableMember {
     func stopSending() {
         maySend = false
         largeReads.cancel()
-        countHeld()
+        countHeld(0)
     }
 
     /// A WebSocket of this session ends. One that only stood by is not missed, unless the client relies on it already.
@@ -459,7 +468,7 @@ package final class RealtimeSession: TableMember {
         expiry?.cancel()
         transport = .none
         asker = nil
-        stream = nil
+        output = nil
         candidate = nil
         sessions.remove(self)
         origin.client.sessions.leave()

@@ -1,11 +1,9 @@
-import HearthEventLoop
+import HearthDelivery
 import HearthWebSocketCodec
 
 /// A WebSocket that carries a session, or waits to take it over from long polling.
 protocol SessionSocket: AnyObject {
-    var stream: Stream { get }
-    /// What goes out is compressed.
-    var compresses: Bool { get }
+    var output: WebSocketOutput { get }
     /// Continues with the bytes that were held back while the session was paused.
     func readOn()
     /// Carries the session from now on.
@@ -20,8 +18,10 @@ protocol SessionPolls: AnyObject {
     var isWritable: Bool { get }
     /// Bytes that wait for the client.
     var waitingBytes: Int { get }
-    /// Queues frames.
-    func send(_ frames: [UInt8], _ range: Range<Int>)
+    /// Queues messages.
+    func send(_ messages: MessageList, _ range: Range<Int>)
+    /// Queues a message of the session itself, or a part of one that comes in several.
+    func send(_ message: [UInt8], isLast: Bool)
     /// Continues with the messages that were held back while the session was paused.
     func readOn()
     /// The client has sent its last message here.

@@ -1,3 +1,4 @@
+import HearthDelivery
 import HearthServerLog
 import HearthSystem
 import HearthEventLoop
@@ -188,9 +189,21 @@ package final class LongPollTransport: SessionPolls {
     /// Bytes that wait for the client.
     var waitingBytes: Int { output.byteCount }
 
-    /// Queues frames.
-    func send(_ frames: [UInt8], _ range: Range<Int>) {
-        frames.withUnsafeBytes { output.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    func send(_ messages: MessageList, _ range: Range<Int>) {
+        for message in range {
+            messages.forEachPart(of: message) { output.append($0) }
+            output.endMessage()
+        }
+        queued()
+    }
+
+    func send(_ message: [UInt8], isLast: Bool) {
+        message.withUnsafeBytes { output.append($0) }
+        if isLast { output.endMessage() }
+        queued()
+    }
+
+    private func queued() {
         outputClaim.resize(to: output.byteCount)
         if output.byteCount > limits.outboundBytesMax {
             return giveUp(because: "more waits for the client than may")

@@ -1,4 +1,3 @@
-import HearthDelivery
 package import HearthEventLoop
 import HearthRealtimeDatabase
 import HearthServerLog
@@ -19,9 +18,8 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
 
     let session: RealtimeSession
     // Safe because: the stream keeps its handler and tells it when it ends.
-    unowned(unsafe) let stream: Stream
-    /// What goes out is compressed.
-    let compresses: Bool
+    private unowned(unsafe) let stream: Stream
+    let output: WebSocketOutput
     private unowned let context: LoopContext
     private var role: Role
     private var decoder: WebSocketDecoder
@@ -55,7 +53,8 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
         decoder = WebSocketDecoder(
             role: .server, limits: .init(frameSizeMax: limits.messageBytesMax, messageSizeMax: limits.messageBytesMax),
             deflate: deflate, validatesUTF8: false)
-        compresses = deflate.map { context.compressor.serves($0) } ?? false
+        output = WebSocketOutput(
+            stream: stream, compresses: deflate.map { context.compressor.serves($0) } ?? false)
         joiner = FrameJoiner(bytesMax: limits.messageBytesMax)
         stream.handler = self
         extendTimeout()
@@ -210,8 +209,18 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
     package func send(_ message: [UInt8]) {
         guard goodbye.maySend else { return }
         var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
+        RealtimeFrames.append(message, to: &frames)
         stream.send(shared: frames)
+    }
+
+    /// Sends a last message on a WebSocket that carries no session.
+    package static func end(_ stream: Stream, after message: [UInt8], reason: String) {
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message, to: &frames)
+        FrameEncoder.appendClose(.normal, reason: reason, to: &frames)
+        stream.handler = nil
+        stream.send(shared: frames)
+        stream.close()
     }
 
     private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
