@@ -170,14 +170,14 @@ let rooms: [Room] = [
     Room(
         name: "HearthServer",
         uses: [
-            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "JSONValues", "SecurityRules",
-            "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
-            "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access",
-            "AccountEndpoints", "ClusterSharing", "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
+            "System", "JSONTree", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors",
+            "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery",
+            "Triggers", "DatabaseHost", "Access", "AccountEndpoints", "ClusterSharing", "Backups", "RealtimeSessions",
+            "Administration", "HTTPConnections",
         ],
         testsUse: [
-            "Bytes", "TreeText", "TreeQueries", "WireProtocol", "ServerProtocol", "JSONWebTokens", "EtcdMessages",
-            "ReplicatedLog", "HTTPResponses", "REST",
+            "Bytes", "TreeText", "TreeQueries", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
+            "ServerProtocol", "JSONWebTokens", "EtcdMessages", "ReplicatedLog", "HTTPResponses", "REST",
         ]),
     // For commands: one connection that does not come back, import and download, keys of administrators' programs.
     Room(
@@ -228,7 +228,12 @@ let rooms: [Room] = [
             "Connection", "HearthClient", "HearthAdmin", "CLibedit",
         ],
         testsUse: ["TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
-    Room(name: "HearthBench", uses: ["CLinux", "CBench", "System", "JSONTree", "SecurityRules", "HearthClient"]),
+    Room(
+        name: "HearthBench",
+        uses: [
+            "CLinux", "CBench", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "SecurityRules",
+            "EventLoop", "HearthClient",
+        ]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
         name: "HearthFuzzing",
