@@ -19,7 +19,7 @@ final class DocumentTable {
     private let rules: RulesInForce
     private let rulesChanged: @Sendable (String) -> Void
     private let log: Log
-    private let isStopping: SharedDocuments.Flag
+    private let isStopping: StopFlag
 
     /// Up to which operation the documents are known; nil before they were read.
     private var position: UInt64?
@@ -41,7 +41,7 @@ final class DocumentTable {
     init(
         _ database: ClusterDatabase, _ cluster: ClusterNode, _ fixed: [SharedDocument], _ rules: RulesInForce,
         _ log: Log,
-        isStopping: SharedDocuments.Flag, rulesChanged: @escaping @Sendable (_ database: String) -> Void
+        isStopping: StopFlag, rulesChanged: @escaping @Sendable (_ database: String) -> Void
     ) {
         self.database = database
         self.cluster = cluster
@@ -238,7 +238,7 @@ final class DocumentTable {
 
     /// Puts rules and settings in force at all nodes that run, with one commit, and waits until they have confirmed
     /// that.
-    func put(_ texts: [Text]) -> SharedDocuments.Failure? {
+    func put(_ texts: [Text]) -> SharingFailure? {
         let deadline = MonotonicTime.current + Self.patience
         if let (name, _) = texts.first(where: { document($0.name) == nil }) {
             return .init(description: "there is no document '\(name)'")

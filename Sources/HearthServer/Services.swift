@@ -98,7 +98,7 @@ final class Services: Sendable {
             authenticator: Authenticator(
                 verifier: trust.verifier, isDevelopment: configuration.isDevelopment, project: configuration.project,
                 accounts: identity?.accounts),
-            parser: parser, administrators: administered)
+            parser: parser, administrators: AdministeredSessions(administered))
         endpoints = Endpoints(
             configuration.endpoints, readiness: readiness, identity: identity, server: administered, helper: helper)
     }
