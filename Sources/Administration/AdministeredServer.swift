@@ -61,7 +61,7 @@ package final class AdministeredServer: Sendable {
     let denials: DenialLog
     /// Nil if no archive is kept.
     let archiver: Archiver?
-    /// Does what would keep an event loop too long.
+    /// Does work that would take an event loop too long.
     let helper: Worker<@Sendable () -> Void>
     /// In milliseconds since 1970.
     let startedAt: Int64

@@ -11,8 +11,8 @@ import HearthTriggers
 import HearthServerProtocol
 import HearthRealtimeSessions
 
-/// Answers what administrators ask about the server and one of its databases. Work that has to wait
-/// is done on other threads.
+/// Answers administrators' requests about the server and one of its databases. Work that has to wait is done on other
+/// threads.
 struct Administration: Sendable {
     private let server: AdministeredServer
     private let administrator: AskingAdministrator

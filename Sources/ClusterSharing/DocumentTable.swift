@@ -108,7 +108,7 @@ final class DocumentTable {
 
     private func confirm(_ sequence: UInt64) { if texts.pending.isEmpty { cluster.confirm(sequence) } }
 
-    /// Takes over what the log of this node has. False if it cannot be read.
+    /// Takes over the documents in the log of this node. False if it cannot be read.
     @discardableResult
     func catchUp() -> Bool {
         guard let position else { return false }
@@ -147,7 +147,7 @@ final class DocumentTable {
         takePending()
     }
 
-    /// Takes over what is new, and what was refused earlier. Rules and settings of a database are replaced in one step.
+    /// Takes over new documents, and those refused earlier. Rules and settings of a database are replaced in one step.
     private func takePending() {
         for group in texts.pending {
             do throws(SharedDocument.Failure) {
@@ -197,7 +197,7 @@ final class DocumentTable {
 
     // MARK: Writing
 
-    /// Looks whether a document was changed at this node, and tries again to take over what was refused.
+    /// Looks whether a document was changed at this node, and tries again to take over those that were refused.
     func look() {
         guard let position else { return load() }
         if !texts.pending.isEmpty {

@@ -54,7 +54,7 @@ package final class SharedDocuments: Sendable {
         if !isTaken { then(SharingFailure(description: "the server is shutting down")) }
     }
 
-    /// What waits ends soon.
+    /// Waiting calls end soon.
     func beginToStop() { isStopping.set() }
 
     /// Ends the thread.

@@ -100,7 +100,7 @@ extension DatabaseScheduler {
         }
     }
 
-    /// A step of reading what the write needs, or of asking the rules.
+    /// A step of reading the data that the write needs, or of asking the rules.
     mutating func decide() {
         guard mayDecide else { return }
         let start = nanoseconds()

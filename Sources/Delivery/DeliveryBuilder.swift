@@ -5,7 +5,7 @@ import HearthSecurityRules
 import HearthTreeQueries
 import HearthServerProtocol
 
-/// Encodes the outputs of databases as messages and events: each push once for all its receivers, on whatever loop.
+/// Encodes the outputs of databases as messages and events: each push once for its receivers on all loops.
 package struct DeliveryBuilder {
     /// The part of one loop.
     private struct Part {
@@ -100,7 +100,7 @@ package struct DeliveryBuilder {
         Self.append(answer: range, for: connection, to: &parts[connection.loop].entries)
     }
 
-    /// An answer goes out as one piece with what lies right before it for the same connection.
+    /// An answer goes out as one piece with the messages right before it for the same connection.
     private static func append(
         answer range: Range<Int>, for connection: ConnectionID, to entries: inout [LoopDelivery.Entry]
     ) {

@@ -143,7 +143,7 @@ package final class ConnectionLoop: @unchecked Sendable {
 
     // MARK: Deliveries
 
-    /// Queues what databases say, in order; the loop sends it at the end of the turn, once per connection.
+    /// Queues the outputs of databases in order; the loop sends them at the end of the turn, once per connection.
     func deliver(_ delivery: LoopDelivery) {
         defer { shared.compressor.forget() }
         // In frames for this loop, made when the first message goes out.

@@ -24,8 +24,8 @@ extension RequestHead {
 /// The realtime endpoints. Requests about a session are processed by the session's loop, so they take effect in order.
 ///
 /// So is coming back (Protocol.md 17): a client that names its previous session gets a new one on the same loop, and
-/// the end of the old one is submitted before the new one can read anything. A loop posts what was submitted to a
-/// database in that order (`LoopContext.submit`), the database's thread joins posted requests in order
+/// the end of the old one is submitted before the new one can read anything. A loop posts requests to a database in the
+/// order of their submission (`LoopContext.submit`), the database's thread joins posted requests in order
 /// (`HostedDatabases.run`), and requests that it holds back keep their place (`Admission`). For a session of another
 /// database, there is no order to keep.
 extension HTTPConnection: PollingConnection {
@@ -231,8 +231,8 @@ extension HTTPResponse {
         headers.append(("Cross-Origin-Resource-Policy", Array("cross-origin".utf8)))
     }
 
-    /// A page for a frame that says goodbye when the page around it goes away (long-polling.md 3). Beacons are what
-    /// browsers still send then; the request of old is for those that have none.
+    /// A page for a frame that says goodbye when the page around it goes away (long-polling.md 3). Browsers still send
+    /// beacons then; the older request is for browsers without them.
     static func disconnectFrame(id: [UInt8], password: [UInt8]) -> HTTPResponse {
         let target = "/.lp?disconn=t&id=".utf8 + id + "&pw=".utf8 + password
         let page = """

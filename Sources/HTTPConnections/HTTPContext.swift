@@ -20,7 +20,7 @@ package struct MovingRequest: Sendable {
     let role: ListenerRole
 }
 
-/// What the HTTP connections of one event loop share. Used on that loop only.
+/// Shared by the HTTP connections of one event loop. Used on that loop only.
 final class HTTPContext: @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 

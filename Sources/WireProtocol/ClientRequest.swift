@@ -10,8 +10,8 @@ package enum ClientRequest: Hashable, Sendable {
     case get(Path, query: QueryObject?)
     /// `q`: listen; `cq` if the query has conditions, an addition to the protocol. `query` is nil for a default listen;
     /// `hash` is nil when the client did not say, and so is `parts`, the compound hash (Protocol.md 4.2). With `since`,
-    /// an addition to the protocol, it wants to be told of positions, and what came after this one; empty if it has
-    /// none.
+    /// an addition to the protocol, it wants to be told of positions, and of the changes after this one; empty if it
+    /// has none.
     case listen(
         Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, parts: CompoundHash.Parts? = nil, since: [UInt8]? = nil)
     /// `n`: unlisten.
@@ -26,7 +26,7 @@ package enum ClientRequest: Hashable, Sendable {
     case events(Path, query: QueryObject?, tag: Int64, EventKinds)
     /// `nev`: no more of them.
     case noEvents(tag: Int64)
-    /// `jr`, `jx`, `jd`, `jf`, `jb`: what a worker asks of a queue. An addition to the protocol.
+    /// `jr`, `jx`, `jd`, `jf`, `jb`: a worker's request to a queue. An addition to the protocol.
     case job(Path, JobRequest)
     /// `s`: statistics of the client, not kept.
     case statistics
@@ -36,7 +36,7 @@ package enum ClientRequest: Hashable, Sendable {
     case unauthenticate
     /// `appcheck` and its opposite.
     case appCheck
-    /// `admin`, an addition to the protocol: what an administrator asks, as the text of the body.
+    /// `admin`, an addition to the protocol: an administrator's request, as the text of the body.
     case admin(body: [UInt8])
     /// `h`: the past of a place, an addition to the protocol.
     case history(HistoryRequest)

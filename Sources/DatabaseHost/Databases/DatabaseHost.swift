@@ -20,7 +20,7 @@ struct DatabaseHost: Sendable {
     let loops: Int
     let log: Log
     let stepTimes: StepTimes
-    /// Of what steps are made of.
+    /// Of the parts of steps.
     let partTimes: StepTimes
     let committer: Committer
     /// Nil for a server that is alone.

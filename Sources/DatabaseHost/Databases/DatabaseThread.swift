@@ -34,7 +34,7 @@ package final class DatabaseThread: Sendable {
 
     /// - parameter freeBytesMin: room on the disk that large reads of the past leave.
     /// - parameter after: calls back after so many milliseconds, on any thread.
-    /// - parameter deliver: called on this thread with what each loop must send.
+    /// - parameter deliver: called on this thread with the outputs for each loop.
     package init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, freeBytesMin: Int64,
         rules: RulesInForce,
@@ -105,7 +105,7 @@ package final class DatabaseThread: Sendable {
     @discardableResult
     package func post(_ database: UInt32, _ requests: [Request]) -> Bool { worker.post(.requests(database, requests)) }
 
-    /// Tells a database what became of requests that were sent to other nodes.
+    /// Tells a database the outcomes of requests that were sent to other nodes.
     package func post(_ database: UInt32, _ news: [ForwardingNews]) {
         worker.post(.news(.event(database, .forwarding(news))))
     }

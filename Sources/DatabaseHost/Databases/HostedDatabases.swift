@@ -211,7 +211,7 @@ package final class HostedDatabases {
             let database = try serve(index, try files.get())
             database.handle(.requests(waiting.requests))
             if waiting.mustPrune { database.handle(.tick(0)) }
-            // What waits came before the end was announced, if it is by now.
+            // Waiting requests came before the end was announced, if it is by now.
             if finished != nil { database.handle(.endSessions) }
         } catch {
             fail(index, error)
@@ -252,8 +252,8 @@ package final class HostedDatabases {
         host.readiness.database(name, .cannotBeOpened(error))
     }
 
-    /// Opens what clients expect to be there: the default database and those that the configuration names, as far as
-    /// they have files; and those that may have events to be sent.
+    /// Opens the databases that clients expect: the default one and those that the configuration names, as far as they
+    /// have files; and those that may have events to be sent.
     private func openServed() {
         for index in directory.served(with: databasesWithTriggers) where open[index] == nil {
             // A node follows every database of the cluster, whether or not it has files of it yet.

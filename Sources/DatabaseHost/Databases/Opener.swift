@@ -47,7 +47,7 @@ final class Opener: Sendable {
         return OpenedFiles(log: logFile, tree: tree)
     }
 
-    /// Two files, each with its write-ahead file and that one's index, and what reads and copies them.
+    /// Two files, each with its write-ahead file and that one's index, and the readers and copiers of them.
     private static let descriptorsNeeded = 12
     private static let withoutDescriptors = StorageError.overloaded(
         "the server has as many files and connections open as the system lets it (ulimit -n)")

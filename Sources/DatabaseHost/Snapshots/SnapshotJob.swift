@@ -159,7 +159,7 @@ struct SnapshotJob: Sendable {
         return body(isEmpty ? Array("null".utf8) : walk.visitor.takeText())
     }
 
-    /// Keys only: values are not read, and what lies below a child that is spread over rows is passed over.
+    /// Keys only: values are not read, and rows below a child that is spread over several are passed over.
     private func forEachShallowText(
         _ range: ShallowRange, _ body: ([UInt8]) -> Bool
     ) throws(StorageError) -> Bool {

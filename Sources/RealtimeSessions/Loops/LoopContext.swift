@@ -4,8 +4,8 @@ package import HearthRealtimeDatabase
 import HearthStorageErrors
 import HearthSystem
 
-/// What the connections of one event loop share, of whatever kind they are: the requests of a turn, figures, and the
-/// services of the server. Used on that loop only.
+/// Shared by the connections of all kinds on one event loop: the requests of a turn, figures, and the services of the
+/// server. Used on that loop only.
 package final class LoopContext: @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 

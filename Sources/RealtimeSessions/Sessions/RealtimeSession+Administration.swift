@@ -9,7 +9,7 @@ import HearthServerProtocol
 import HearthAccess
 import HearthDelivery
 
-/// What administrators ask over a realtime connection (administration.md 2).
+/// Requests of administrators over a realtime connection (administration.md 2).
 extension RealtimeSession {
     /// Children that are described, or counted, in one answer: as many as take a turn some milliseconds.
     private static let describedMax = 1000
@@ -50,7 +50,7 @@ extension RealtimeSession {
         }
     }
 
-    /// What other threads have to be asked for.
+    /// Passes on a request that other threads answer.
     private func askBeside(_ number: Int64, _ request: AdminRequest, of administrator: String, bytes: Int = 0) {
         let isCounted = bytes >= RequestMemory.bytesMin
         let claim = isCounted ? context.services.requestMemory.claim(bytes, for: origin.client) : nil

@@ -40,7 +40,7 @@ package final class RealtimeSession: TableMember {
     package var groups: Set<UInt64> = []
     let database: DatabaseDirectory.Use
     let origin: SessionOrigin
-    /// What the client calls this server.
+    /// The client's name for this server.
     private(set) var host: [UInt8] = []
     /// Its subscriptions, as long as it is an administrator's.
     var watched: Set<Watched> = []
@@ -194,7 +194,7 @@ package final class RealtimeSession: TableMember {
         submit(number, operation, reads: reads, as: principal)
     }
 
-    /// What an operation does is said where it is known: asking it costs a copy.
+    /// - parameter reads: the operation reads. Callers say so because asking it costs a copy.
     private func submit(
         _ number: Int64, _ operation: consuming Operation, reads: Bool, as principal: Principal? = nil
     ) {
@@ -229,7 +229,7 @@ package final class RealtimeSession: TableMember {
         stopReading(order.add(bytes: bytes, reads: reads))
     }
 
-    /// Nothing more is read until it is known what a request has to write.
+    /// Nothing more is read until the value that a request has to write is known.
     func awaitPast() { stopReading(order.wait(for: .past)) }
 
     /// It is known. Reading continues with the answer to the request.
@@ -272,8 +272,8 @@ package final class RealtimeSession: TableMember {
         readOn()
     }
 
-    /// Requests are made in another name from now on, until the credential ends. `reply` is what answers the request
-    /// that asked for it.
+    /// Requests are made in another name from now on, until the credential ends. `reply` answers the request that asked
+    /// for it.
     func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
         self.authentication = authentication
         order.isAnonymous = authentication.principal == .nobody
@@ -440,7 +440,7 @@ package final class RealtimeSession: TableMember {
         }
     }
 
-    /// Ends the session and what carries it.
+    /// Ends the session and its transport.
     package func close(_ code: CloseCode = .normal, reason: String) {
         let (current, candidate) = (transport, candidate)
         end()

@@ -12,9 +12,9 @@ package protocol PollingConnection: AnyObject {
     func answerPoll(_ script: [UInt8])
 }
 
-/// Long polling that carries a session (long-polling.md 2): what the client says comes in segments on its polls, and
-/// what waits for it goes out as the answer to one. Polls come on any connections; these are moved to the loop of the
-/// session first.
+/// Long polling that carries a session (long-polling.md 2): the client's messages come in segments on its polls, and
+/// those that wait for it go out as the answer to one. Polls come on any connections; these are moved to the loop of
+/// the session first.
 ///
 /// Everything is answered at the end of a turn, by ``flush()``.
 package final class LongPollTransport: SessionPolls {
@@ -22,7 +22,7 @@ package final class LongPollTransport: SessionPolls {
         let connection: any PollingConnection
         /// Grows from poll to poll.
         let serial: Int
-        /// What the script begins with.
+        /// The beginning of the script.
         var prelude: [UInt8] = []
     }
 
@@ -30,7 +30,7 @@ package final class LongPollTransport: SessionPolls {
         case serving
         /// The client sends nothing more; pending output is still sent to it.
         case clientEnded
-        /// A WebSocket has taken over: what waits is the rest.
+        /// A WebSocket has taken over: the waiting messages are the last.
         case finishing
         /// The session is over.
         case closed
@@ -107,7 +107,7 @@ package final class LongPollTransport: SessionPolls {
         flushLater()
     }
 
-    /// Takes what a poll brings, and answers it when there is something to say, or the next one has come.
+    /// Takes the segments of a poll, and answers it when there is something to say, or the next one has come.
     package func poll(_ query: QueryString, on connection: any PollingConnection) {
         var request = PollRequest(query)
         if case .serving = state {
@@ -274,7 +274,7 @@ package final class LongPollTransport: SessionPolls {
         if let session { session.close(reason: "the client left") } else { close() }
     }
 
-    /// The server ends: what waits is the last that the client hears, on the poll that also ends the session.
+    /// The server ends: the waiting messages are the client's last, on the poll that also ends the session.
     package func serverStops() {
         if output.hasMessages {
             if open != nil {
@@ -319,7 +319,7 @@ package final class LongPollTransport: SessionPolls {
     }
 }
 
-/// What the parameters of a poll say.
+/// The parameters of a poll.
 struct PollRequest {
     struct Segment {
         var number = -1

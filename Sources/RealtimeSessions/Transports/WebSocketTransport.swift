@@ -28,7 +28,7 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
     /// Bytes that are not decoded yet, because no more requests may be made: those from `unreadStart` on.
     private var unread: [UInt8] = []
     private var unreadStart = 0
-    /// A large message of which a part has come, and what waits unread.
+    /// A large message of which a part has come, with the unread bytes.
     private var partial: PartialMessage?
     /// Present once a message has expanded a lot.
     private var expansion: ExpansionBudget?
@@ -105,7 +105,7 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
     /// Decodes until there are as many requests as may be. Answers how many bytes it used.
     private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
         var input = bytes
-        // What follows a close frame is only looked through for the answer to it.
+        // Bytes after a close frame are only searched for the answer to it.
         defer { accountForExpansion() }
         while !isHeld || !goodbye.maySend, let event = decoder.next(&input) {
             accountForExpansion()
@@ -265,7 +265,7 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
         }
     }
 
-    /// The session ends at once, the stream when the peer has taken what waits for it.
+    /// The session ends at once, the stream when the peer has taken all bytes that wait for it.
     private func end(_ reason: CloseReason) {
         session.lost(self)
         stream.close(reason)
