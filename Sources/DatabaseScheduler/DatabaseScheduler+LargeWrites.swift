@@ -26,7 +26,7 @@ extension DatabaseScheduler {
 
     private mutating func runReadyLarge(_ request: Request) {
         if mustWaitToAttach(request) { return }
-        // What was read may have changed since.
+        // The data may have changed since they were read.
         if mustReadAgain(request) { return beginAnew(request) }
         // Children that could come as text when the write was begun may be asked for one by one now.
         if !database.mayForward(request), database.mustExamine(request) { return begin(request) }
@@ -36,7 +36,7 @@ extension DatabaseScheduler {
 
     private mutating func runTurn(ofLarge request: Request) {
         let sequence = database.sequence
-        // Its turn may have no room for it, or what was read may change before it: then it stays first in its line, and
+        // Its turn may have no room for it, or the data may change before it: then it stays first in its line, and
         // keeps its parts.
         let (count, waiting) = process([request])
         guard count == 1 else { return }
@@ -52,8 +52,8 @@ extension DatabaseScheduler {
         prepare(request, database.preparation(.examining, now: now))
     }
 
-    /// Begins with a large write again, as it was sent: what was read for it has changed. If the server itself changes
-    /// that again and again, the write is made in one step.
+    /// Begins with a large write again, as it was sent: the data read for it have changed. If the server itself changes
+    /// them again and again, the write is made in one step.
     private mutating func beginAnew(_ request: Request) {
         if request.isPrepared { emit(.dropParts) }
         let original = request.examined?.original ?? request
