@@ -97,8 +97,8 @@ let rooms: [Room] = [
     Room(
         name: "Delivery",
         uses: [
-            "System", "JSONTree", "TreeText", "TreeQueries", "WebSocketCodec", "ServerCodecs", "WireProtocol",
-            "ServerProtocol", "JSONValues", "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase",
+            "System", "JSONTree", "TreeText", "TreeQueries", "ServerCodecs", "WireProtocol", "ServerProtocol",
+            "JSONValues", "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase",
         ], testsUse: nil),
     Room(
         name: "Triggers",
@@ -109,9 +109,9 @@ let rooms: [Room] = [
     Room(
         name: "DatabaseHost",
         uses: [
-            "System", "JSONTree", "TreeText", "TreeQueries", "WebSocketCodec", "WireProtocol", "ServerProtocol",
-            "JSONValues", "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
-            "TreeStorage", "ClusterNode", "ServerLog", "Delivery", "Triggers",
+            "System", "JSONTree", "TreeText", "TreeQueries", "WireProtocol", "ServerProtocol", "JSONValues",
+            "SecurityRules", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
+            "ClusterNode", "ServerLog", "Delivery", "Triggers",
         ], testsUse: nil),
     Room(
         name: "Access",
@@ -147,9 +147,9 @@ let rooms: [Room] = [
     Room(
         name: "RealtimeSessions",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "ServerProtocol",
-            "JSONValues", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
-            "Identity", "ServerLog", "Delivery", "DatabaseHost", "Access",
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
+            "ServerProtocol", "JSONValues", "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
+            "TreeStorage", "Identity", "ServerLog", "Delivery", "DatabaseHost", "Access",
         ], testsUse: nil),
     Room(
         name: "Administration",
@@ -162,22 +162,22 @@ let rooms: [Room] = [
     Room(
         name: "HTTPConnections",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
-            "ServerProtocol", "JSONValues", "JSONWebTokens", "EventLoop", "StorageErrors", "RealtimeDatabase",
-            "TreeStorage", "Identity", "ServerLog", "Delivery", "DatabaseHost", "Access", "HTTPResponses", "REST",
-            "AccountEndpoints", "RealtimeSessions", "Administration", "CConsole", "CZlib",
+            "Bytes", "System", "JSONTree", "HTTPCodec", "ServerCodecs", "WireProtocol", "ServerProtocol", "JSONValues",
+            "JSONWebTokens", "EventLoop", "StorageErrors", "RealtimeDatabase", "TreeStorage", "Identity", "ServerLog",
+            "Delivery", "DatabaseHost", "Access", "HTTPResponses", "REST", "AccountEndpoints", "RealtimeSessions",
+            "Administration", "CConsole", "CZlib",
         ], testsUse: nil),
     Room(
         name: "HearthServer",
         uses: [
-            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "JSONValues", "SecurityRules",
-            "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
-            "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access",
-            "AccountEndpoints", "ClusterSharing", "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
+            "System", "JSONTree", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors",
+            "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery",
+            "Triggers", "DatabaseHost", "Access", "AccountEndpoints", "ClusterSharing", "Backups", "RealtimeSessions",
+            "Administration", "HTTPConnections",
         ],
         testsUse: [
-            "Bytes", "TreeText", "TreeQueries", "WireProtocol", "ServerProtocol", "JSONWebTokens", "EtcdMessages",
-            "ReplicatedLog", "HTTPResponses", "REST",
+            "Bytes", "TreeText", "TreeQueries", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
+            "ServerProtocol", "JSONWebTokens", "EtcdMessages", "ReplicatedLog", "HTTPResponses", "REST",
         ]),
     // For commands: one connection that does not come back, import and download, keys of administrators' programs.
     Room(
@@ -228,7 +228,12 @@ let rooms: [Room] = [
             "Connection", "HearthClient", "HearthAdmin", "CLibedit",
         ],
         testsUse: ["TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
-    Room(name: "HearthBench", uses: ["CLinux", "CBench", "System", "JSONTree", "SecurityRules", "HearthClient"]),
+    Room(
+        name: "HearthBench",
+        uses: [
+            "CLinux", "CBench", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "SecurityRules",
+            "EventLoop", "HearthClient",
+        ]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
         name: "HearthFuzzing",

@@ -3,8 +3,8 @@ package import HearthServerLog
 import Synchronization
 import HearthSystem
 
-/// Something that an operator wants to look up after an attack: who got in, who tried, and who changed what decides
-/// about it. Its fields hold no password, token or code.
+/// Something that an operator wants to look up after an attack: who got in, who tried, and who changed the permissions.
+/// Its fields hold no password, token or code.
 package struct AuditEvent: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case signedUp = "auth.signed-up"
@@ -57,8 +57,8 @@ package struct AuditTrail: Sendable {
 
     init(_ write: @escaping @Sendable (AuditEvent) -> Void) { self.write = write }
 
-    /// To a file, or else to the log. Of what strangers can cause, no more than `eventsMax` of a kind for each client's
-    /// address in 15 minutes.
+    /// To a file, or else to the log. Of events that strangers can cause, no more than `eventsMax` of a kind for each
+    /// client's address in 15 minutes.
     package init(_ log: Log, file: AuditFile? = nil, eventsMax: Int = 300) {
         let write: @Sendable (String, [(StaticString, String)]) -> Void = { event, fields in
             guard let file else { return log.info(event: event, fields) }

@@ -10,7 +10,7 @@ package struct Credential: Equatable, Sendable {
             }
         }
 
-        /// Said to be the ID token of a user; also what administrators of older times had.
+        /// Said to be the ID token of a user; also a secret of administrators from older times.
         case user([UInt8])
         /// Said to be the access token of an administrator.
         case administrator([UInt8])

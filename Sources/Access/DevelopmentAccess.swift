@@ -5,7 +5,7 @@ package import HearthServerCodecs
 /// that come from it. Any credential is believed there, so any other page in the developer's browser would be an
 /// administrator.
 ///
-/// A page is known by what browsers add to its requests: `Host` is the name that it used (a foreign name may lead here
+/// A page is known by header fields of its browser: `Host` is the name that it used (a foreign name may lead here
 /// by DNS rebinding), `Origin`, `Referer` and `Sec-Fetch-Site` tell where it comes from. A request with none of these
 /// comes from a program.
 package struct DevelopmentAccess: Equatable, Sendable {

@@ -4,8 +4,8 @@ package import HearthRealtimeDatabase
 import Synchronization
 import HearthSystem
 
-/// Whether users of an earlier process still have their accounts and tokens, by what a database has kept of them: what
-/// rules see as `auth`.
+/// Whether users of an earlier process still have their accounts and tokens, by the `auth` of rules, which a database
+/// has kept.
 package struct StoredSessions: Sendable {
     private let accounts: Accounts
     private let trust: Trust

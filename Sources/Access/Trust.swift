@@ -18,7 +18,7 @@ package struct Trust: Sendable {
         /// The data folder, which has the server's own keys.
         package var folder: String
         package var isDevelopment: Bool
-        /// Whose users sign in here: what tokens name as their audience.
+        /// The project whose users sign in here: the audience of tokens.
         package var project: String
         /// The file of issuers and providers that are believed.
         package var trustFile: String?

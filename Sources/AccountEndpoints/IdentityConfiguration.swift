@@ -6,8 +6,8 @@ package struct IdentityConfiguration: Sendable {
     package var options = AccountOptions()
     /// The keys of an app are no secret; nil takes any.
     package var apiKeys: Set<String>?
-    /// Where people reach this server, for the links in mails: `https://auth.example.com`. Nil for what the client that
-    /// asks for a mail calls it, which in production anybody could set to their own.
+    /// Where people reach this server, for the links in mails: `https://auth.example.com`. Nil for the name that the
+    /// client that asks for a mail uses, which in production anybody could set to their own.
     package var publicURL: String?
     /// Hosts to which links may lead on.
     package var authorizedDomains: Set<String> = ["localhost", "127.0.0.1"]

@@ -27,8 +27,8 @@ extension IdentityService {
         }
     }
 
-    /// The target of links in development mode (accounts.md 7): what tests call does at once what the page would ask
-    /// for.
+    /// The target of links in development mode (accounts.md 7): a call by a test does at once the operation that the
+    /// page would ask for.
     private func emulateAction(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         guard request.method == .get, let mode = request.parameter("mode"), let code = request.parameter("oobCode")
         else { return actionPage(request) }

@@ -37,7 +37,7 @@ extension IdentityService {
                 who, linkingTo: try fields.bytes("idToken"),
                 createsAccount: try fields.bool("autoCreate") ?? true, in: realm)
         } catch {
-            // With what the provider said the client can offer another way.
+            // With the provider's answer the client can offer another way.
             guard case .refused(let refusal) = error, try fields.bool("returnIdpCredential") ?? false,
                 [.federatedUserAlreadyLinked, .emailExists].contains(refusal.code)
             else { throw error }

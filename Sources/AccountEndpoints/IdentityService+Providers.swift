@@ -87,7 +87,7 @@ extension IdentityService {
         try set(mask.split(separator: ",").map { String($0) }, of: &configuration, fields)
     }
 
-    /// Sets what the paths name to what the request has, nothing included, and checks the whole.
+    /// Sets the fields at the paths to those of the request, which may be absent, and checks the whole.
     private func set(
         _ paths: [String], of configuration: inout OpenIDConfiguration, _ fields: IdentityFields
     ) throws(AccountFailure) {

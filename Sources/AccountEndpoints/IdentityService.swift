@@ -181,7 +181,7 @@ package final class IdentityService: Sendable {
         try administrator(request) != nil
     }
 
-    /// Counts what a client does. Administrators have no limits.
+    /// Counts an attempt of a client. Administrators have no limits.
     func count(_ attempt: Accounts.Attempt, _ request: IdentityRequest) throws(AccountFailure) {
         try accounts.admit(attempt, from: request.client)
     }

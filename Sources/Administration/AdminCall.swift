@@ -20,7 +20,7 @@ struct AdminCall: Sendable {
     let administrator: String
 
     /// Answers `{"status":200,"body":…}`; a body that is not JSON comes as a string.
-    func make(_ method: [UInt8], _ target: [UInt8], _ body: [UInt8], _ then: @escaping Administration.Completion) {
+    func make(_ method: [UInt8], _ target: [UInt8], _ body: [UInt8], _ then: @escaping AdminCompletion) {
         guard let head = Self.head(method, target, body.count, host) else {
             return then(.failure(AdminRefusal(status: "invalid_argument", text: "not a method and a target")))
         }

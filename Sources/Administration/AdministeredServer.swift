@@ -10,7 +10,6 @@ package import HearthSecurityRules
 package import HearthServerLog
 package import HearthSystem
 package import HearthTreeStorage
-package import HearthServerProtocol
 import Synchronization
 
 /// The server as administrators see and change it, over HTTP or over a realtime connection.
@@ -62,7 +61,7 @@ package final class AdministeredServer: Sendable {
     let denials: DenialLog
     /// Nil if no archive is kept.
     let archiver: Archiver?
-    /// Does what would keep an event loop too long.
+    /// Does work that would take an event loop too long.
     let helper: Worker<@Sendable () -> Void>
     /// In milliseconds since 1970.
     let startedAt: Int64
@@ -141,7 +140,7 @@ package final class AdministeredServer: Sendable {
     func logReader(of database: String) -> LogReader? { folder.makeLogReader(of: database) }
 
     /// Copies a database into a file of the data folder, on a thread of its own; one at a time.
-    func backUp(_ database: String, _ then: @escaping Administration.Completion) {
+    func backUp(_ database: String, _ then: @escaping AdminCompletion) {
         guard !isBackingUp.exchange(true, ordering: .relaxed) else {
             return then(.failure(AdminRefusal(text: "another backup is under way")))
         }
@@ -158,7 +157,7 @@ package final class AdministeredServer: Sendable {
     }
 
     /// On a separate thread, as it reads the whole file; one at a time, and not while a backup is made.
-    func checkBackup(_ file: String, _ then: @escaping Administration.Completion) {
+    func checkBackup(_ file: String, _ then: @escaping AdminCompletion) {
         guard !isBackingUp.exchange(true, ordering: .relaxed) else {
             return then(.failure(AdminRefusal(text: "another backup is under way")))
         }
@@ -191,20 +190,5 @@ package final class AdministeredServer: Sendable {
         } catch {
             return .failure(AdminRefusal(text: error.message))
         }
-    }
-}
-
-extension AdministeredServer: AdministratorResponder {
-    package func answer(
-        _ request: AdminRequest, of administrator: AskingAdministrator,
-        then: @escaping @Sendable (AdminAnswer) -> Void
-    ) {
-        Administration(self, administrator).answer(request, then: then)
-    }
-
-    package func question(
-        _ method: [UInt8], _ target: [UInt8], _ body: [UInt8], host: [UInt8]
-    ) -> AdministratorQuestion? {
-        AdminCall.question(method, target, body, host: host)
     }
 }

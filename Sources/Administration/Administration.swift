@@ -11,11 +11,9 @@ import HearthTriggers
 import HearthServerProtocol
 import HearthRealtimeSessions
 
-/// Answers what administrators ask about the server and one of its databases. Work that has to wait
-/// is done on other threads.
+/// Answers administrators' requests about the server and one of its databases. Work that has to wait is done on other
+/// threads.
 struct Administration: Sendable {
-    typealias Completion = @Sendable (AdminAnswer) -> Void
-
     private let server: AdministeredServer
     private let administrator: AskingAdministrator
     private var database: UInt32 { administrator.database }
@@ -26,7 +24,7 @@ struct Administration: Sendable {
         self.administrator = administrator
     }
 
-    func answer(_ request: AdminRequest, then: @escaping Completion) {
+    func answer(_ request: AdminRequest, then: @escaping AdminCompletion) {
         switch request {
         case .sessions(let limit): listSessions(limit: limit ?? 100, then)
         case .kick(let session): kick(session, then)
@@ -60,7 +58,7 @@ struct Administration: Sendable {
 
     // MARK: Who is connected
 
-    private func listSessions(limit: Int, _ then: @escaping Completion) {
+    private func listSessions(limit: Int, _ then: @escaping AdminCompletion) {
         let (server, limit) = (server, min(max(limit, 0), 1000))
         server.connected.report(limit) { reports in
             let all = reports.reduce(0) { $0 + $1.sessions + $1.eventStreams }
@@ -78,7 +76,7 @@ struct Administration: Sendable {
         }
     }
 
-    private func kick(_ session: String, _ then: @escaping Completion) {
+    private func kick(_ session: String, _ then: @escaping AdminCompletion) {
         let log = server.log
         let answer: @Sendable (Bool) -> Void = { isEnded in
             log.info("session.ended-by-administrator", [("session", session)])
@@ -97,7 +95,7 @@ struct Administration: Sendable {
     // MARK: Triggers
 
     private func askTriggers(
-        _ wish: String, _ trigger: String?, _ id: String?, _ limit: Int, _ then: @escaping Completion
+        _ wish: String, _ trigger: String?, _ id: String?, _ limit: Int, _ then: @escaping AdminCompletion
     ) {
         guard let wish = TriggerSender.Wish(rawValue: wish) else {
             return then(.failure(AdminRefusal(status: "invalid_argument", text: "\"do\" is list, replay or drop")))

@@ -67,13 +67,13 @@ package struct SettingsEndpoint: Sendable {
     }
 
     fileprivate func share(
-        _ texts: [(name: String, text: [UInt8])], _ then: @escaping @Sendable (SharedDocuments.Failure?) -> Void
+        _ texts: [(name: String, text: [UInt8])], _ then: @escaping @Sendable (SharingFailure?) -> Void
     ) {
         guard let sharing = server.sharing else { return then(.init(description: "the server is shutting down")) }
         sharing.documents.put(texts, then: then)
     }
 
-    fileprivate func response(to events: [AuditEvent], _ failure: SharedDocuments.Failure?) -> HTTPResponse {
+    fileprivate func response(to events: [AuditEvent], _ failure: SharingFailure?) -> HTTPResponse {
         if let failure { return HTTPResponse(.serviceUnavailable, error: failure.description) }
         for event in events { server.trail.note(event) }
         return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))

@@ -13,7 +13,7 @@ package struct AccountsArchive: Sendable {
     private var archived: [String: FileStamp] = [:]
     /// Before this moment no other copy is made, so that copies of many accounts do not keep the disk busy.
     private var due = MonotonicTime.current
-    /// The time between two copies is at least so many times what a copy takes.
+    /// The time between two copies is at least so many times the duration of a copy.
     private static let restFactor: Int64 = 20
 
     /// The outcome of a step.

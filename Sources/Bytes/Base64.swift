@@ -30,8 +30,8 @@ package enum Base64: Sendable {
         }
     }
 
-    /// The bytes of a text, or nil if it is not what `encode` makes of them: a foreign character, white space, padding
-    /// that is missing or superfluous, bits of the last character that mean nothing but are set.
+    /// The bytes of a text, or nil if `encode` would not make that text of them: a foreign character, white space,
+    /// missing or superfluous padding, bits of the last character that mean nothing but are set.
     package func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
         let count = text.count - padding

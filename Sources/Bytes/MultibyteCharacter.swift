@@ -1,10 +1,10 @@
-/// What the first byte of a UTF-8 character of several bytes says of the others (RFC 3629, table 3-7 of the Unicode
+/// The bytes that may follow the first byte of a UTF-8 character of several bytes (RFC 3629, table 3-7 of the Unicode
 /// standard).
 struct UTF8Lead {
     /// Bytes that follow: 1 to 3.
     let following: Int
-    /// What the second byte may be. Narrower than 80...BF after E0, ED, F0 and F4, which rules out overlong forms,
-    /// surrogates and what lies above U+10FFFF. Further bytes are 80...BF.
+    /// The possible second bytes. Narrower than 80...BF after E0, ED, F0 and F4, which rules out overlong forms,
+    /// surrogates and numbers above U+10FFFF. Further bytes are 80...BF.
     let second: ClosedRange<UInt8>
 
     /// Nil for a byte that begins no such character.

@@ -2,7 +2,7 @@
 package struct UTF8Validator: Sendable {
     /// How many continuation bytes the character under way still needs.
     private var missing = 0
-    /// What the next continuation byte may be.
+    /// The possible next continuation bytes.
     private var next = continuation
 
     private static var continuation: ClosedRange<UInt8> { 0x80...0xBF }

@@ -19,7 +19,7 @@ final class DocumentTable {
     private let rules: RulesInForce
     private let rulesChanged: @Sendable (String) -> Void
     private let log: Log
-    private let isStopping: SharedDocuments.Flag
+    private let isStopping: StopFlag
 
     /// Up to which operation the documents are known; nil before they were read.
     private var position: UInt64?
@@ -41,7 +41,7 @@ final class DocumentTable {
     init(
         _ database: ClusterDatabase, _ cluster: ClusterNode, _ fixed: [SharedDocument], _ rules: RulesInForce,
         _ log: Log,
-        isStopping: SharedDocuments.Flag, rulesChanged: @escaping @Sendable (_ database: String) -> Void
+        isStopping: StopFlag, rulesChanged: @escaping @Sendable (_ database: String) -> Void
     ) {
         self.database = database
         self.cluster = cluster
@@ -108,7 +108,7 @@ final class DocumentTable {
 
     private func confirm(_ sequence: UInt64) { if texts.pending.isEmpty { cluster.confirm(sequence) } }
 
-    /// Takes over what the log of this node has. False if it cannot be read.
+    /// Takes over the documents in the log of this node. False if it cannot be read.
     @discardableResult
     func catchUp() -> Bool {
         guard let position else { return false }
@@ -147,7 +147,7 @@ final class DocumentTable {
         takePending()
     }
 
-    /// Takes over what is new, and what was refused earlier. Rules and settings of a database are replaced in one step.
+    /// Takes over new documents, and those refused earlier. Rules and settings of a database are replaced in one step.
     private func takePending() {
         for group in texts.pending {
             do throws(SharedDocument.Failure) {
@@ -197,7 +197,7 @@ final class DocumentTable {
 
     // MARK: Writing
 
-    /// Looks whether a document was changed at this node, and tries again to take over what was refused.
+    /// Looks whether a document was changed at this node, and tries again to take over those that were refused.
     func look() {
         guard let position else { return load() }
         if !texts.pending.isEmpty {
@@ -238,7 +238,7 @@ final class DocumentTable {
 
     /// Puts rules and settings in force at all nodes that run, with one commit, and waits until they have confirmed
     /// that.
-    func put(_ texts: [Text]) -> SharedDocuments.Failure? {
+    func put(_ texts: [Text]) -> SharingFailure? {
         let deadline = MonotonicTime.current + Self.patience
         if let (name, _) = texts.first(where: { document($0.name) == nil }) {
             return .init(description: "there is no document '\(name)'")

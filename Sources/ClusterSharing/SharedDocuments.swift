@@ -1,5 +1,4 @@
 import HearthSystem
-import Synchronization
 
 /// The small texts that all nodes of a cluster have: signing keys, administrators' keys, providers, and the rules and
 /// settings that databases have of their own. The cluster's database has each at `documents/NAME`.
@@ -7,34 +6,19 @@ import Synchronization
 /// A node applies documents that another one has put there, and then confirms that they are in force. Changes in the
 /// files of a node are noticed within a second, and put there. On a separate thread, which waits for the database.
 package final class SharedDocuments: Sendable {
-    /// Why a text is not in force everywhere, for people.
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-
-        package init(description: String) { self.description = description }
-    }
-
     private enum Message: Sendable {
         case begin(whenLoaded: @Sendable () -> Void)
         case arrived
         case look
-        case put([(name: String, text: [UInt8])], then: @Sendable (Failure?) -> Void)
+        case put([(name: String, text: [UInt8])], then: @Sendable (SharingFailure?) -> Void)
     }
 
     private let worker: Worker<Message>
-    private let isStopping: Flag
-
-    final class Flag: Sendable {
-        private let value = Atomic(false)
-
-        var isSet: Bool { value.load(ordering: .relaxed) }
-
-        func set() { value.store(true, ordering: .relaxed) }
-    }
+    private let isStopping: StopFlag
 
     /// - parameter makeTable: makes the state of the thread. It gives up waiting once the flag is set.
-    init(_ makeTable: @escaping @Sendable (Flag) -> DocumentTable) throws(SystemError) {
-        let isStopping = Flag()
+    init(_ makeTable: @escaping @Sendable (StopFlag) -> DocumentTable) throws(SystemError) {
+        let isStopping = StopFlag()
         self.isStopping = isStopping
         worker = try Worker(name: "documents") {
             let table = makeTable(isStopping)
@@ -65,12 +49,12 @@ package final class SharedDocuments: Sendable {
 
     /// Puts texts in force at all nodes that run, with one commit. Calls back on the thread once they have confirmed
     /// that.
-    package func put(_ texts: [(name: String, text: [UInt8])], then: @escaping @Sendable (Failure?) -> Void) {
+    package func put(_ texts: [(name: String, text: [UInt8])], then: @escaping @Sendable (SharingFailure?) -> Void) {
         let isTaken = worker.post(.put(texts, then: then))
-        if !isTaken { then(Failure(description: "the server is shutting down")) }
+        if !isTaken { then(SharingFailure(description: "the server is shutting down")) }
     }
 
-    /// What waits ends soon.
+    /// Waiting calls end soon.
     func beginToStop() { isStopping.set() }
 
     /// Ends the thread.

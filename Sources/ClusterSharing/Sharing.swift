@@ -31,7 +31,7 @@ package final class Sharing: Sendable {
         self.accounts = accounts
     }
 
-    /// Begins to share, and waits for a while until what the cluster has is here. Until then, accounts are not served.
+    /// Begins to share, and waits for a while until the cluster's data are here. Until then, accounts are not served.
     package func begin() {
         let isHere = Semaphore()
         documents.begin { [weak accounts, sharedAccounts] in

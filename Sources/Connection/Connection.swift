@@ -65,7 +65,7 @@ package final class Connection: Sendable {
 
     // MARK: Requests
 
-    /// The value at a path as it is now, or what a query selects of it; null if there is nothing.
+    /// The value at a path as it is now, or the children that a query selects; null if there is nothing.
     package func get(_ path: Path, query: QueryObject? = nil) async throws(ConnectionError) -> CanonicalJSON {
         if let asked = query?.query.conditions, asked.aggregates == nil, let query {
             return try await find(path, query).node.canonical
@@ -203,11 +203,12 @@ package final class Connection: Sendable {
 
     // MARK: Listens
 
-    /// Listens to a path: the value as it is, then every change at or below it; or to what a query selects of it.
-    /// Children that leave the selection become null, those that enter it come whole.
+    /// Listens to a path: the value as it is, then every change at or below it; or to the children that a query
+    /// selects. Those that leave the selection become null, those that enter it come whole.
     ///
-    /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told first only what
-    ///   changed since, if the server still knows; empty to be told of positions. Listens to queries always start over.
+    /// - parameter since: the position of the reader of an earlier listen (``Changes/position``), to be told first of
+    ///   the   changes since, if the server still knows; empty to be told of positions. Listens to queries always start
+    ///   over.
     package func listen(
         _ path: Path, query: QueryObject? = nil, since: [UInt8]? = nil
     ) async throws(ConnectionError) -> Changes {

@@ -149,7 +149,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
             deliver(.update(base, assignments.map { Assignment($0) }), tag: tag, position)
         case .revoke(let path, let query):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
-            // What belongs to no listen of this client may come late and is ignored (Protocol.md 5).
+            // Pushes that belong to no listen of this client may come late and are ignored (Protocol.md 5).
             for entry in listens.removeAll(at: path, query) { entry.buffer.finish(error) }
             decideReading()
         case .unknown: break

@@ -78,7 +78,7 @@ package final class Readiness: Sendable {
     /// The problem of a database; nil if it accepts all requests.
     func database(_ name: String, _ trouble: Trouble?) { state.withLock { $0.databases[name] = trouble } }
 
-    /// A database of a cluster is opened. Its files may lack what other nodes have acknowledged.
+    /// A database of a cluster is opened. Its files may lack writes that other nodes have acknowledged.
     func awaitsLog(_ name: String) { state.withLock { _ = $0.unseen.insert(name) } }
 
     /// The files of a database follow the log of the cluster. Answers whether they could not before.

@@ -167,7 +167,7 @@ package final class RulesInForce: Sendable {
         }
     }
 
-    /// Before a change: brings what is in force into its own files, and removes what was refused.
+    /// Before a change: brings the rules and settings in force into their own files, and removes refused ones.
     private func settle(_ database: String, _ unfinished: inout Set<String>) throws(PrivateFile.Failure) {
         let publication = RulesPublication(of: database, in: folder)
         guard unfinished.contains(database) else { return try publication.remove() }

@@ -30,7 +30,7 @@ struct RulesPublication {
         }
     }
 
-    /// Takes back what ``begin(rules:settings:)`` could not complete.
+    /// Takes back a change that ``begin(rules:settings:)`` could not complete.
     func remove() throws(PrivateFile.Failure) { try PrivateFile.remove(path) }
 
     func texts() throws(PrivateFile.Failure) -> Texts { try Self.texts(path) }

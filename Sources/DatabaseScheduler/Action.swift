@@ -44,7 +44,7 @@ package enum Action: Sendable {
     case endConnections([ConnectionID])
     /// Ends connections without an answer to their requests, whose outcome is not known.
     case abandon([ConnectionID])
-    /// Says what turns have to say.
+    /// Delivers the outputs of turns.
     case deliver([[Output]])
     /// Tells connections that the process ends before these requests are done; those of realtime connections get no
     /// answer, so that clients ask again.

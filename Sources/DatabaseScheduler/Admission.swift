@@ -311,7 +311,7 @@ package struct Admission: ~Copyable {
 
     // MARK: Going on
 
-    /// Finds out what the first request of a line waits for.
+    /// Finds out why the first request of a line waits.
     private mutating func advance(_ connection: ConnectionID, _ line: Line, _ gate: some AdmissionGate) {
         guard let head = line.entries.first else {
             // Its turn does not come any more.

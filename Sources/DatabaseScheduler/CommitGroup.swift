@@ -3,7 +3,7 @@ package import HearthRealtimeDatabase
 /// Work for a thread that writes commit logs, which carries it out in order.
 package enum CommitJob: Sendable {
     case append(database: UInt32, any CommitLog, LogRecord)
-    /// Keeps what other nodes have appended.
+    /// Keeps records that other nodes have appended.
     case storeArrived(database: UInt32, any CommitLog, through: UInt64)
     /// Stores a part of a text for which a record comes later; waiting records are committed first.
     case store(database: UInt32, any CommitLog, TextParts, serial: UInt64)

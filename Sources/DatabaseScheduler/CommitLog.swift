@@ -5,7 +5,7 @@ package import HearthStorageErrors
 ///
 /// ``append(_:)`` is all-or-nothing. When it returns, nothing can undo the records. When it throws, the log has all of
 /// them or none, and ``forEachRecord(after:_:)`` tells which; nothing more is appended until the database has been
-/// taken back to what the log has.
+/// taken back to the state of the log.
 package protocol CommitLog: AnyObject, Sendable {
     /// Appends records, whose numbers follow those that the log has.
     func append(_ records: [LogRecord]) throws(CommitFailure)

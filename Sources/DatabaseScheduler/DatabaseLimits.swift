@@ -31,7 +31,7 @@ package struct DatabaseLimits: Sendable {
     package var queriesOfPlaceMax = 1000
     /// Children that the windows of the queries of one connection keep: those of limited queries.
     package var keptPlacesMax = 1 << 18
-    /// What telling listeners of queries of a commit may cost before others have their turn, in bytes: those that are
+    /// The cost of telling listeners of queries of a commit before others have their turn, in bytes: those that are
     /// read, and as many for other work as take the same time. A millisecond is about a MiB.
     package var tellingStepCostMax = 2 << 20
     /// The same for all of a commit. Listeners that would cost more are ended.
@@ -44,8 +44,8 @@ package struct DatabaseLimits: Sendable {
     /// more, that would take longer than others should wait. With fewer, rows that change again and again would be
     /// written to the tree file more often.
     package var changedRowsMax = 65_536
-    /// The same, at which children stop to expire until the applier has time. They do not hurry, and what they change
-    /// is put aside in a moment.
+    /// The same, at which children stop to expire until the applier has time. They do not hurry, and their changes are
+    /// put aside in a moment.
     package var expiryChangesMax = 16_384
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
     package var changedBytesHard = 40 << 20

@@ -26,7 +26,7 @@ extension DatabaseScheduler {
 
     private mutating func runReadyLarge(_ request: Request) {
         if mustWaitToAttach(request) { return }
-        // What was read may have changed since.
+        // The data may have changed since they were read.
         if mustReadAgain(request) || database.mustBeAllowed(request) && !database.hasFirstDecision(on: request) {
             return beginAnew(request)
         }
@@ -38,7 +38,7 @@ extension DatabaseScheduler {
 
     private mutating func runTurn(ofLarge request: Request) {
         let sequence = database.sequence
-        // Its turn may have no room for it, or what was read may change before it: then it stays first in its line, and
+        // Its turn may have no room for it, or the data may change before it: then it stays first in its line, and
         // keeps its parts.
         let (count, waiting) = process([request])
         guard count == 1 else { return }
@@ -54,7 +54,7 @@ extension DatabaseScheduler {
         prepare(request, database.preparation(.examining, now: now))
     }
 
-    /// Begins with a large write again, as it was sent: what was read for it has changed. That is not done for ever.
+    /// Begins with a large write again, as it was sent: the data read for it have changed. That is not done for ever.
     private mutating func beginAnew(_ request: Request) {
         if request.isPrepared { emit(.dropParts) }
         let original = request.examined?.original ?? request
@@ -114,7 +114,7 @@ extension DatabaseScheduler {
         }
     }
 
-    /// A step of reading what the write needs, or of asking the rules.
+    /// A step of reading the data that the write needs, or of asking the rules.
     mutating func decide() {
         guard mayDecide else { return }
         let start = nanoseconds()

@@ -20,8 +20,8 @@ extension DatabaseScheduler {
         if case .fenced = failure { ownership == .alone } else { false }
     }
 
-    /// - parameter problem: why the open files are no longer those in the data folder; nil if they are. What is written
-    ///   to files without names would be lost.
+    /// - parameter problem: why the open files are no longer those in the data folder; nil if they are. Data in files
+    ///     without names would be lost.
     mutating func filesVerified(_ problem: StorageError?) {
         guard let problem else {
             isReplaced = false
@@ -52,7 +52,7 @@ extension DatabaseScheduler {
         case .none, .dropping, .reading: return
         case .resting(let error), .unreadable(let error):
             guard !applying.isWriting else { return }
-            // The log has what the store could not take.
+            // The log has the rows that the store could not take.
             applying = .idle
             recovery = .reading(error)
             emit(.readLog(after: appliedSequence))

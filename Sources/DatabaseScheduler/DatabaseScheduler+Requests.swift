@@ -241,7 +241,7 @@ extension DatabaseScheduler {
         }
     }
 
-    /// A few children at a time, since what a child costs depends on its size and on what the caches hold.
+    /// A few children at a time, since the cost of a child depends on its size and on the caches.
     private mutating func scan() {
         let end = nanoseconds() + limits.stepNanosecondsMax
         var left = limits.scannedPerStepMax

@@ -83,15 +83,15 @@ extension DatabaseScheduler {
         goOnRecovering()
     }
 
-    /// Leaves what the store lacks to the next process.
+    /// Leaves rows that the store lacks to the next process.
     private mutating func leave() {
         life = .leaving
         applying = .idle
         turnAwayLarge()
     }
 
-    /// What waits for the store to have all rows would wait for ever: large reads, and large writes, which come one at
-    /// a time. So do later requests of their connections.
+    /// Requests that wait for the store to have all rows would wait for ever: large reads, and large writes, which come
+    /// one at a time. So would later requests of their connections.
     mutating func turnAwayLarge() {
         emit(.failLargeReads(.stopping))
         // Earlier requests are answered first.

@@ -5,7 +5,7 @@ extension DatabaseScheduler {
     /// So many make an operation at once, without a tick.
     static var sentMax: Int { 256 }
 
-    /// Writes down what became of events. Where another node takes the writes, it has to find that out for itself.
+    /// Writes down the outcomes of events. Where another node takes the writes, it has to find them out for itself.
     mutating func noteSent() {
         if sent.isEmpty { return }
         guard ownership == .alone || ownership == .owner else {

@@ -36,7 +36,7 @@ package struct DatabaseScheduler: ~Copyable {
     var isDrainDue = false
     /// Records of the shared log that are not applied yet.
     var arrivals = Queue<Arrival>()
-    /// When the process does not wait any more for what other nodes have yet to answer.
+    /// The time after which the process does not wait any more for answers of other nodes.
     var forwardingEnd: Int64?
     /// The last operation that was appended here.
     var ownSequence: UInt64 = 0
@@ -78,7 +78,7 @@ package struct DatabaseScheduler: ~Copyable {
     /// - parameter isClearing: the store has obsolete rows.
     /// - parameter isShared: other nodes append to the log as well: ``Arrival/ownership(_:)`` tells when this one may.
     /// - parameter forwardsWrites: while another node takes the writes, clients' writes are sent to it.
-    /// - parameter nanoseconds: a clock that measures what requests cost.
+    /// - parameter nanoseconds: a clock that measures the cost of requests.
     package init(
         database: Database, limits: DatabaseLimits, lastTime: Int64, isClearing: Bool, isShared: Bool = false,
         forwardsWrites: Bool = false, at conditions: Conditions, nanoseconds: @escaping () -> Int64

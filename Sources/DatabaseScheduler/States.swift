@@ -100,9 +100,9 @@ enum Sweeping {
 /// it from one that was refused meanwhile.
 enum LargeWrite {
     case none
-    /// It is being found out what it needs.
+    /// Its needs are being found out.
     case examining(serial: UInt64)
-    /// What it needs is being read.
+    /// The data that it needs are being read.
     case reading(Request)
     /// Its increments get their values.
     case resolving(serial: UInt64)

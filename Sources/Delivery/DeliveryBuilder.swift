@@ -2,32 +2,35 @@ package import HearthEventLoop
 import HearthJSONTree
 package import HearthRealtimeDatabase
 import HearthSecurityRules
-import HearthWebSocketCodec
 import HearthTreeQueries
 import HearthServerProtocol
 
-/// Encodes what databases say: each push once for all its receivers, into one array of frames and events that all loops
-/// share.
+/// Encodes the outputs of databases as messages and events: each push once for its receivers on all loops.
 package struct DeliveryBuilder {
-    private var answers = EncodedOutput()
-    /// Frames and events of pushes, apart from the rest, so that those of one run lie next to each other.
+    /// The part of one loop.
+    private struct Part {
+        var output = EncodedOutput()
+        var entries: [LoopDelivery.Entry] = []
+    }
+
+    private var parts: [Part]
+    /// Messages and events of pushes, apart from the rest, so that those of one run lie next to each other.
     private var pushes = EncodedOutput()
     private var runs: [Range<Int>] = []
-    /// Who gets the last run, as long as further pushes to the same may join it.
+    /// The receivers of the last run, as long as further pushes to the same may join it.
     private var openRun: [GroupAddress]?
-    private var entries: [[LoopDelivery.Entry]]
-    /// Where updates of listeners that resume are in `answers`.
+    /// Where updates of listeners that resume are in the output of a loop.
     private var missed: [MissedKey: (update: MissedUpdate, range: Range<Int>)] = [:]
-    /// Bytes of the values in replies that are not put into frames here.
-    private var replyBytes = 0
+    /// Bytes of everything but the pushes.
+    private var answerBytes = 0
     private let outbound: OutboundMemory
     private let openStream: (SnapshotRead) -> SnapshotStream
 
-    /// - parameter outbound: where what loops cannot send at once is counted.
+    /// - parameter outbound: counts bytes that loops cannot send at once.
     /// - parameter openStream: called for each large read, when the connection is told of it.
     package init(loops: Int, outbound: OutboundMemory, openStream: @escaping (SnapshotRead) -> SnapshotStream) {
         self.outbound = outbound
-        entries = Array(repeating: [], count: loops)
+        parts = Array(repeating: Part(), count: loops)
         self.openStream = openStream
     }
 
@@ -41,100 +44,134 @@ package struct DeliveryBuilder {
                 self.push(change, at: push.path, push.position, toStreams: group)
             case .change(let change): self.push(change, tag: push.form.tag, to: [group])
             case .events(let events):
-                addRun(pushes.frame { Self.append(events, of: push, to: &$0) }, to: [group]) { .push($0, run: $1) }
+                let range = pushes.messages.append { Self.append(events, of: push, to: &$0) }
+                addRun(range, to: [group]) { .push($0, run: $1) }
             }
         case .initialQuery(let connection, let push):
             switch push.content {
             case .change(.set(let assignment)) where push.form == .eventStream:
                 begin(connection, assignment, at: push.path, nil)
-            case .change(.set(let assignment)):
-                send(Self.frame(assignment, tag: push.form.tag, in: &answers), to: connection)
+            case .change(.set(let assignment)): send(assignment, tag: push.form.tag, to: connection)
             case .change: preconditionFailure("a listener begins with a value")
-            case .events(let events):
-                send(.whole(answers.frame { Self.append(events, of: push, to: &$0) }), to: connection)
+            case .events(let events): send(to: connection) { Self.append(events, of: push, to: &$0) }
             }
         case .initial(let connection, let path, let value, let position):
             let assignment = Assignment(target: WriteTarget(path: path), value: value)
             switch connection.kind {
             case .http: begin(connection, assignment, at: path, position)
-            case .realtime: send(Self.frame(assignment, in: &answers), to: connection)
+            case .realtime: send(assignment, tag: nil, to: connection)
             }
         case .missed(let connection, let update, let position):
             if let update { add(update, at: position, for: connection) }
             guard connection.kind == .http else { break }
             // Begins the answer, and says how far it reaches.
-            let range = answers.event { EventStreamWriter.appendKeepAlive(at: position, to: &$0) }
-            entries[connection.loop].append(.events(connection, range))
+            let range = event(on: connection.loop) { EventStreamWriter.appendKeepAlive(at: position, to: &$0) }
+            add(.events(connection, range), to: connection.loop)
         case .initialParts(let connection, let path, let tag, let parts):
-            send(
-                .whole(answers.frame { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }),
-                to: connection)
-        case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
-        case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
+            send(to: connection) { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }
+        case .join(let group, let connection): add(.join(group, connection), to: connection.loop)
+        case .leave(let group, let connection): add(.leave(group, connection), to: connection.loop)
         case .reply(let connection, let number, let reply):
             switch connection.kind {
             case .http:
-                replyBytes += reply.byteCount
-                entries[connection.loop].append(.reply(connection, reply))
+                answerBytes += reply.byteCount
+                add(.reply(connection, reply), to: connection.loop)
             case .realtime:
                 answer(connection, number, reply)
             }
         case .revoked(let connection, let path, let listener, let status): revoke(connection, path, listener, status)
-        case .stream(let read): entries[read.connection.loop].append(.stream(openStream(read)))
+        case .stream(let read): add(.stream(openStream(read)), to: read.connection.loop)
         }
     }
+
+    private mutating func add(_ entry: LoopDelivery.Entry, to loop: Int) { parts[loop].entries.append(entry) }
 
     private mutating func answer(_ connection: ConnectionID, _ number: Int64, _ reply: Reply) {
-        guard case .value(let value) = reply else {
-            let range = answers.frame { Self.append(reply, number: number, to: &$0) }
-            return Self.append(answer: range, for: connection, to: &entries[connection.loop])
+        let range: Range<Int>
+        if case .value(let value) = reply {
+            range = message(on: connection.loop, value) {
+                ServerMessageWriter.appendResponseHead(number: number, to: &$0)
+            } tail: {
+                $0.append(contentsOf: ServerMessageWriter.responseTail)
+            }
+        } else {
+            range = message(on: connection.loop) { Self.append(reply, number: number, to: &$0) }
         }
-        let place = answers.frame(value) {
-            ServerMessageWriter.appendResponseHead(number: number, to: &$0)
-        } tail: {
-            $0.append(contentsOf: ServerMessageWriter.responseTail)
-        }
-        switch place {
-        case .whole(let range): Self.append(answer: range, for: connection, to: &entries[connection.loop])
-        case .around(let head, let value, let tail):
-            send(.whole(head), to: connection)
-            send(.whole(value), to: connection)
-            entries[connection.loop].append(.frames(connection, tail, answers: 1))
-        }
+        Self.append(answer: range, for: connection, to: &parts[connection.loop].entries)
     }
 
-    /// Frames that answer nothing.
-    private mutating func send(_ place: EncodedOutput.Place, to connection: ConnectionID) {
-        place.forEachRange { entries[connection.loop].append(.frames(connection, $0, answers: 0)) }
-    }
-
-    /// An answer goes out as one piece with what lies right before it for the same connection.
+    /// An answer goes out as one piece with the messages right before it for the same connection.
     private static func append(
         answer range: Range<Int>, for connection: ConnectionID, to entries: inout [LoopDelivery.Entry]
     ) {
-        if case .frames(connection, let before, let count)? = entries.last, before.upperBound == range.lowerBound {
+        if case .messages(connection, let before, let count)? = entries.last, before.upperBound == range.lowerBound {
             let both = before.lowerBound..<range.upperBound
-            entries[entries.count - 1] = .frames(connection, both, answers: count + 1)
+            entries[entries.count - 1] = .messages(connection, both, answers: count + 1)
         } else {
-            entries.append(.frames(connection, range, answers: 1))
+            entries.append(.messages(connection, range, answers: 1))
         }
     }
+
+    /// Adds a message that answers nothing.
+    private mutating func send(to connection: ConnectionID, _ write: (inout [UInt8]) -> Void) {
+        let range = message(on: connection.loop, write)
+        add(.messages(connection, range, answers: 0), to: connection.loop)
+    }
+
+    private mutating func send(_ assignment: Assignment, tag: Int64?, to connection: ConnectionID) {
+        let range = message(on: connection.loop, assignment.value) {
+            ServerMessageWriter.appendDataHead(assignment.target, to: &$0)
+        } tail: {
+            ServerMessageWriter.appendDataTail(tag: tag, position: nil, to: &$0)
+        }
+        add(.messages(connection, range, answers: 0), to: connection.loop)
+    }
+
+    // MARK: Messages and events for one loop
+
+    private mutating func message(on loop: Int, _ write: (inout [UInt8]) -> Void) -> Range<Int> {
+        counting(on: loop) { $0.messages.append(write) }
+    }
+
+    private mutating func message(
+        on loop: Int, _ value: CanonicalJSON, head: (inout [UInt8]) -> Void, tail: (inout [UInt8]) -> Void
+    ) -> Range<Int> {
+        counting(on: loop) { $0.messages.append(value, head: head, tail: tail) }
+    }
+
+    private mutating func event(on loop: Int, _ write: (inout [UInt8]) -> Void) -> Range<Int> {
+        counting(on: loop) { $0.event(write) }
+    }
+
+    private mutating func counting<Place>(on loop: Int, _ write: (inout EncodedOutput) -> Place) -> Place {
+        let before = parts[loop].output.byteCount
+        let place = write(&parts[loop].output)
+        answerBytes += parts[loop].output.byteCount - before
+        return place
+    }
+
+    // MARK: Pushes
 
     private mutating func push(
         _ change: Change, tag: Int64? = nil, position: [UInt8]? = nil, to groups: [GroupAddress]
     ) {
-        let place: EncodedOutput.Place =
+        let range =
             switch change {
-            case .set(let assignment): Self.frame(assignment, tag: tag, position: position, in: &pushes)
-            case .merge: .whole(pushes.frame { Self.append(change, tag: tag, position: position, to: &$0) })
+            case .set(let assignment):
+                pushes.messages.append(assignment.value) {
+                    ServerMessageWriter.appendDataHead(assignment.target, to: &$0)
+                } tail: {
+                    ServerMessageWriter.appendDataTail(tag: tag, position: position, to: &$0)
+                }
+            case .merge: pushes.messages.append { Self.append(change, tag: tag, position: position, to: &$0) }
             case .setChildren(of: let base, let children):
-                pushes.frame(children) {
+                pushes.messages.append(children) {
                     ServerMessageWriter.appendMergeHead(base, to: &$0)
                 } tail: {
                     ServerMessageWriter.appendDataTail(tag: tag, position: position, to: &$0)
                 }
             }
-        place.forEachRange { addRun($0, to: groups) { .push($0, run: $1) } }
+        addRun(range, to: groups) { .push($0, run: $1) }
     }
 
     /// Changes that are nothing to a stream are not pushed.
@@ -152,16 +189,6 @@ package struct DeliveryBuilder {
         place.forEachRange { addRun($0, to: [group]) { .pushEvents($0, run: $1) } }
     }
 
-    private static func frame(
-        _ assignment: Assignment, tag: Int64? = nil, position: [UInt8]? = nil, in output: inout EncodedOutput
-    ) -> EncodedOutput.Place {
-        output.frame(assignment.value) {
-            ServerMessageWriter.appendDataHead(assignment.target, to: &$0)
-        } tail: {
-            ServerMessageWriter.appendDataTail(tag: tag, position: position, to: &$0)
-        }
-    }
-
     private static func event(
         _ assignment: Assignment, at path: Path, _ position: Position?, in output: inout EncodedOutput
     ) -> EncodedOutput.Place {
@@ -174,31 +201,32 @@ package struct DeliveryBuilder {
 
     /// The data that brings a connection up to date, encoded once for all that need the same.
     private mutating func add(_ update: MissedUpdate, at position: Position, for connection: ConnectionID) {
-        let key = MissedKey(update: ObjectIdentifier(update), position: position, kind: connection.kind)
+        let key = MissedKey(
+            update: ObjectIdentifier(update), position: position, kind: connection.kind, loop: connection.loop)
         let range: Range<Int>
         if let known = missed[key] {
             range = known.range
         } else {
-            range = append(update, at: position, for: connection.kind)
+            range = append(update, at: position, for: connection)
             missed[key] = (update, range)
         }
         if range.isEmpty { return }
         switch connection.kind {
-        case .http: entries[connection.loop].append(.events(connection, range))
-        case .realtime: entries[connection.loop].append(.frames(connection, range, answers: 0))
+        case .http: add(.events(connection, range), to: connection.loop)
+        case .realtime: add(.messages(connection, range, answers: 0), to: connection.loop)
         }
     }
 
     private mutating func append(
-        _ update: MissedUpdate, at position: Position, for kind: ConnectionID.Kind
+        _ update: MissedUpdate, at position: Position, for connection: ConnectionID
     ) -> Range<Int> {
-        switch kind {
+        switch connection.kind {
         case .http:
-            return answers.event {
+            event(on: connection.loop) {
                 EventStreamWriter.append(update.change, at: update.path, position: position, to: &$0)
             }
         case .realtime:
-            return answers.frame { Self.append(update.change, position: position.text, to: &$0) }
+            message(on: connection.loop) { Self.append(update.change, position: position.text, to: &$0) }
         }
     }
 
@@ -213,8 +241,8 @@ package struct DeliveryBuilder {
         openRun = groups
         runs.append(range)
         for address in groups {
-            for loop in entries.indices where address.loops >> UInt64(loop) & 1 == 1 {
-                entries[loop].append(entry(address.group, runs.count - 1))
+            for loop in parts.indices where address.loops >> UInt64(loop) & 1 == 1 {
+                add(entry(address.group, runs.count - 1), to: loop)
             }
         }
     }
@@ -222,8 +250,8 @@ package struct DeliveryBuilder {
     private mutating func revoke(
         _ connection: ConnectionID, _ path: Path, _ listener: RevokedListener, _ status: StaticText?
     ) {
-        if connection.kind == .http { return entries[connection.loop].append(.cancelEvents(connection)) }
-        let range = answers.frame { out in
+        if connection.kind == .http { return add(.cancelEvents(connection), to: connection.loop) }
+        send(to: connection) { out in
             switch listener {
             case .plain: ServerMessageWriter.appendRevoke(path, query: nil, status: status?.text, to: &out)
             case .query(let query): ServerMessageWriter.appendRevoke(path, query: query, status: status?.text, to: &out)
@@ -231,32 +259,33 @@ package struct DeliveryBuilder {
                 ServerMessageWriter.appendRevoke(path, query: nil, tag: tag, status: status?.text, to: &out)
             }
         }
-        entries[connection.loop].append(.frames(connection, range, answers: 0))
     }
 
     /// The first event of a stream.
     private mutating func begin(
         _ connection: ConnectionID, _ assignment: Assignment, at path: Path, _ position: Position?
     ) {
-        Self.event(assignment, at: path, position, in: &answers).forEachRange {
-            entries[connection.loop].append(.events(connection, $0))
-        }
+        let place = counting(on: connection.loop) { Self.event(assignment, at: path, position, in: &$0) }
+        place.forEachRange { add(.events(connection, $0), to: connection.loop) }
     }
 
     /// Bytes of everything so far.
-    package var byteCount: Int { answers.count + pushes.count + replyBytes }
+    package var byteCount: Int { answerBytes + pushes.byteCount }
 
     /// Hands each loop its part.
     package consuming func finish(_ deliver: (Int, LoopDelivery) -> Void) {
-        let loopCount = entries.reduce(0) { $0 + ($1.isEmpty ? 0 : 1) }
-        let share = byteCount / max(loopCount, 1)
+        let loopCount = parts.reduce(0) { $0 + ($1.entries.isEmpty ? 0 : 1) }
         if loopCount == 0 { return }
-        let bytes = SharedBytes(answers.bytes, in: outbound)
-        let pushes = SharedBytes(pushes.bytes, in: outbound)
-        for loop in entries.indices where !entries[loop].isEmpty {
+        let share = byteCount / loopCount
+        let messages = pushes.messages.isEmpty ? nil : PushedMessages(pushes.messages)
+        let pushedEvents = pushes.events.isEmpty ? nil : SharedBytes(pushes.events, in: outbound)
+        for (loop, part) in parts.enumerated() where !part.entries.isEmpty {
+            let events = part.output.events.isEmpty ? nil : SharedBytes(part.output.events, in: outbound)
             deliver(
                 loop,
-                LoopDelivery(bytes: bytes, pushes: pushes, runs: runs, entries: entries[loop], backlogBytes: share))
+                LoopDelivery(
+                    messages: part.output.messages, events: events, pushes: messages, pushedEvents: pushedEvents,
+                    runs: runs, entries: part.entries, backlogBytes: share))
         }
     }
 
@@ -307,24 +336,13 @@ package struct DeliveryBuilder {
     }
 }
 
-extension EncodedOutput.Place {
-    fileprivate func forEachRange(_ body: (Range<Int>) -> Void) {
-        switch self {
-        case .whole(let range): body(range)
-        case .around(let head, let value, let tail):
-            body(head)
-            body(value)
-            body(tail)
-        }
-    }
-}
-
 /// An update in one of the two ways of saying it.
 private struct MissedKey: Hashable {
     /// Kept alive by its entries.
     let update: ObjectIdentifier
     let position: Position
     let kind: ConnectionID.Kind
+    let loop: Int
 }
 
 extension Output {

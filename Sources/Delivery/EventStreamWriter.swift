@@ -41,8 +41,8 @@ package enum EventStreamWriter {
         return out
     }
 
-    /// What a change means to a stream at `path`, which all of it lies at or below. A set is a `put`. An update is a
-    /// `patch` of the place where it was made, or of `path` if that lies below it; its keys are paths from there.
+    /// The events of a change for a stream at `path`, which all of it lies at or below. A set is a `put`. An update is
+    /// a `patch` of the place where it was made, or of `path` if that lies below it; its keys are paths from there.
     /// Changes of priorities are nothing. The event has the position after the change, if one is given.
     package static func append(_ change: Change, at path: Path, position: Position? = nil, to out: inout [UInt8]) {
         switch change {

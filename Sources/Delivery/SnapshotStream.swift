@@ -8,9 +8,9 @@ import HearthSystem
 /// The loop says how it wants the data (``begin(_:)``) and grants one piece after the other as the peer takes them, so
 /// that only a few pieces are in memory, however large the data is.
 package final class SnapshotStream: Sendable {
-    /// How the text is dressed.
+    /// The form of the value.
     package enum Form: Sendable {
-        /// A message of the realtime protocol in frames, around the value.
+        /// A message of the realtime protocol, around the value.
         case message(head: [UInt8], tail: [UInt8])
         /// JSON text as HTTP shows it.
         case text(SnapshotText)
@@ -21,9 +21,28 @@ package final class SnapshotStream: Sendable {
         /// The first piece of a text: the data needed before the rest is known. With the hash of the value, if
         /// requested.
         case started(hash: [UInt8]?)
+        /// Part of a text.
         case bytes([UInt8])
+        case message(MessagePart)
         case end
         case failed(StorageError)
+    }
+
+    /// Part of a message: whole chunks of it (Protocol.md 3.2).
+    package struct MessagePart: Sendable {
+        package let text: [UInt8]
+        /// Where chunks end in the text.
+        package let chunkEnds: [Int]
+        /// The number of chunks of the message, in its first part.
+        package let chunkCount: Int?
+        package let isLast: Bool
+
+        package init(text: [UInt8], chunkEnds: [Int], chunkCount: Int?, isLast: Bool) {
+            self.text = text
+            self.chunkEnds = chunkEnds
+            self.chunkCount = chunkCount
+            self.isLast = isLast
+        }
     }
 
     /// Bytes in a piece, about.
@@ -125,6 +144,7 @@ package final class SnapshotStream: Sendable {
         switch piece {
         case .started: break
         case .bytes(let bytes): self.bytes.add(bytes.count, ordering: .relaxed)
+        case .message(let part): bytes.add(part.text.count, ordering: .relaxed)
         case .end, .failed: ended.store(true, ordering: .releasing)
         }
     }

@@ -79,7 +79,7 @@ package struct EtcdWatchDecoder: Sendable {
         self.bytesMax = bytesMax
     }
 
-    /// Appends what the bytes complete. Throws when the watch has ended; nothing may be fed after that.
+    /// Appends the events that the bytes complete. Throws when the watch has ended; nothing may be fed after that.
     package mutating func feed(
         _ bytes: some Collection<UInt8>, into events: inout [EtcdWatchEvent]
     ) throws(EtcdError) {

@@ -5,8 +5,8 @@ package import HearthSystem
 
 /// One thread that waits for sockets, timers and work from other threads, and runs their handlers.
 ///
-/// A turn of the loop is: wait; call the handlers of streams with news; run posted work; fire timers; send what all
-/// these staged, once per stream; report closed streams. Everything that a stream, timer or listener does happens on
+/// A turn of the loop is: wait; call the handlers of streams with news; run posted work; fire timers; send the staged
+/// bytes, once per stream; report closed streams. Everything that a stream, timer or listener does happens on
 /// its loop's thread, so nothing there needs a lock. Other threads only call `execute(_:)`, `shutDown(grace:)`,
 /// `stop()`, `join()` and `isCurrent`.
 package final class EventLoop: @unchecked Sendable {
@@ -143,8 +143,8 @@ package final class EventLoop: @unchecked Sendable {
         end()
     }
 
-    /// Makes a timer, not armed yet. It keeps `action`, and so what that captures, until `Timer.cancel()`; capture the
-    /// timer's owner `unowned` or `weak`.
+    /// Makes a timer, not armed yet. It keeps `action`, and so its captured objects, until `Timer.cancel()`; capture
+    /// the timer's owner `unowned` or `weak`.
     package func makeTimer(_ action: @escaping () -> Void) -> Timer { Timer(loop: self, action: action) }
 
     /// Runs `action` once, `delay` after the current turn's start or up to 10 ms later. The timer may be cancelled.

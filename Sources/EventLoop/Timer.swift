@@ -2,8 +2,8 @@ import HearthSystem
 
 /// A deadline on a loop. Only the loop's thread may touch it; made by `EventLoop.makeTimer`.
 ///
-/// Moving the deadline further away, which is what every message of a healthy connection does, costs two stores: the
-/// heap keeps the old place and corrects it when that comes up.
+/// Moving the deadline further away, as every message of a healthy connection does, costs two stores: the heap keeps
+/// the old place and corrects it when that comes up.
 package final class Timer {
     /// The index of a timer that is not in the heap.
     fileprivate static let nowhere = -1

@@ -9,7 +9,7 @@ final class EventLoopStream: ClientStream, StreamHandler, @unchecked Sendable {
     private var handler: (any ClientStreamHandler)?
     /// Nil once it is closed.
     private var stream: Stream?
-    /// What `closed` is to report.
+    /// The end that `closed` reports.
     private var end: ClientStreamEnd?
 
     init(_ handler: any ClientStreamHandler) { self.handler = handler }

@@ -9,12 +9,25 @@ package enum HTTPEvent<Head> {
     case failure(HTTPFailure)
 }
 
-/// The part of decoding that both roles share: where heads and bodies end. The role decides the meaning of a head: it
-/// answers each `.head` with `begin` or `fail`.
+/// The part of decoding that both roles share: where heads and bodies end. The role decides the meaning of a head.
 package struct MessageDecoder {
+    /// The bytes of a head.
     package struct RawHead {
-        package let bytes: [UInt8]
-        package let fieldCount: Int
+        fileprivate let bytes: [UInt8]
+        fileprivate let fieldCount: Int
+
+        /// Reads the first line as `read` does, then the fields.
+        package func parse<Line>(
+            firstLine read: (inout HeadParser) throws(HTTPFailure) -> Line
+        ) throws(HTTPFailure) -> (line: Line, headers: HeaderFields, framing: MessageFraming) {
+            var framing = MessageFraming()
+            let (line, positions) = try bytes.span.withUnsafeBytes { bytes throws(HTTPFailure) in
+                var parser = HeadParser(bytes)
+                let line = try read(&parser)
+                return (line, try parser.fields(count: fieldCount, framing: &framing))
+            }
+            return (line, HeaderFields(bytes: bytes, positions: positions), framing)
+        }
     }
 
     private enum State {
@@ -37,19 +50,34 @@ package struct MessageDecoder {
     /// The bytes of an incomplete head.
     package var begunHead: [UInt8] { collector.begun }
 
-    package mutating func next(_ input: inout UnsafeRawBufferPointer) -> HTTPEvent<RawHead>? {
+    /// The next event.
+    ///
+    /// - parameter read: makes a head of its bytes, and says how its body ends and whether further messages come. Nil
+    ///   for a head that is skipped.
+    package mutating func next<Head>(
+        _ input: inout UnsafeRawBufferPointer,
+        head read: (RawHead) throws(HTTPFailure) -> (head: Head, body: BodyDecoder, keepAlive: Bool)?
+    ) -> HTTPEvent<Head>? {
         switch state {
         case .head:
-            guard !input.isEmpty else { return nil }
-            switch collector.take(from: &input, limits: limits) {
-            case .incomplete: return nil
-            case .failure(let failure): return fail(failure)
-            case .complete(let bytes, let lineCount):
-                // The first line and the empty one are no fields.
-                let fieldCount = lineCount - 2
-                guard fieldCount <= limits.headerCountMax else { return fail(.tooManyHeaders) }
-                return .head(RawHead(bytes: bytes, fieldCount: fieldCount))
+            while !input.isEmpty {
+                switch collector.take(from: &input, limits: limits) {
+                case .incomplete: return nil
+                case .failure(let failure): return fail(failure)
+                case .complete(let bytes, let lineCount):
+                    // The first line and the empty one are no fields.
+                    let raw = RawHead(bytes: bytes, fieldCount: lineCount - 2)
+                    guard raw.fieldCount <= limits.headerCountMax else { return fail(.tooManyHeaders) }
+                    do throws(HTTPFailure) {
+                        guard let (head, body, keepAlive) = try read(raw) else { continue }
+                        state = .body(body, keepAlive: keepAlive)
+                        return .head(head)
+                    } catch {
+                        return fail(error)
+                    }
+                }
             }
+            return nil
         case .body(var body, let keepAlive):
             let event = body.next(&input, limits: limits)
             state = .body(body, keepAlive: keepAlive)
@@ -67,10 +95,8 @@ package struct MessageDecoder {
         }
     }
 
-    package mutating func begin(_ body: BodyDecoder, keepAlive: Bool) { state = .body(body, keepAlive: keepAlive) }
-
     /// The peer has closed: `.end` for a body that ends so, nil between two messages, else a failure.
-    mutating func finish() -> HTTPEvent<RawHead>? {
+    mutating func finish<Head>() -> HTTPEvent<Head>? {
         switch state {
         case .head where collector.begun.isEmpty, .closed:
             state = .closed
@@ -86,10 +112,14 @@ package struct MessageDecoder {
     /// Forgets an empty line whose CR came alone.
     package mutating func dropBegunHead() { collector = HeadCollector() }
 
-    @discardableResult
-    package mutating func fail(_ failure: HTTPFailure) -> HTTPEvent<RawHead> {
+    private mutating func fail<Head>(_ failure: HTTPFailure) -> HTTPEvent<Head> {
+        close()
+        return .failure(failure)
+    }
+
+    /// Nothing more is read as a message.
+    package mutating func close() {
         state = .closed
         collector = HeadCollector()
-        return .failure(failure)
     }
 }

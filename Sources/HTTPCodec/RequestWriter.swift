@@ -1,5 +1,4 @@
-/// Writes one request after what an output buffer already holds, in the role of the client: `begin`, any `header`s,
-/// `end`.
+/// Writes one request at the end of an output buffer, in the role of the client: `begin`, any `header`s, `end`.
 package enum RequestWriter {
     /// `target` is the path with its query, percent-encoded; bytes that would end it are encoded here. `host` is `name`
     /// or `name:port`.

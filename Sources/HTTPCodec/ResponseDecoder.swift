@@ -14,56 +14,28 @@ package struct ResponseDecoder {
     package init(limits: HTTPLimits = HTTPLimits()) { message = MessageDecoder(limits: limits) }
 
     package mutating func next(_ input: inout UnsafeRawBufferPointer) -> HTTPEvent<ResponseHead>? {
-        while true {
-            switch message.next(&input) {
-            case nil: return nil
-            case .body(let bytes): return .body(bytes)
-            case .end: return .end
-            case .failure(let failure): return .failure(failure)
-            case .head(let raw):
-                do throws(HTTPFailure) {
-                    let (head, body) = try decode(raw)
-                    if head.status.isInterim, head.status != .switchingProtocols { continue }
-                    message.begin(body, keepAlive: head.keepAlive)
-                    return .head(head)
-                } catch {
-                    message.fail(error)
-                    return .failure(error)
-                }
-            }
+        let (requestMethod, bodyBytesMax) = (requestMethod, message.limits.bodyBytesMax)
+        return message.next(&input) { raw throws(HTTPFailure) in
+            let (line, headers, framing) = try raw.parse { parser throws(HTTPFailure) in try parser.statusLine() }
+            try framing.validate(minorVersion: line.minorVersion)
+            let body = try Self.body(after: line.status, framing, of: requestMethod, bodyBytesMax)
+            let head = ResponseHead(line, headers, framing, endsWithConnection: body.endsWithConnection)
+            if head.status.isInterim, head.status != .switchingProtocols { return nil }
+            return (head, body, head.keepAlive)
         }
     }
 
     /// The server has closed: `.end` for a body that ends so, nil between two responses, else a failure.
-    package mutating func finish() -> HTTPEvent<ResponseHead>? {
-        switch message.finish() {
-        case .end: .end
-        case .failure(let failure): .failure(failure)
-        case .head, .body, nil: nil
-        }
-    }
-
-    private func decode(_ raw: MessageDecoder.RawHead) throws(HTTPFailure) -> (ResponseHead, BodyDecoder) {
-        var framing = MessageFraming()
-        let (line, positions) = try raw.bytes.span.withUnsafeBytes { bytes throws(HTTPFailure) in
-            var parser = HeadParser(bytes)
-            let line = try parser.statusLine()
-            return (line, try parser.fields(count: raw.fieldCount, framing: &framing))
-        }
-        try framing.validate(minorVersion: line.minorVersion)
-        let body = try bodyDecoder(line.status, framing)
-        let headers = HeaderFields(bytes: raw.bytes, positions: positions)
-        return (ResponseHead(line, headers, framing, endsWithConnection: body.endsWithConnection), body)
-    }
+    package mutating func finish() -> HTTPEvent<ResponseHead>? { message.finish() }
 
     /// The rules of RFC 9112 6.3, in their order.
-    private func bodyDecoder(
-        _ status: HTTPStatus, _ framing: MessageFraming
+    private static func body(
+        after status: HTTPStatus, _ framing: MessageFraming, of requestMethod: HTTPMethod, _ bodyBytesMax: Int
     ) throws(HTTPFailure) -> BodyDecoder {
         if requestMethod == .head || status.excludesBody { return .length(0) }
         if framing.isChunked { return .chunked }
         guard let length = framing.contentLength else { return .untilClose }
-        guard length <= message.limits.bodyBytesMax else { throw .bodyTooLarge }
+        guard length <= bodyBytesMax else { throw .bodyTooLarge }
         return .length(length)
     }
 }

@@ -22,7 +22,7 @@ package final class ConnectionLoops: Sendable {
     package func accept(_ stream: Stream, as role: ListenerRole) -> any StreamHandler {
         let loop = loops.withLock { loops in loops.first { $0.loop === stream.loop } }
         guard let loop else { preconditionFailure("a stream of a foreign loop") }
-        return HTTPConnection(stream: stream, context: loop, role: role)
+        return loop.accept(stream, as: role)
     }
 
     package var all: [ConnectionLoop] { loops.withLock { $0 } }
@@ -46,7 +46,7 @@ package final class ConnectionLoops: Sendable {
     ) {
         guard let context = self[0] else { return then(.failed(.unavailable(.stopping))) }
         let begin: @Sendable () -> Void = {
-            context.realtime.ask(operation, of: database, as: principal) { then($0) }
+            context.shared.ask(operation, of: database, as: principal) { then($0) }
         }
         let isTaken = context.loop.execute {
             if milliseconds == 0 { begin() } else { context.loop.schedule(after: .milliseconds(milliseconds), begin) }
@@ -140,6 +140,14 @@ package final class ConnectionLoops: Sendable {
                 context.loop.execute { self.relieve() }
             }
         }
+    }
+}
+
+extension ConnectionLoops: ConnectionMover {
+    package func move(_ stream: Stream, to loop: Int, _ request: MovingRequest) -> Bool {
+        guard let other = self[loop] else { return false }
+        stream.move(to: other.loop) { other.take($0, request) }
+        return true
     }
 }
 

@@ -40,7 +40,7 @@ package final class Endpoints: Sendable {
     let identity: IdentityService?
     let server: AdministeredServer
     let console: ConsoleFiles
-    /// Does what would keep an event loop too long, but for parsing.
+    /// Does work that would take an event loop too long, except parsing.
     let helper: Worker<@Sendable () -> Void>
 
     package init(

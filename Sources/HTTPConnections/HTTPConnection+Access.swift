@@ -47,15 +47,14 @@ extension HTTPConnection {
             case .failure(let error): connection.respond(RESTError(error).response, with: writer)
             }
         }
-        let (context, id) = (context, id)
+        let (loop, connections, id) = (context.loop, connections, id.raw)
         let known = context.services.authenticator.authenticate(credential) { result in
-            context.loop.execute {
-                context.withConnection(id) { connection in
-                    connection.work = .none
-                    finish(connection, result)
-                    connection.readOn()
-                    connection.setTimeout(wasIdle: false)
-                }
+            loop.execute {
+                guard let connection = connections[id] else { return }
+                connection.work = .none
+                finish(connection, result)
+                connection.readOn()
+                connection.setTimeout(wasIdle: false)
             }
         }
         if let known { finish(self, known) } else { work = .beside }

@@ -20,7 +20,7 @@ extension HTTPConnection {
         do throws(DatabaseDirectory.LookUpError) {
             let database = try context.services.directory.use(exchange.databaseName, by: client, mayCreate: false)
             work = .waiting(exchange, writer)
-            let goOn = context.continuation(of: self) {
+            let goOn = continuation {
                 (connection: HTTPConnection, result: Result<PastValue, HistoryRefusal>) in
                 connection.finishHistory(request, exchange, authentication, writer, result)
             }

@@ -18,7 +18,7 @@ extension HTTPConnection {
         work = .beside
         // Not for a developer's machine, whose other ports may speak plain HTTP.
         let demandsTLS = isSecure && !context.services.configuration.isDevelopment
-        let answer = context.continuation(of: self) { (connection, response: HTTPResponse) in
+        let answer = continuation { (connection, response: HTTPResponse) in
             var response = response
             if demandsTLS, response.contentType == .html { response.demandTLS() }
             connection.work = .none

@@ -14,7 +14,7 @@ extension HTTPConnection {
 
     private func tellMetrics(_ writer: ResponseWriter) {
         work = .beside
-        let goOn = context.continuation(of: self) { connection, response in
+        let goOn = continuation { connection, response in
             connection.work = .none
             connection.respond(response, with: writer)
             connection.readOn()

@@ -1,10 +1,8 @@
 import HearthDatabaseHost
-import HearthDelivery
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthIdentity
 import HearthSystem
-import HearthWebSocketCodec
 import HearthServerCodecs
 import HearthServerProtocol
 import HearthAccountEndpoints
@@ -26,20 +24,18 @@ extension RequestHead {
 /// The realtime endpoints. Requests about a session are processed by the session's loop, so they take effect in order.
 ///
 /// So is coming back (Protocol.md 17): a client that names its previous session gets a new one on the same loop, and
-/// the end of the old one is submitted before the new one can read anything. A loop posts what was submitted to a
-/// database in that order (`LoopContext.submit`), the database's thread joins posted requests in order
+/// the end of the old one is submitted before the new one can read anything. A loop posts requests to a database in the
+/// order of their submission (`LoopContext.submit`), the database's thread joins posted requests in order
 /// (`HostedDatabases.run`), and requests that it holds back keep their place (`Admission`). For a session of another
 /// database, there is no order to keep.
 extension HTTPConnection: PollingConnection {
-    /// Moves to another loop, with a request for it and the bytes read after that.
-    func move(to other: ConnectionLoop, _ head: RequestHead, rest: UnsafeRawBufferPointer) {
-        let rest = Array(rest)
-        context.remove(self)
-        stream.move(to: other.loop) { [role] stream in
-            let connection = HTTPConnection(stream: stream, context: other, role: role)
-            stream.handler = connection
-            connection.takeOver(head, rest: rest)
-        }
+    /// Moves to the loop of a session, with a request for it and the bytes read after that. False if that is this loop,
+    /// or none.
+    func move(toLoopOf token: SessionToken, _ head: RequestHead, rest: UnsafeRawBufferPointer) -> Bool {
+        let isMoving = context.move(
+            stream, toLoopOf: token, MovingRequest(head: head, rest: Array(rest), role: role))
+        if isMoving { connections.remove(self) }
+        return isMoving
     }
 
     /// The host that a client should reconnect to: the name that it used for this server.
@@ -92,9 +88,9 @@ extension HTTPConnection: PollingConnection {
             }
             noteProject(head)
             leaveHTTP(handshake)
-            let session = RealtimeSession(context: context.realtime, database: database, origin: origin)
+            let session = context.realtime.makeSession(of: database, from: origin)
             transport = WebSocketTransport(stream, session, deflate: handshake.deflate)
-            session.begin(on: .webSocket(transport), host: host(for: head))
+            transport.begin(host: host(for: head))
         }
         if !rest.isEmpty {
             // Clients speak after the hello, but nothing forbids them to be quick.
@@ -132,17 +128,7 @@ extension HTTPConnection: PollingConnection {
         leaveHTTP(handshake)
         var message: [UInt8] = []
         ServerMessageWriter.appendKill(reason: Array(reason.utf8), to: &message)
-        endWebSocket(after: message, reason: "there is no such database")
-    }
-
-    /// Sends a last message on a WebSocket that carries no session.
-    private func endWebSocket(after message: [UInt8], reason: String) {
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        FrameEncoder.appendClose(.normal, reason: reason, to: &frames)
-        stream.handler = nil
-        stream.send(shared: frames)
-        stream.close()
+        WebSocketTransport.end(stream, after: message, reason: "there is no such database")
     }
 
     /// The same for a client that polls.
@@ -154,7 +140,7 @@ extension HTTPConnection: PollingConnection {
     }
 
     private func leaveHTTP(_ handshake: ServerHandshake) {
-        context.remove(self)
+        connections.remove(self)
         stream.resumeReading()
         stream.send(shared: handshake.response)
     }
@@ -166,13 +152,12 @@ extension HTTPConnection: PollingConnection {
         var message: [UInt8] = []
         if let session = SessionToken(text).flatMap({ context.realtime.session($0) }), session.mayBeTakenOver {
             let transport = WebSocketTransport(stream, session, deflate: handshake.deflate, standsBy: true)
-            session.admit(transport)
             ServerMessageWriter.appendSwitchAck(to: &message)
             transport.send(message)
             return transport
         }
         ServerMessageWriter.appendReset(host: [], to: &message)
-        endWebSocket(after: message, reason: "no session can be taken over")
+        WebSocketTransport.end(stream, after: message, reason: "no session can be taken over")
         return nil
     }
 
@@ -224,11 +209,10 @@ extension HTTPConnection: PollingConnection {
             return respond(RESTError.crowded.response, with: writer)
         }
         noteProject(head)
-        let session = RealtimeSession(context: context.realtime, database: database, origin: origin)
-        let polls = LongPollTransport(session)
+        let polls = context.realtime.makePolls(for: context.realtime.makeSession(of: database, from: origin))
         work = .polling(polls, writer)
         polls.start(self, callback: callback)
-        session.begin(on: .polling(polls), host: host(for: head))
+        polls.begin(host: host(for: head))
     }
 
     func answerPoll(_ script: [UInt8]) {
@@ -247,8 +231,8 @@ extension HTTPResponse {
         headers.append(("Cross-Origin-Resource-Policy", Array("cross-origin".utf8)))
     }
 
-    /// A page for a frame that says goodbye when the page around it goes away (long-polling.md 3). Beacons are what
-    /// browsers still send then; the request of old is for those that have none.
+    /// A page for a frame that says goodbye when the page around it goes away (long-polling.md 3). Browsers still send
+    /// beacons then; the older request is for browsers without them.
     static func disconnectFrame(id: [UInt8], password: [UInt8]) -> HTTPResponse {
         let target = "/.lp?disconn=t&id=".utf8 + id + "&pw=".utf8 + password
         let page = """

@@ -8,7 +8,7 @@ import HearthHTTPResponses
 import HearthREST
 import HearthRealtimeSessions
 
-/// A body that goes to the peer as fast as that takes it, so that what waits in the stream stays small.
+/// A body that goes to the peer as fast as that takes it, so that few bytes wait in the stream.
 struct LargeBody {
     /// From this many bytes on, a text is large.
     static let bytesMin = 1 << 20
@@ -125,6 +125,8 @@ extension HTTPConnection {
             answer.hasBegun = true
             work = .streaming(answer)
             awaitProgress()
+        // Of sessions only.
+        case .message: break
         case .bytes(let bytes):
             var chunk: [UInt8] = []
             chunk.reserveCapacity(bytes.count + 16)

@@ -32,10 +32,10 @@ extension HTTPConnection {
             return respond(endpoint.response(to: head, body), with: writer)
         }
         work = .beside
-        context.besideLoop(self) {
+        besideLoop {
             endpoint.change(head, body)
         } then: { connection, change in
-            let end = connection.context.continuation(of: connection) { (connection, response: HTTPResponse) in
+            let end = connection.continuation { (connection, response: HTTPResponse) in
                 connection.work = .none
                 connection.respond(response, with: writer)
                 connection.readOn()

@@ -17,12 +17,13 @@ import HearthRealtimeSessions
 /// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a
 /// ``RealtimeSession`` when a client asks for the realtime endpoint. While a request is worked on, nothing more is
 /// read.
-final class HTTPConnection: StreamHandler, GroupMember {
+final class HTTPConnection: StreamHandler, TableMember {
     let id: ConnectionID
     /// Those of its event stream, of which it has one at most.
     var groups: Set<UInt64> = []
 
-    unowned let context: ConnectionLoop
+    unowned let context: HTTPContext
+    unowned let connections: ConnectionTable<HTTPConnection>
     unowned let stream: Stream
     /// Of the listener that it came in at.
     let role: ListenerRole
@@ -90,20 +91,21 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     var limits: ConnectionLimits { context.services.configuration.connectionLimits }
 
-    init(stream: Stream, context: ConnectionLoop, role: ListenerRole) {
-        id = context.makeID(.http)
+    init(stream: Stream, context: HTTPContext, connections: ConnectionTable<HTTPConnection>, role: ListenerRole) {
+        id = context.shared.makeID(.http)
         self.role = role
         self.stream = stream
         self.context = context
+        self.connections = connections
         client = context.services.clients.client(at: stream.peer)
         pace = Pace(context.services.configuration.connectionLimits, now: context.loop.now)
         decoder = RequestDecoder(
             limits: HTTPLimits(bodyBytesMax: context.services.configuration.connectionLimits.bodyBytesMax))
-        context.add(self)
+        connections.add(self)
     }
 
     func opened(_ stream: Stream) {
-        context.realtime.metrics.noteOpened(.http)
+        context.shared.metrics.noteOpened(.http)
         stream.setTimeout(after: limits.headTimeout)
     }
 
@@ -164,10 +166,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 let (body, claim) = (body.bytes, body.claim)
                 self.head = nil
                 self.body = IncomingBody()
-                if let token = head.sessionToken, let other = context.elsewhere(token) {
-                    move(to: other, head, rest: input)
-                    return bytes.count
-                }
+                if let token = head.sessionToken, move(toLoopOf: token, head, rest: input) { return bytes.count }
                 if take(head, body, claim, rest: input) { return bytes.count }
             case .failure(let failure):
                 context.services.log.debug("http.bad-request", [("reason", "\(failure.reason)")])
@@ -314,7 +313,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     ) {
         if bytes < LoopContext.besideBytesMin { return body(self, work()) }
         self.work = .beside
-        context.besideLoop(self, work) { connection, outcome in
+        besideLoop(work) { connection, outcome in
             connection.work = .none
             body(connection, outcome)
             connection.readOn()
@@ -337,7 +336,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             work = .waiting(exchange, writer)
             asked = database.index
             askedAt = context.loop.now
-            context.realtime.noteWrite(exchange.operation, by: authentication, client, in: database.index)
+            context.shared.noteWrite(exchange.operation, by: authentication, client, in: database.index)
             context.submit(
                 Request(
                     connection: id, number: 0, principal: authentication.principal, operation: exchange.operation,
@@ -351,8 +350,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
             }
             guard exchange.listens else { return context.release(database) }
             listening = database
-            context.realtime.metrics.noteOpened(.eventStream)
-            context.realtime.metrics.eventStreams += 1
+            context.shared.metrics.noteOpened(.eventStream)
+            context.shared.metrics.eventStreams += 1
             follow(as: authentication)
         } catch let error as RESTError {
             respond(error.response, with: writer)
@@ -374,7 +373,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     func answer(_ reply: Reply) {
         guard case .waiting(let exchange, let writer) = work else { return }
         if let kind = exchange.operation.kind {
-            context.realtime.noteAnswer(kind, at: exchange.operation.place, since: askedAt, bytes: reply.byteCount)
+            context.shared.noteAnswer(kind, at: exchange.operation.place, since: askedAt, bytes: reply.byteCount)
         }
         work = .none
         // A worker need not wait any longer, or an event stream was not begun.
@@ -445,7 +444,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         if let claiming { context.release(claiming) }
         claiming = nil
         if let database = listening {
-            context.realtime.metrics.eventStreams -= 1
+            context.shared.metrics.eventStreams -= 1
             context.release(database)
             client.sessions.leave()
         }
@@ -482,7 +481,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
-        context.realtime.metrics.noteClosed(reason)
+        context.shared.metrics.noteClosed(reason)
         switch work {
         case .streaming(let answer): answer.snapshot.cancel()
         case .polling(let polls, _): polls.lost(self)
@@ -490,7 +489,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
         work = .none
         asker = nil
-        context.remove(self)
+        connections.remove(self)
         if let database = listening ?? claiming {
             context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
             endUse()

@@ -1,7 +1,7 @@
 import HearthRealtimeSessions
 
 /// The body of a request while it arrives. Memory is claimed for the received bytes, and for at most as many again,
-/// whatever length was announced.
+/// even if a greater length was announced.
 struct IncomingBody {
     enum Outcome {
         case taken

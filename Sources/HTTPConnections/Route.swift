@@ -41,7 +41,8 @@ enum Route: Equatable {
 
     /// - parameters:
     ///   - servesAccounts: their endpoints are there.
-    ///   - role: what the listener answers. Elsewhere the places of administrators are unknown to all callers.
+    ///   - role: the requests that the listener answers. Elsewhere the places of administrators are unknown to all
+    ///     callers.
     init(_ head: RequestHead, servesAccounts: Bool = false, role: ListenerRole = .administrators) {
         self.init(head, servesAccounts)
         let isServed =

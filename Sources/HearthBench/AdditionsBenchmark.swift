@@ -1,4 +1,4 @@
-/// What each setting costs the writes that it concerns: new children of 64 collections, many in flight.
+/// The cost of each setting for the writes that it concerns: new children of 64 collections, many in flight.
 ///
 /// Each case has its own server in each round, with only that setting. Settings for other places, and for children
 /// without the relevant members, should cost nothing.

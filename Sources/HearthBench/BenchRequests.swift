@@ -65,7 +65,7 @@ package struct ObjectPushes: RequestSource {
     }
 }
 
-/// Reads what ``ObjectSets`` wrote, in an order of its own.
+/// Reads the objects of ``ObjectSets``, in an order of its own.
 struct ObjectGets: RequestSource {
     private var frame = FrameTemplate(#"{"t":"d","d":{"r":##########,"a":"g","b":{"p":"/bench/####/####","q":{}}}}"#)
     let reply: ReplyShape

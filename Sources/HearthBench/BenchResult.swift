@@ -1,4 +1,4 @@
-/// What one benchmark found in one configuration.
+/// The result of one benchmark in one configuration.
 package struct BenchResult {
     package var benchmark: String
     package var title: String
@@ -20,7 +20,7 @@ package struct BenchResult {
     /// All rounds against one target.
     package struct Runs {
         package var target: String
-        /// What an operation is, in the plural.
+        /// The noun for operations, in the plural.
         package var unit: String
         package var rounds: [Measurement]
 
@@ -53,7 +53,7 @@ package struct BenchResult {
 /// One figure of a benchmark, from each round, and its goal.
 package struct Finding {
     package var name: String
-    /// Digits after the point and what follows the number.
+    /// Digits after the point, and the text after the number.
     package var digits = 2
     package var unit = ""
     package var rounds: [Double]
@@ -85,7 +85,7 @@ package struct Finding {
 }
 
 extension Finding {
-    /// The ratio of what two targets did in the same round.
+    /// The ratio of two targets in the same round.
     static func ratio(
         _ name: String, _ servers: [Measurement], over floors: [Measurement], _ goal: Goal?,
         of value: (Measurement) -> Double

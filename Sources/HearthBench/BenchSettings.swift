@@ -1,4 +1,4 @@
-/// What the benchmarks are asked to do.
+/// The settings of the benchmarks.
 package struct BenchSettings: Sendable {
     /// Each comparison is repeated so often, floor and server in turn, and medians count.
     package var rounds = 3

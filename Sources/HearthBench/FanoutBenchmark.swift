@@ -48,6 +48,6 @@ struct FanoutBenchmark {
     private static let value = String(repeating: "x", count: changeBytes - 10) + "##########"
     private static let change =
         #"{"t":"d","d":{"r":##########,"a":"p","b":{"p":"/\#(path)","d":"\#(value)"}}}"#
-    /// What a listener gets for it.
+    /// The push to a listener.
     private static let pushSize = #"{"t":"d","d":{"a":"d","b":{"p":"\#(path)","d":"\#(value)"}}}"#.utf8.count
 }

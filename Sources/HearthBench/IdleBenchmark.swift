@@ -1,6 +1,6 @@
 import Glibc
 
-/// What an idle realtime connection costs the server in memory, alone and with a listener on a path of its own.
+/// The memory of an idle realtime connection at the server, alone and with a listener on a path of its own.
 struct IdleBenchmark {
     private static let goalKiB = 4.0
 
@@ -17,7 +17,7 @@ struct IdleBenchmark {
                 throw BenchError("idle needs to know the process of the server: --pid")
             }
             let load = try WebSocketLoad(actor.target)
-            // The first connections pay for what all share.
+            // The first connections pay for memory that all share.
             try load.open(100)
             try ListenRequests(load).listen(on: 0...99) { "/bench/idle/first\($0)" }
             let before = process.settledKiB()

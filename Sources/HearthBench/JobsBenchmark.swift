@@ -122,7 +122,7 @@ private struct Worker {
         ]
     }
 
-    /// What the last exchange said of jobs, in the order in which they were handed out.
+    /// The jobs of the last exchange, in the order in which they were handed out.
     private var claimed: [(key: String, claim: String)] = []
 
     /// Sends requests in one piece and waits for all answers, which must be `ok`.

@@ -7,7 +7,7 @@ struct ListenRequests {
 
     init(_ load: WebSocketLoad) { self.load = load }
 
-    /// Whatever the target sends for it must end with the answer; there is no data at the paths.
+    /// The target's messages for it must end with the answer; there is no data at the paths.
     func listen(on connections: ClosedRange<Int>, path: (Int) -> String) throws(BenchError) {
         var scanners: [FrameScanner] = []
         var first = connections.lowerBound

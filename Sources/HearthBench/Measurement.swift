@@ -1,4 +1,4 @@
-/// What one run of a load against one target showed.
+/// The measurement of one run of a load against one target.
 package struct Measurement {
     package var operations: Int
     package var seconds: Double

@@ -1,5 +1,5 @@
-/// What a page of a query with conditions costs that an index of two values serves, among a thousand children and among
-/// very many: one from a random place of the whole order, and one from a place among the same thousand children.
+/// The cost of a page of a query with conditions that an index of two values serves, among a thousand children and
+/// among very many: one from a random place of the whole order, and one from a place among the same thousand children.
 ///
 /// The children's keys are in another order than their numbers, so that the children of a page are apart from each
 /// other in the tree, and most of them are not in memory where there are very many.

@@ -1,4 +1,4 @@
-/// What a write costs at the place of a live limited query, with an index and without, and at that of a live count and
+/// The cost of a write at the place of a live limited query, with an index and without, and at that of a live count and
 /// sum, under few siblings and very many.
 ///
 /// Somebody listens to the last hundred by `id`. Every second write makes a child the last of all, so that it enters

@@ -7,7 +7,7 @@ struct ReconnectStorm {
     /// Changes of each room while the clients are away.
     static let missed = 10
     private static let writesInFlight = 16
-    /// Clients that come back at the same time, before what came for others is looked at.
+    /// Clients that come back at the same time, before messages for others are looked at.
     private static let opensPerTurn = 64
     private static let roomBase = 1_000
 

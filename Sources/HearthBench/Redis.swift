@@ -90,7 +90,7 @@ struct RedisCommands: RequestSource {
         }
     }
 
-    /// Sets what ``gets`` reads, all over one connection.
+    /// Sets the keys that ``gets`` reads, all over one connection.
     static var filling: RedisCommands {
         RedisCommands(["SET", "bench:####:####", read], reply: "OK") { command, index, _ in
             command.fill(0, number: ObjectSets.keyBase + index / ObjectSets.keys)

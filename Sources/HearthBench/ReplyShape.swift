@@ -1,6 +1,6 @@
 import Glibc
 
-/// What every answer to a kind of request looks like, but for its ten-digit request number, if it has one.
+/// The form of every answer to a kind of request, but for its ten-digit request number, if it has one.
 package struct ReplyShape {
     private let digits: Int
     private let head: [UInt8]

@@ -1,4 +1,4 @@
-/// What a ``RequestLoad`` asks.
+/// The requests of a ``RequestLoad``.
 package protocol RequestSource {
     associatedtype Replies: ReplyFormat = WebSocketFrames
 
@@ -6,7 +6,7 @@ package protocol RequestSource {
     /// ``RequestNumber``.
     mutating func append(_ index: Int, connection: Int, to output: inout [UInt8])
 
-    /// What answers it.
+    /// The form of the answer.
     var reply: ReplyShape { get }
 }
 

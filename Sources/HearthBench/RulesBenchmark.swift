@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthSecurityRules
 
-/// What deciding by common rules costs, in this process and without a server: nanoseconds per decision.
+/// The cost of a decision by common rules, in this process and without a server: nanoseconds per decision.
 struct RulesBenchmark {
     /// A typical owner rule adds less than this to a write.
     private static let goalNanoseconds = 2_000.0
@@ -34,7 +34,7 @@ struct RulesBenchmark {
     private static let owner = "auth != null && auth.uid == $uid"
     private static let member = "root.child('members').child($room).child(auth.uid).exists()"
 
-    /// About what one packed row holds.
+    /// About as much as one packed row holds.
     private static let data: String = {
         let members = (0..<16).map { "\"user\($0)abcdefghijklmnopqrst\":true" } + ["\"\(uid)\":true"]
         return

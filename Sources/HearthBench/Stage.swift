@@ -2,7 +2,7 @@
 struct Stage {
     let settings: BenchSettings
 
-    /// A target with what must live as long as it.
+    /// A target with the objects that must live as long as it.
     struct Actor {
         let target: Target
         let process: TargetProcess?
@@ -66,7 +66,7 @@ struct Stage {
         return Actor(process.target, process: process, folder: folder)
     }
 
-    /// What each target did, by rounds.
+    /// The measurements of each target, by rounds.
     struct Comparison {
         var floor: [Measurement] = []
         var server: [Measurement] = []

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A large database: how soon the server answers after its start, and what memory random reads and writes take.
+/// A large database: how soon the server answers after its start, and the memory of random reads and writes.
 struct StartBenchmark {
     private static let startGoal = 200.0
     private static let memoryGoal = 200.0

@@ -2,7 +2,7 @@ import Glibc
 
 /// Small texts from the system.
 package enum SystemText {
-    /// What an `errno` means.
+    /// The meaning of an `errno`.
     package static func error(_ code: Int) -> String { String(cString: strerror(Int32(code))) }
 
     /// The content of a file under `/proc` or `/sys`; empty if it cannot be read.

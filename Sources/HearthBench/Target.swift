@@ -2,7 +2,7 @@ import CHearthBench
 import CHearthLinux
 import Glibc
 
-/// What a load is put on.
+/// The target of a load.
 struct Target {
     enum Kind: String, CaseIterable {
         case floor, hearth, redis

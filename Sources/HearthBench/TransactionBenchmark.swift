@@ -87,7 +87,7 @@ private struct CounterLoad {
         return measurement
     }
 
-    /// Takes what comes until a moment, or until everything is answered.
+    /// Takes messages until a moment, or until everything is answered.
     private mutating func turn(until end: Int64?) throws(BenchError) {
         while end.map({ Clock.now < $0 }) ?? (waiting > 0) {
             try load.turn { (connection, bytes) throws(BenchError) in

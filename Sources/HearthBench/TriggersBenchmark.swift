@@ -1,7 +1,7 @@
 import Glibc
 
-/// What a trigger costs the writes that it concerns, until its receiver has all events, compared with the same writes
-/// without it. The receiver is a thread of this process.
+/// The cost of a trigger for the writes that it concerns, until its receiver has all events, compared with the same
+/// writes without it. The receiver is a thread of this process.
 struct TriggersBenchmark {
     /// New children of a run, each with one event.
     private static let count = 5_000
@@ -19,7 +19,7 @@ struct TriggersBenchmark {
         }
     }
 
-    /// What one run showed of the writes, and of the events until the last one.
+    /// The measurement of one run: of the writes, and of the events until the last one.
     private struct Run {
         var writes: Measurement
         var events: Measurement

@@ -18,7 +18,7 @@ enum Clock {
     static func seconds(since start: Int64) -> Double { Double(now - start) / 1e9 }
 }
 
-/// What a process has used and uses, from `/proc`.
+/// The past and present resource usage of a process, from `/proc`.
 struct ProcessUsage {
     let process: Int32
 
@@ -79,7 +79,7 @@ struct CPUUsage {
     }
 }
 
-/// Measures what a load costs its target and the generator, and whether others used the target's CPU meanwhile.
+/// Measures the cost of a load for its target and the generator, and whether others used the target's CPU meanwhile.
 struct UsageProbe {
     private let target: ProcessUsage?
     private let load = ProcessUsage(process: getpid())
@@ -108,7 +108,7 @@ struct UsageProbe {
         nextSample = now + sampleInterval
     }
 
-    /// What happened since `begin`.
+    /// The measurement since `begin`.
     func measurement(operations: Int, latency: LatencyHistogram) -> Measurement {
         let seconds = Clock.seconds(since: start.time)
         let targetCPU = target.map { $0.cpuSeconds - start.target }

@@ -14,7 +14,7 @@ final class WebSocketLoad {
     let target: Target
     private let epoll: Int32
     private var descriptors: [Int32] = []
-    /// What the kernel did not take yet, by connection. Empty on a healthy run.
+    /// Bytes that the kernel did not take yet, by connection. Empty on a healthy run.
     private var unsent: [Int: [UInt8]] = [:]
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: receiveMax, alignment: 64)
     private let events = UnsafeMutablePointer<linux_event>.allocate(capacity: eventsMax)
@@ -55,7 +55,7 @@ final class WebSocketLoad {
         }
     }
 
-    /// Sends the bytes, or keeps what the kernel does not take.
+    /// Sends the bytes, or keeps those that the kernel does not take.
     func send(_ bytes: UnsafeRawBufferPointer, on connection: Int) throws(BenchError) {
         if unsent[connection] != nil {
             unsent[connection]?.append(contentsOf: bytes)
@@ -72,7 +72,7 @@ final class WebSocketLoad {
         try bytes.span.withUnsafeBytes { (bytes) throws(BenchError) in try send(bytes, on: connection) }
     }
 
-    /// Waits for bytes, at most until something must have come, and hands on what came: once for each ready connection.
+    /// Waits for bytes, at most until something must have come, and hands them on: once for each ready connection.
     @inline(__always)
     func turn(_ received: (Int, UnsafeRawBufferPointer) throws(BenchError) -> Void) throws(BenchError) {
         if try turn(timeoutMilliseconds: Self.silenceMilliseconds, received) == 0 {

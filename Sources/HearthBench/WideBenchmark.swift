@@ -21,7 +21,7 @@ struct WideBenchmark {
         let loaded = try measure(
             in: folder.path, durability: settings.durability, connections: settings.connections,
             inFlight: settings.inFlight)
-        // A wait for the disk would hide what a write costs, so single writes are measured without.
+        // A wait for the disk would hide the cost of a write, so single writes are measured without.
         let single = try measure(in: folder.path, durability: "process", connections: 1, inFlight: 1)
         return [
             result(

@@ -24,7 +24,7 @@ public func fuzzAccountRequests(_ bytes: UnsafeRawBufferPointer) {
     check()
 }
 
-/// What a sequence has brought so far.
+/// Names that a sequence has brought so far.
 private struct Names {
     private var values: [UInt8: [UInt8]] = [:]
 

@@ -1,4 +1,4 @@
-/// How a stream of bytes reaches an incremental parser. What the parser makes of it must not depend on that.
+/// How a stream of bytes reaches an incremental parser, whose results must not depend on it.
 enum Feeding: CaseIterable {
     case whole
     case byteByByte
@@ -45,7 +45,7 @@ private func text(_ transcript: [UInt8]) -> String {
     String(decoding: transcript, as: UTF8.self).debugDescription
 }
 
-/// What a parser reported, as bytes to compare.
+/// The reports of a parser, as bytes to compare.
 struct Transcript {
     private(set) var bytes: [UInt8] = []
 

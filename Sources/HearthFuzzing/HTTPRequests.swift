@@ -11,7 +11,7 @@ public func fuzzHTTPRequests(_ bytes: UnsafeRawBufferPointer) {
             var input = UnsafeRawBufferPointer(piece)
             while let event = decoder.next(&input) {
                 recorder.add(event, to: &transcript) { head, transcript in
-                    // Once is enough for what depends on the head alone.
+                    // Once is enough for results that depend on the head alone.
                     if feeding == .whole {
                         rewrite(head)
                         answer(head)

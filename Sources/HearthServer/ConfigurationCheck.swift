@@ -10,7 +10,7 @@ import HearthTreeStorage
 import HearthBackups
 import HearthRealtimeSessions
 
-/// Finds out what would keep a server from starting, or should be thought about, without changing anything: for
+/// Finds problems that would keep a server from starting, and questionable settings, without changing anything: for
 /// `hearth serve --check`.
 package struct ConfigurationCheck: Sendable {
     package struct Finding: Equatable, Sendable {

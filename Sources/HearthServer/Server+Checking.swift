@@ -100,7 +100,7 @@ extension Server {
     private static let withoutRules = StartError.configuration(
         "without rules nobody may do anything: add --dev to develop, or --rules FILE")
 
-    /// Outside of development somebody must have thought about who may do what.
+    /// Outside of development, somebody must have decided on permissions.
     static func check(_ rules: RulesInForce, _ configuration: ServerConfiguration) throws(StartError) {
         if configuration.isDevelopment { return }
         guard rules.file != nil || !rules.databasesWithOwn.isEmpty else {

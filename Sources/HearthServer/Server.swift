@@ -161,7 +161,7 @@ package final class Server: Sendable {
                 group.loops.enumerated().map {
                     ConnectionLoop(
                         index: $0, loop: $1, services: services.connections, endpoints: services.endpoints,
-                        loops: contexts)
+                        mover: contexts)
                 })
             if let cluster {
                 try Self.beginPeering(cluster, folder, databases, directory)
@@ -342,7 +342,7 @@ package final class Server: Sendable {
         let answer = Mutex<Reply?>(nil)
         let isAnswered = Semaphore()
         context.loop.execute {
-            context.realtime.ask(write, of: database.index) { reply in
+            context.shared.ask(write, of: database.index) { reply in
                 answer.withLock { $0 = reply }
                 isAnswered.signal()
             }

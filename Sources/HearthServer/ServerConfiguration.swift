@@ -42,7 +42,7 @@ package struct ServerConfiguration: Sendable {
     package var seedFile: String?
     /// Whether rules that let everybody read or write everything may face a public address.
     package var allowsOpenRules = false
-    /// Whose users sign in here: what tokens name as their audience.
+    /// The project whose users sign in here: the audience of tokens.
     package var project = "hearth"
     /// In development mode, clients of accounts belong to the project that a program has named to the server, and to
     /// `project` only until then.
@@ -139,7 +139,7 @@ package struct ServerConfiguration: Sendable {
             legacySecretFile: legacySecretFile)
     }
 
-    /// The options of accounts, with what the rest of the configuration says of them.
+    /// The options of accounts, also those in the rest of the configuration.
     func accountOptions(_ identity: IdentityConfiguration, in folder: String) -> AccountOptions {
         var options = identity.options
         options.project = project

@@ -24,7 +24,7 @@ final class Services: Sendable {
     let outbound: OutboundMemory
     /// Nil without TLS.
     let tls: TLSContext?
-    /// Does what would keep an event loop too long, but for parsing.
+    /// Does work that would take an event loop too long, except parsing.
     let helper: Worker<@Sendable () -> Void>
     /// Parses large messages and bodies.
     let parser: Worker<@Sendable () -> Void>
@@ -98,7 +98,7 @@ final class Services: Sendable {
             authenticator: Authenticator(
                 verifier: trust.verifier, isDevelopment: configuration.isDevelopment, project: configuration.project,
                 accounts: identity?.accounts),
-            parser: parser, administrators: administered)
+            parser: parser, administrators: AdministeredSessions(administered))
         endpoints = Endpoints(
             configuration.endpoints, readiness: readiness, identity: identity, server: administered, helper: helper)
     }
@@ -122,8 +122,8 @@ final class Services: Sendable {
 
     func set(_ sharing: Sharing?) { sharingSlot.value = sharing }
 
-    /// Takes up the rules file and the settings file if one of them has changed, and says in the log what came of it. A
-    /// mistake in either leaves the old ones in force.
+    /// Takes up the rules file and the settings file if one of them has changed, and logs the outcome. A mistake in
+    /// either leaves the old ones in force.
     func reloadRules() {
         do throws(RulesInForce.LoadError) {
             guard let changes = try rules.reload() else { return }

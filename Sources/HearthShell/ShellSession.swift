@@ -394,8 +394,8 @@ package final class ShellSession: @unchecked Sendable {
         try show(value(), elements: elements()) { Table(head: head, rows: rows).lines { self.styled($0, .dim) } }
     }
 
-    /// Prints what a command of the program is about to destroy, and where: the address may come from a key or the
-    /// environment.
+    /// Prints the data that a command of the program is about to destroy, and where: the address may come from a key or
+    /// the environment.
     func announce(_ what: String) { if program != nil, !isDry { tell("\(what) at \(target.url)") } }
 
     /// Prints a note for people, apart from the results.

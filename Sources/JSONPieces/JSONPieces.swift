@@ -31,7 +31,7 @@ package struct JSONPieces {
         case end
     }
 
-    /// What comes next, after white space.
+    /// The tokens that may come next, after white space.
     private enum Expected {
         case value
         case keyOrEnd
@@ -43,7 +43,7 @@ package struct JSONPieces {
         case nothing
     }
 
-    /// What the value under way is to the innermost open object.
+    /// The role of the value under way in the innermost open object.
     private enum Role {
         case child
         case priority

@@ -74,7 +74,7 @@ struct ValueScan {
         return value.count < ValueScan.scalarBytesMax ? .incomplete : .beyondLimit
     }
 
-    /// What a number or a word ends before.
+    /// A byte that ends a number or a word before it.
     static func isDelimiter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): true

@@ -69,7 +69,7 @@ struct ByteScratch: ~Copyable {
     /// Drops everything from `count` on.
     mutating func truncate(to count: Int) { self.count = count }
 
-    /// Moves the bytes of `range` down to `start` and drops what is after them.
+    /// Moves the bytes of `range` down to `start` and drops those after them.
     mutating func keepOnly(_ range: Range<Int>, at start: Int) {
         (base + start).copyMemory(from: base + range.lowerBound, byteCount: range.count)
         count = start + range.count

@@ -1,5 +1,4 @@
-/// Comparing a large value with what a client has of it, part by part (Protocol.md 4.2), so that only differing parts
-/// are sent.
+/// Comparing a large value with a client's copy, part by part (Protocol.md 4.2), so that only differing parts are sent.
 ///
 /// The client cuts the leaves of its value, in tree order, after certain places, the *posts*, and sends a hash of each
 /// part. The last part, after the last post, has no end.

@@ -76,7 +76,7 @@ struct JSONParser: ~Copyable {
         }
     }
 
-    /// Reads what `.value` and `.priority` may hold: a scalar or a server value.
+    /// Reads the value of `.value` or `.priority`: a scalar or a server value.
     mutating func parseLeaf(else error: JSONError.Kind) throws(JSONError) -> Kind {
         skipWhiteSpace()
         switch try peek() {

@@ -79,7 +79,7 @@ struct ManyMembers: ~Copyable {
 
 extension JSONParser {
     /// The object at `start` of the output ends here. Rearranges its members, unless they came in order, and leaves on
-    /// the stack those that say what the object is: its metadata and one child.
+    /// the stack those that decide on its kind: its metadata and one child.
     mutating func finish(_ many: consuming ManyMembers, from start: Int, isInOrder: Bool) {
         if !isInOrder { rearrange(many, from: start) }
         var place = start + 1

@@ -98,8 +98,7 @@ extension JSONNumber {
         self = value.bytes.withUnsafeBytes { JSONNumber(canonical: $0) }
     }
 
-    /// Exact for integers whose sum fits, otherwise the sum of the doubles; what goes beyond their range stays at its
-    /// end.
+    /// Exact for integers whose sum fits, otherwise the sum of the doubles; a sum beyond their range stays at its end.
     fileprivate static func + (a: JSONNumber, b: JSONNumber) -> JSONNumber {
         if case (.integer(let x), .integer(let y)) = (a, b) {
             let (sum, overflow) = x.addingReportingOverflow(y)

@@ -27,7 +27,7 @@ struct UsedInput {
     }
 
     /// Gives the memory as many lines and characters as it had, for ``JSONError/position(in:)``, and moves an error
-    /// whose place is lost to the end of what was used.
+    /// whose place is lost to the end of the used input.
     func restoreLines(for error: JSONError) -> JSONError {
         guard let memory, offset > 0 else { return error }
         let used = UnsafeMutableRawBufferPointer(start: memory, count: offset)

@@ -116,7 +116,7 @@ private struct JSONValueParser {
         return Int64(exactly: number).map { .integer($0) } ?? .double(number)
     }
 
-    /// The grammar of RFC 8259, section 6, which is stricter than what Swift reads as a number.
+    /// The grammar of RFC 8259, section 6, which is stricter than Swift's.
     private static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {
         var rest = text[...]
         func skipDigits() -> Int {

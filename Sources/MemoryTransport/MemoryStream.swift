@@ -12,7 +12,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
         case ended
     }
 
-    /// What has come from the peer and was not taken.
+    /// An input from the peer that was not taken yet.
     private enum Arrival {
         case bytes([UInt8])
         case end
@@ -147,7 +147,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
         finish(.local)
     }
 
-    /// Ends it. The handler is told after what was caused before.
+    /// Ends it. The handler is told after the events that were caused before.
     func finish(_ end: ClientStreamEnd) {
         guard state != .ended else { return }
         state = .ended

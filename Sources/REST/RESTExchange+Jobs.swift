@@ -21,7 +21,7 @@ extension RESTExchange {
         }
     }
 
-    /// Translates a request for data, or what a worker asks.
+    /// Translates a request for data, or a worker's request.
     ///
     /// - parameter pushID: the key that a POST makes.
     package static func translating(

@@ -6,7 +6,7 @@ package import HearthRealtimeDatabase
 package import HearthHTTPResponses
 
 extension RESTExchange {
-    /// The response to what the database answers.
+    /// The response for an answer of the database.
     package func response(to reply: Reply) -> HTTPResponse {
         switch reply {
         case .failed(.stale(let current)): staleResponse(current)

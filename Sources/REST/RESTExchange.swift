@@ -21,9 +21,9 @@ package struct RESTExchange: Sendable {
         /// The body as it came, without white space.
         case patch(echo: [UInt8])
         case delete
-        /// Of what the rules say.
+        /// Of the decision of the rules.
         case explain
-        /// Of what a worker asks.
+        /// Of a worker's request.
         case job
     }
 
@@ -133,7 +133,7 @@ package struct RESTExchange: Sendable {
         (isHead, wantsTag, knownTag, history) = (false, false, nil, nil)
     }
 
-    /// Refuses what the head of a write alone shows to be wrong: its place and its method.
+    /// Refuses a write whose head alone shows that it is wrong: by its place or its method.
     package static func check(_ head: RequestHead) throws(RESTError) {
         if try queue(of: head) != nil { return }
         let isUpload = head.isUpload
@@ -241,8 +241,8 @@ enum RESTBody {
         }
     }
 
-    /// An object sets what its keys name; null removes everything at the place, as the command line tools of Firebase
-    /// ask (rest.md 1).
+    /// An object sets the places that its keys name; null removes everything at the place, as the command line tools of
+    /// Firebase ask (rest.md 1).
     /// Uses the body's memory if that is large.
     static func update(
         _ body: inout [UInt8], at base: Path, echoes: Bool

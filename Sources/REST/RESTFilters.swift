@@ -28,7 +28,7 @@ struct RESTFilters: Equatable {
         }
     }
 
-    /// What a shallow read asks for: a range of keys, if that says it, so that no values need be read, or else a query.
+    /// The selection of a shallow read: a range of keys if possible, so that no values need be read, or else a query.
     /// Without an order it is that of the keys, and `startAfter` is a key without quotes, as the command line tools of
     /// Firebase send it (rest.md 2).
     func shallowSelection() throws(RESTError) -> (range: ShallowRange, query: Query?) {

@@ -41,7 +41,7 @@ package struct RulesTest: Sendable {
         case work(Path, Work)
     }
 
-    /// What a worker asks of a queue.
+    /// A worker's request to a queue.
     struct Work: Sendable {
         enum Kind: Sendable {
             case claim(count: Int)
@@ -61,11 +61,11 @@ package struct RulesTest: Sendable {
     /// The expected outcome of a step. Nil or empty members are not checked. Server values have the time of the step.
     struct Expectation: Sendable {
         var isAllowed: Bool?
-        /// The word for what refuses it (``RulesTestOutcome``).
+        /// The word for its refusal (``RulesTestOutcome``).
         var why: String?
         /// Milliseconds after which it would be allowed.
         var retry: Int64?
-        /// What a read answers.
+        /// The answer to a read.
         var answer: CanonicalJSON?
         /// The keys of the jobs that are handed out.
         var jobs: [[UInt8]]?

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthRealtimeDatabase
 
-/// What came of an operation of a test.
+/// The outcome of an operation of a test.
 enum RulesTestOutcome {
     /// The answer, if it is a value.
     case allowed(CanonicalJSON?)

@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSecurityRules
 
-/// What is to come of a step.
+/// The expected outcome of a step.
 extension RulesTestParser {
     func expectation(
         _ members: TestText.Members, _ range: Range<Int>, _ noun: String, hasAction: Bool

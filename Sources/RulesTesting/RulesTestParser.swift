@@ -22,7 +22,7 @@ struct RulesTestParser {
     private static let commonMembers = [
         "as", "administrator", "address", "now", "after", "allowed", "why", "retry", "fires", "then",
     ]
-    /// What belongs to each operation.
+    /// The fields of each operation.
     private static let verbs = [
         ("read", ["query", "find", "at", "returns"]), ("write", ["value"]), ("update", ["values"]),
         ("listen", ["query", "find"]), ("claim", ["count", "lease", "worker", "jobs"]),
@@ -92,7 +92,7 @@ struct RulesTestParser {
             name: name ?? summary, line: line(of: range), data: data, start: start, steps: steps)
     }
 
-    /// - parameter noun: what the step is called in messages.
+    /// - parameter noun: the name of the step in messages.
     private mutating func step(
         _ members: TestText.Members, _ range: Range<Int>, _ noun: String
     ) throws(Mistake) -> RulesTest.Step {

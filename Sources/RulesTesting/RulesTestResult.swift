@@ -1,6 +1,6 @@
 import HearthSecurityRules
 
-/// What became of a case.
+/// The outcome of a case.
 package struct RulesTestResult: Sendable {
     /// Something that came out otherwise than expected.
     struct Difference: Sendable {

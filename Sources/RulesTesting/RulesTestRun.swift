@@ -14,7 +14,7 @@ extension RulesProgram {
 }
 
 extension RulesProgram {
-    /// What the rules and settings say of an operation of somebody on some data. It is not made.
+    /// The decision of the rules and settings on an operation of somebody on some data. It is not made.
     package func explain(
         _ operation: Operation, by principal: Principal, on data: CanonicalJSON, now: Int64
     ) -> Explanation {
@@ -61,7 +61,7 @@ private struct RulesTestRun {
         }
     }
 
-    /// - returns: also what the rules say of it.
+    /// - returns: the decision of the rules, too.
     private func outcome(
         of action: RulesTest.Action, _ step: RulesTest.Step
     ) -> (RulesTestOutcome, Explanation?) {

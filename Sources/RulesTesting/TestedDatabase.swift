@@ -58,7 +58,7 @@ final class TestedDatabase {
 
     // MARK: Requests
 
-    /// Does what somebody asks.
+    /// Does an operation of somebody.
     ///
     /// - parameter worker: whose connection it comes on.
     func ask(
@@ -116,7 +116,7 @@ final class TestedDatabase {
         }
     }
 
-    /// What the rules and settings say of an operation, which is not made.
+    /// The decision of the rules and settings on an operation, which is not made.
     func explain(_ operation: Operation, by principal: Principal) -> Explanation {
         if principal.isAdministrator { return .withoutRules }
         guard case .explained(let told) = ask(.explain(operation, as: principal), by: .administrator) else {
@@ -125,7 +125,7 @@ final class TestedDatabase {
         return told
     }
 
-    /// What somebody wants to know of the past of a place.
+    /// A question about the past of a place.
     enum PastQuestion {
         case value(at: Int64)
         /// To be restored.
@@ -146,7 +146,7 @@ final class TestedDatabase {
         let value: CanonicalJSON
         switch question {
         case .value(let time): value = try past.value(at: path, time, now: now)
-        // What is restored is not answered.
+        // The restored value is not in the answer.
         case .whole(let time): return try past.wholeValue(at: path, time, now: now)
         case .differences(let start, let end):
             value = try past.differences(at: path, start, end ?? now, now: now)

@@ -1,6 +1,6 @@
 import HearthWebSocketCodec
 
-/// What a server wants of permessage-deflate. A server without a policy declines every offer.
+/// A server's wishes for permessage-deflate. A server without a policy declines every offer.
 package struct DeflatePolicy: Sendable {
     /// Whether the server promises to compress each message on its own, offered or not. It may then compress a message
     /// once for many connections, and keeps no window for any of them.

@@ -14,7 +14,7 @@ package final class Deflater {
     private var stream: UnsafeMutablePointer<z_stream>?
 
     /// - Parameters:
-    ///   - direction: what this end promised. Window bits below 9 count as 9.
+    ///   - direction: the promise of this end. Window bits below 9 count as 9.
     ///   - level: 1 (fast) to 9 (small).
     ///   - memoryLevel: 1 to 9.
     package init(_ direction: DeflateParameters.Direction, level: Int = 6, memoryLevel: Int = 8) {

@@ -3,7 +3,7 @@ package import HearthHTTPCodec
 /// Takes an event stream apart (HTML standard, section 9.2.6), in the role of the client. Lines end with LF, CRLF or
 /// CR, and an event is complete at its empty line: at the CR already, where one ends it.
 package struct EventStreamParser {
-    /// The last `id` received: what a client sends as `Last-Event-ID` when it reconnects.
+    /// The last `id` received, which a client sends as `Last-Event-ID` when it reconnects.
     package private(set) var lastEventID: [UInt8] = []
     /// The last `retry` received.
     package private(set) var reconnectMilliseconds: Int?

@@ -1,7 +1,7 @@
 package import HearthHTTPCodec
 
 extension HTTPFailure {
-    /// What a server answers. Failures of a response have the status a gateway would pass on.
+    /// The status of a server's answer. Failures of a response have the status a gateway would pass on.
     package var status: HTTPStatus {
         switch self {
         case .malformedRequestLine, .malformedTarget, .handshakeOfTLS, .malformedHeader, .spaceBeforeColon,

@@ -26,21 +26,12 @@ package struct RequestDecoder {
 
     package mutating func next(_ input: inout UnsafeRawBufferPointer) -> HTTPEvent<RequestHead>? {
         if message.awaitsHead, let failure = begin(&input) { return .failure(failure) }
-        switch message.next(&input) {
-        case nil: return nil
-        case .body(let bytes): return .body(bytes)
-        case .end: return .end
-        case .failure(let failure): return .failure(failure)
-        case .head(let raw):
-            do throws(HTTPFailure) {
-                let head = try decode(raw)
-                let body = head.isChunked ? .chunked : BodyDecoder.length(head.contentLength ?? 0)
-                message.begin(body, keepAlive: head.keepAlive)
-                return .head(head)
-            } catch {
-                message.fail(error)
-                return .failure(error)
-            }
+        let bodyBytesMax = message.limits.bodyBytesMax
+        return message.next(&input) { raw throws(HTTPFailure) in
+            let (line, headers, framing) = try raw.parse { parser throws(HTTPFailure) in try parser.requestLine() }
+            let head = try RequestHead(line, headers, framing)
+            if let length = head.contentLength, length > bodyBytesMax { throw .bodyTooLarge }
+            return (head, head.isChunked ? .chunked : .length(head.contentLength ?? 0), head.keepAlive)
         }
     }
 
@@ -55,19 +46,7 @@ package struct RequestDecoder {
         while input.count >= 2, input[0] == carriageReturn, input[1] == lineFeed { input.removeFirst(2) }
         guard let first = input.first, !first.isTokenByte, first != carriageReturn else { return nil }
         let failure: HTTPFailure = first == 0x16 ? .handshakeOfTLS : .malformedRequestLine
-        message.fail(failure)
+        message.close()
         return failure
-    }
-
-    private func decode(_ raw: MessageDecoder.RawHead) throws(HTTPFailure) -> RequestHead {
-        var framing = MessageFraming()
-        let (line, positions) = try raw.bytes.span.withUnsafeBytes { bytes throws(HTTPFailure) in
-            var parser = HeadParser(bytes)
-            let line = try parser.requestLine()
-            return (line, try parser.fields(count: raw.fieldCount, framing: &framing))
-        }
-        let head = try RequestHead(line, HeaderFields(bytes: raw.bytes, positions: positions), framing)
-        if let length = head.contentLength, length > message.limits.bodyBytesMax { throw .bodyTooLarge }
-        return head
     }
 }

@@ -1,10 +1,10 @@
 package import HearthHTTPCodec
 
-/// Writes one response after what an output buffer already holds, in the role of the server.
+/// Writes one response at the end of an output buffer, in the role of the server.
 ///
 /// The order is `begin`, any `header`s, then either `end(body:)`, or `end(contentLength:)` with the body queued by the
-/// caller, or `beginStream` or `beginUntilClose`, `chunk`s and `endStream`. What the request decides, the writer knows:
-/// no body for HEAD, 204 and 304, no chunks for HTTP/1.0, `Connection: close` where the connection ends.
+/// caller, or `beginStream` or `beginUntilClose`, `chunk`s and `endStream`. The writer knows the consequences of the
+/// request: no body for HEAD, 204 and 304, no chunks for HTTP/1.0, `Connection: close` where the connection ends.
 package struct ResponseWriter: Sendable {
     private enum Framing { case length, chunks, connection }
 
@@ -28,7 +28,7 @@ package struct ResponseWriter: Sendable {
         keepAlive = false
     }
 
-    /// What a request with `expectsContinue` waits for, before the response proper.
+    /// The answer that a request with `expectsContinue` waits for, before the response proper.
     package static func appendContinue(to output: inout [UInt8]) {
         output.append(literal: "HTTP/1.1 100 Continue\r\n\r\n")
     }
@@ -89,8 +89,8 @@ package struct ResponseWriter: Sendable {
         output.append(literal: "\r\n")
     }
 
-    /// Ends the head for a body that goes up to the end of the connection, whatever the version; `close` was called.
-    /// Its chunks are the bytes themselves.
+    /// Ends the head for a body that goes up to the end of the connection, in any version; `close` was called. Its
+    /// chunks are the bytes themselves.
     package mutating func beginUntilClose(into output: inout [UInt8]) {
         framing = .connection
         output.append(literal: "\r\n")

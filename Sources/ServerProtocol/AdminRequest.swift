@@ -1,7 +1,7 @@
 package import HearthJSONTree
 import HearthWireProtocol
 
-/// What an administrator asks of a server (administration.md 2): the body of the action `admin`.
+/// An administrator's request to a server (administration.md 2): the body of the action `admin`.
 package enum AdminRequest: Hashable, Sendable {
     /// Who is connected, so many at most.
     case sessions(limit: Int?)
@@ -56,7 +56,7 @@ package struct AdminPage: Hashable, Sendable {
     package var path: Path
     package var after: Key?
     package var limit: Int?
-    /// JSON text of what rules are to see as `auth`; nil for an administrator, to whom they do not apply.
+    /// The `auth` of rules as JSON text; nil for an administrator, to whom they do not apply.
     package var acting: [UInt8]?
 
     package init(_ path: Path, after: Key? = nil, limit: Int? = nil, acting: [UInt8]? = nil) {

@@ -84,7 +84,7 @@ extension ClientMessage {
     }
 }
 
-/// The members of a client's message at all levels, collected in one pass whatever their order.
+/// The members of a client's message at all levels, collected in one pass, in any order.
 private struct ClientMessageParts {
     var layer: MessageLayer?
     var hasPayload = false

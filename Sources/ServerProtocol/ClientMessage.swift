@@ -9,7 +9,7 @@ package enum ClientMessage: Hashable, Sendable {
     case invalidRequest(number: Int64, RequestError)
     /// Control `p`: answer with a pong.
     case ping
-    /// Control `a`, on the WebSocket that takes over from long polling: what follows is meant for the session
+    /// Control `a`, on the WebSocket that takes over from long polling: the messages after it are meant for the session
     /// (long-polling.md 4).
     case switchAck
     /// Control `n`, by long polling: nothing follows here.

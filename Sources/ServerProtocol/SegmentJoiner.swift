@@ -10,7 +10,7 @@ package struct SegmentJoiner: Sendable {
         let text: [UInt8]
     }
 
-    /// What a segment takes besides its text, about.
+    /// About the memory of a segment besides its text.
     private static let overhead = 64
 
     /// Those that are not joined yet, by number.

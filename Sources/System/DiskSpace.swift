@@ -2,7 +2,7 @@ import Glibc
 
 /// The room on the file system of a folder, in bytes.
 package struct DiskSpace: Equatable, Sendable {
-    /// What users without privileges may still use.
+    /// The bytes that users without privileges may still use.
     package var available: Int64
     package var total: Int64
 

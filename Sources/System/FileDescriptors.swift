@@ -1,7 +1,7 @@
 import CHearthLinux
 import Glibc
 
-/// What the process may have of descriptors.
+/// The process's limits of descriptors.
 package enum FileDescriptors {
     /// Lets the process have as many as the system allows it, which is often more than it begins with.
     package static func raiseLimit() { linux_raise_descriptor_limit() }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What tells a file from one that has replaced it, or was written since.
+/// Tells a file from one that has replaced it, or was written since.
 package struct FileStamp: Equatable, Sendable {
     private let device: UInt64
     private let inode: UInt64

@@ -38,7 +38,7 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration in nanoseconds, held within what 64 bits can say (292 years).
+    /// The duration in nanoseconds, held within the range of 64 bits (292 years).
     package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What this process has taken.
+/// The resources that this process has taken.
 package struct ProcessUsage {
     /// Resident, in bytes.
     package var memory: Int64

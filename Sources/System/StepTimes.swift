@@ -1,5 +1,5 @@
-/// Tells of the long steps of a thread. A step is what the thread does between two looks at its mailbox or its sockets:
-/// everything else that the thread is for waits until it is over.
+/// Tells of the long steps of a thread. A step is the work between two looks at the thread's mailbox or its sockets:
+/// all other work of the thread waits until it is over.
 ///
 /// Times are those of the clock, so a step during which the thread did not get a CPU counts as long, too.
 package struct StepTimes: Sendable {

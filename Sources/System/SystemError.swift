@@ -1,6 +1,6 @@
 import Glibc
 
-/// A system call that failed: what was attempted and the `errno` it left.
+/// A system call that failed: the attempt and the `errno` it left.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     package let attempt: String
     package let code: Int32

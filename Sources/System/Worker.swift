@@ -26,8 +26,8 @@ package final class Worker<Item: Sendable>: Sendable {
     /// Starts the thread.
     ///
     /// - parameter capacity: how many items may wait; a post that finds this many or more is refused.
-    /// - parameter makeBody: runs first on the new thread and returns what handles the batches, so the state that
-    ///   the handler captures belongs to that thread and need not be `Sendable`.
+    /// - parameter makeBody: runs first on the new thread and returns the handler of batches, so the state that the
+    ///   handler   captures belongs to that thread and need not be `Sendable`.
     package init(
         name: String, priority: NamedThread.Priority = .normal, capacity: Int = .max,
         makeBody: @escaping @Sendable () -> Body

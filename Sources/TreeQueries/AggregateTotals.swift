@@ -1,7 +1,7 @@
 package import HearthJSONTree
 
-/// The count and the sum of the children that a query selects, kept up by what comes and what goes. The children are
-/// given by their places (``ConditionQuery/number(in:)``).
+/// The count and the sum of the children that a query selects, kept up as children come and go. They are given by their
+/// places (``ConditionQuery/number(in:)``).
 package struct AggregateTotals: Equatable, Sendable {
     private var count = 0
     /// How many of them have a number.

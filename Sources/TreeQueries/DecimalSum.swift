@@ -51,7 +51,7 @@ package struct DecimalSum: Equatable, Sendable {
 
     package var isNegative: Bool { magnitude.isNegative }
 
-    /// The sign, and what it is without that, with carries.
+    /// The sign and the absolute value, with carries.
     private var magnitude: (isNegative: Bool, sum: DecimalSum) {
         let sum = normalized
         guard let top = sum.parts.keys.max(), sum.parts[top, default: 0] < 0 else { return (false, sum) }

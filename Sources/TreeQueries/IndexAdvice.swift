@@ -4,7 +4,8 @@ extension ConditionQuery {
     /// The orders of the index that serves this best. Nil if there is none, and for all children in the order of their
     /// keys, which need none.
     ///
-    /// First come the values that are fixed, and then the query's order: such an index has what is selected in order.
+    /// First come the values that are fixed, and then the query's order: such an index has the selected children in
+    /// order.
     /// If there is a range of another value than the first of that order, the range comes instead: then only children
     /// in it are looked at.
     package var servingOrders: [Order]? {
@@ -23,7 +24,7 @@ extension ConditionQuery {
 
 /// How well an index serves a query, from worst to best.
 package struct IndexWorth: Comparable, Sendable {
-    /// It has what is selected and nothing else, in order.
+    /// It has the selected children and no others, in order.
     private let hasAll: Bool
     private let constraintCount: Int
     private let isInOrder: Bool

@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// The ranges of an index that have what a query selects. No child is in two of them.
+/// The ranges of an index that have the children that a query selects. No child is in two of them.
 ///
 /// An index of the query's own order has it as a whole. An index of several values has that of a query with conditions
 /// in the query's order if it begins with values that the conditions fix, in any order, and continues with exactly the
@@ -44,8 +44,8 @@ package struct IndexRanges: Hashable, Sendable {
         self.constraintCount = constraintCount
     }
 
-    /// The ranges in which all children are that a query with conditions selects, in whatever order. Nil if the
-    /// conditions do not bound the first value of the index.
+    /// The ranges with all children that a query with conditions selects, in any order. Nil if the conditions do not
+    /// bound the first value of the index.
     package init?(candidatesOf query: Query, _ parts: ConditionParts?, in index: QueryIndex) {
         guard let parts else { return nil }
         let orders: [ConditionQuery.Order]

@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What a listener of events is told, one thing at a time (Protocol.md 18.1).
+/// One change, as a listener of events is told of it (Protocol.md 18.1).
 package enum QueryEvent: Hashable, Sendable {
     /// `key` is an encoded segment, as is `previous`; of a removed child the value is the one it had.
     case child(ChildEvent.Kind, key: [UInt8], value: CanonicalJSON, previous: [UInt8]?)

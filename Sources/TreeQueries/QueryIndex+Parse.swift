@@ -1,7 +1,7 @@
 package import HearthJSONTree
 
 extension QueryIndex {
-    /// Reads what `description` gives.
+    /// Reads the text of `description`.
     package init?(description text: String) {
         switch text {
         case ".value": self = .value

@@ -34,7 +34,7 @@ struct ValueRanges: Hashable {
         fileprivate var value: [UInt8]? {
             let bytes = lower.bytes
             guard bytes == upper.bytes, !lower.isAfter, upper.isAfter, let tag = bytes.first else { return nil }
-            // What a text begins with has no end.
+            // The beginning of a text has no upper bound.
             let isWhole =
                 tag == IndexValue.stringTag ? bytes.last == 0 : IndexValue.end(in: bytes, from: 0) == bytes.count
             return isWhole ? bytes : nil
@@ -56,7 +56,7 @@ struct ValueRanges: Hashable {
         return values.count == ranges.count ? values : nil
     }
 
-    /// What a condition asks of a path, if it is one path of which it asks such values alone.
+    /// The values that a condition demands at a path, if it demands such values at one path alone.
     static func of(_ condition: Condition) -> (path: Path, ranges: ValueRanges)? {
         switch condition {
         case .compare(_, .notEqual, _), .isNotIn: return nil

@@ -2,7 +2,7 @@ import HearthSQLite
 import HearthStorageErrors
 
 extension Connection {
-    /// Copies what the write-ahead file holds into the main file, and empties it, without waiting for others.
+    /// Copies the write-ahead file into the main file, and empties it, without waiting for others.
     ///
     /// - returns: false if it is not empty, because another connection still reads an earlier state.
     func emptyWriteAheadFile() throws(StorageError) -> Bool {

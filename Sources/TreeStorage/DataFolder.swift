@@ -161,8 +161,8 @@ package final class DataFolder: Sendable {
     /// Opens the two files of a database, and creates them if necessary.
     ///
     /// - parameter newEpoch: a random number, see ``LogFile``.
-    /// - parameter isShared: other nodes append to the same log, and have what this one lacks.
-    /// - parameter warn: told what an operator should know about them.
+    /// - parameter isShared: other nodes append to the same log, and have the records that this one lacks.
+    /// - parameter warn: called with facts that an operator should know about them.
     /// - parameter reportDamage: told of each row that a reader refuses, on the reader's thread.
     package func open(
         _ name: String, newEpoch: UInt64, isShared: Bool = false, warn: (String) -> Void = { _ in },

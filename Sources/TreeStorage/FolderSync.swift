@@ -11,7 +11,7 @@ package enum FolderSync {
         return code == EACCES || code == EPERM ? 0 : code
     }
 
-    /// What the superuser makes in somebody's folder becomes theirs: their server must be able to write it.
+    /// A file that the superuser makes in somebody's folder becomes theirs: their server must be able to write it.
     package static func giveToOwner(_ path: String, of folder: String) {
         var status = stat()
         guard geteuid() == 0, stat(folder, &status) == 0 else { return }

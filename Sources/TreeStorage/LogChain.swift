@@ -36,7 +36,7 @@ struct LogChain {
         }
     }
 
-    /// Answers what belongs into the column of a record. O(bytes).
+    /// Answers the text for the column of a record. O(bytes).
     mutating func append(_ record: LogRecord, digestsOfParts digests: [[UInt8]]) -> [UInt8] {
         if salts.isEmpty { salts = Cryptography.randomBytes(256 * Self.saltBytes)[...] }
         let salt = salts.prefix(Self.saltBytes)
@@ -79,7 +79,7 @@ struct LogChain {
 
     // MARK: The column
 
-    /// What a record's column says.
+    /// The contents of a record's column.
     struct Link {
         let head: [UInt8]
         let proof: Proof

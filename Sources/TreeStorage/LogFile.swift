@@ -309,7 +309,7 @@ package final class LogFile: @unchecked Sendable {
     }
 }
 
-/// What an acknowledged write survives.
+/// The failures that an acknowledged write survives.
 package enum Durability: String, Sendable, CaseIterable {
     /// A power loss: every commit waits for the disk.
     case full

@@ -133,7 +133,7 @@ struct LogParts {
         try connection.integer("SELECT count(*) FROM \(schema).sqlite_schema WHERE name = 'large'") != 0
     }
 
-    /// Copies what belongs to the log rows that are in the main file already.
+    /// Copies the parts of the log rows that are in the main file already.
     static func copy(from schema: String) -> String {
         """
         INSERT INTO main.large SELECT * FROM \(schema).large WHERE first IN (SELECT first FROM main.log);
@@ -142,7 +142,7 @@ struct LogParts {
         """
     }
 
-    /// Copies what belongs to a range of log rows, with greater batch numbers.
+    /// Copies the parts of a range of log rows, with greater batch numbers.
     static func copy(from schema: String, _ rows: ClosedRange<Int64>, addingToBatches count: Int64) -> String {
         let isMeant = "first BETWEEN \(rows.lowerBound) AND \(rows.upperBound)"
         return """

@@ -48,7 +48,7 @@ package final class SQLiteLog: CommitLog {
     }
 
     package func close() {
-        // What an orderly end leaves shall survive a loss of power, if that can be had.
+        // Files after an orderly end shall survive a loss of power, if that can be had.
         try? file.sync()
     }
 }

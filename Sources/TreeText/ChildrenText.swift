@@ -29,7 +29,7 @@ extension CanonicalJSON {
         self.init(trusted: bytes)
     }
 
-    /// What such a text assigns. Takes memory for each child.
+    /// The assignments of such a text. Takes memory for each child.
     package func childAssignments(of base: Path) -> [Assignment] {
         children.map { child in
             var path = base.encoded

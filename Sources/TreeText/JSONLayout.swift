@@ -18,7 +18,7 @@ package struct JSONLayout: Sendable {
     private var place = Place.value
     /// The arrays and objects that are open, outermost first.
     private var openArrays: [Bool] = []
-    /// The objects among them: arrays do not indent what they hold.
+    /// The objects among them: arrays do not indent their elements.
     private var indent = 0
     /// The innermost one has nothing in it so far.
     private var isEmpty = false

@@ -87,8 +87,8 @@ private struct JSONOutputWriter {
         out.append(contentsOf: text.part(start..<range.upperBound))
     }
 
-    /// Where the next object begins that may have to be shown otherwise than it is stored: one with a priority, or
-    /// whose first key begins with a digit. Integer keys come first, and what looks so within a string would have its
+    /// The start of the next object that may have to be shown otherwise than it is stored: one with a priority, or
+    /// whose first key begins with a digit. Integer keys come first, and such a text within a string would have its
     /// quote escaped.
     private func nextObject(in range: Range<Int>) -> Int? {
         var offset = range.lowerBound

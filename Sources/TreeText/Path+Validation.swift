@@ -1,7 +1,7 @@
 package import HearthJSONTree
 
 extension Path {
-    /// Nil unless the bytes are what some path encodes to.
+    /// Nil unless the bytes are the encoding of a path.
     package init?(validatingEncoded encoded: [UInt8]) {
         guard encoded.withUnsafeBytes(Path.isEncoding) else { return nil }
         self.init(encoded: encoded)

@@ -5,7 +5,7 @@ import HearthSecurityRules
 import HearthStorageErrors
 import HearthTreeStorage
 
-/// The triggers of one database, on the sender's loop: what of the outbox is in memory, and how it gets there.
+/// The triggers of one database, on the sender's loop: the part of the outbox in memory, and how it gets there.
 ///
 /// Events come from the database when they are durable. A trigger for which too much waits takes no more of these; it
 /// reads them from the outbox later, when the tree file has them.

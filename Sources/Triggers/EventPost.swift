@@ -3,7 +3,7 @@ import HearthHTTPCodec
 import HearthSystem
 
 /// One attempt to post an event over HTTP, with a connection of its own. The status decides; redirections are not
-/// followed, and what else the receiver says is not read. Lives on its loop.
+/// followed, and the rest of the answer is not read. Lives on its loop.
 final class EventPost: StreamHandler {
     private let address: FetchAddress
     private let headers: [(name: StaticString, value: [UInt8])]

@@ -1,4 +1,4 @@
-/// What a trigger has done since the server started.
+/// Counts of a trigger since the server started.
 package struct TriggerFigures: Sendable {
     package var database: String
     package var trigger: String

@@ -6,7 +6,7 @@ import HearthStorageErrors
 import HearthSystem
 import HearthTreeStorage
 
-/// What administrators ask about events (administration.md 2).
+/// Administrators' questions about events (administration.md 2).
 extension TriggerSender {
     package enum Wish: String, Sendable {
         case list, replay, drop

@@ -16,7 +16,7 @@ package final class TriggerSender: @unchecked Sendable {
 
     private let configuration: TriggerConfiguration
     private let log: Log
-    /// Tells a database what became of events. Any thread.
+    /// Tells a database the outcomes of events. Any thread.
     private let report: @Sendable (_ database: UInt32, OutboxReport) -> Void
     private let loop = Mutex<EventLoop?>(nil)
     private let shared = Mutex<[TriggerFigures]>([])
@@ -48,7 +48,7 @@ package final class TriggerSender: @unchecked Sendable {
 
     /// Begins to send the events of a database that this process owns.
     ///
-    /// - parameter goal: the last operation that has changed the outbox: what the tree file has before that is out of
+    /// - parameter goal: the last operation that has changed the outbox: an earlier state of the tree file is out of
     ///   date.
     package func begin(
         _ database: UInt32, _ name: String, _ definitions: [TriggerDefinition], _ reader: TreeReader, goal: UInt64

@@ -1,5 +1,5 @@
-/// Who has said goodbye on one connection, and what follows from it (RFC 6455 sections 5.5.1 and 7.1). Holds no timer
-/// and no socket: the owner sends the frame that a step names, then does with the transport what the step says.
+/// Who has said goodbye on one connection, and the next step (RFC 6455 sections 5.5.1 and 7.1). Holds no timer and no
+/// socket: the owner sends the frame that a step names, then keeps or ends the transport as the step says.
 package struct CloseHandshake: Sendable {
     /// The close frame to send; an empty one if it has no code.
     package struct Frame: Equatable, Sendable {

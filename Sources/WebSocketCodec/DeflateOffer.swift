@@ -60,8 +60,8 @@ package struct DeflateOffer: Equatable, Sendable {
 }
 
 extension DeflateOffer {
-    /// What a client's offer and the server's answer come to; nil if the answer is not one to this offer
-    /// (RFC 7692 section 7.1) or wants a window of 256 bytes, which zlib's raw deflate cannot do.
+    /// The agreement of a client's offer and the server's answer; nil if the answer is not one to this offer (RFC 7692
+    /// section 7.1) or wants a window of 256 bytes, which zlib's raw deflate cannot do.
     func agreed(answer: DeflateOffer) -> DeflateParameters? {
         guard answer.serverNoContextTakeover || !serverNoContextTakeover else { return nil }
         if let limit = serverMaxWindowBits {

@@ -1,9 +1,9 @@
-/// What both ends agreed on for permessage-deflate (RFC 7692 section 7.1).
+/// The agreement of both ends on permessage-deflate (RFC 7692 section 7.1).
 package struct DeflateParameters: Equatable, Sendable {
     /// zlib's raw deflate has no window of 256 bytes.
     package static let windowBitsMin = 9
 
-    /// What one end's compressor promises, and the other's decompressor relies on.
+    /// A promise of one end's compressor, on which the other's decompressor relies.
     package struct Direction: Equatable, Sendable {
         /// Each message is compressed on its own, without reference to those before.
         package var noContextTakeover: Bool
@@ -16,9 +16,9 @@ package struct DeflateParameters: Equatable, Sendable {
         }
     }
 
-    /// What the server compresses.
+    /// For messages of the server.
     package var server: Direction
-    /// What the client compresses.
+    /// For messages of the client.
     package var client: Direction
 
     package init(server: Direction = Direction(), client: Direction = Direction()) {
@@ -26,6 +26,6 @@ package struct DeflateParameters: Equatable, Sendable {
         self.client = client
     }
 
-    /// What the end in `role` compresses.
+    /// For messages of the end in `role`.
     package func outgoing(_ role: WebSocketRole) -> Direction { role == .server ? server : client }
 }

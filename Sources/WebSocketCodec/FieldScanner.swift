@@ -1,4 +1,4 @@
-/// Walks over the tokens and separators of a header field value; optional white space goes with what precedes it.
+/// Walks over the tokens and separators of a header field value; optional white space goes with the one before it.
 package struct FieldScanner {
     private let bytes: [UInt8]
     private var index = 0

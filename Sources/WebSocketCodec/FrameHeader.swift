@@ -16,7 +16,7 @@ struct FrameHeader {
     var payloadSize: Int
     var key: MaskingKey?
 
-    /// What a header must obey on one connection.
+    /// The rules for headers on one connection.
     struct Rules {
         var isMasked: Bool
         var allowsCompression: Bool

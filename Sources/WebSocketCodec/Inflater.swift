@@ -4,7 +4,7 @@ import CHearthZlib
 final class Inflater {
     /// On the heap, because zlib's state points back at it.
     private let stream: UnsafeMutablePointer<z_stream>
-    /// What zlib takes at most: its state and the window.
+    /// The most memory that zlib takes: its state and the window.
     let heapBytes: Int
 
     /// `windowBits` as agreed, 8 to 15.
@@ -25,7 +25,7 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// Appends what the next piece of a message expands to; fails once `output` would exceed `limit` bytes.
+    /// Appends the expanded bytes of the next piece of a message; fails once `output` would exceed `limit` bytes.
     func inflate(
         _ input: UnsafeRawBufferPointer, into output: inout HeapBuffer, limit: Int
     ) throws(ProtocolViolation) {

@@ -1,4 +1,4 @@
-/// What a frame carries (RFC 6455 section 5.2).
+/// The kind of a frame (RFC 6455 section 5.2).
 package enum Opcode: UInt8, Sendable {
     case continuation = 0x0
     case text = 0x1

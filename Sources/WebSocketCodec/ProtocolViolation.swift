@@ -1,4 +1,4 @@
-/// What a peer did that ends the connection, each with the code that the close frame tells it.
+/// A mistake of a peer that ends the connection, each with the code that the close frame tells it.
 package enum ProtocolViolation: Error, Sendable, CaseIterable {
     /// A reserved bit without an extension that defines it; RSV1 on anything but the first frame of a message.
     case reservedBits
@@ -24,7 +24,7 @@ package enum ProtocolViolation: Error, Sendable, CaseIterable {
     case textNotUTF8
     case frameTooLarge
     case messageTooLarge
-    /// It expands to more than ``WebSocketDecoder/Limits/expansionMax`` times what came of it.
+    /// It expands to more than ``WebSocketDecoder/Limits/expansionMax`` times its size.
     case expandsTooMuch
     case invalidDeflateData
     /// Not the peer's fault: no memory for the decompressor.

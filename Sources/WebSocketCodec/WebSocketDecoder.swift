@@ -9,8 +9,8 @@ import HearthBytes
 /// Owned by one connection and not shared. Costs no memory beyond its own size while no frame is half read and no
 /// message half received, except the window of a peer that compresses with context takeover.
 package struct WebSocketDecoder: ~Copyable {
-    /// What the peer sent. The bytes are valid until the next call of `next`: they lie in the input where a frame came
-    /// whole, otherwise in memory of the decoder.
+    /// An event in the peer's bytes. Its bytes are valid until the next call of `next`: they lie in the input where a
+    /// frame came whole, otherwise in memory of the decoder.
     package enum Event {
         /// A whole message: unmasked, joined, decompressed, and UTF-8 if it is text and that is checked.
         case message(MessageKind, UnsafeRawBufferPointer)
@@ -60,9 +60,9 @@ package struct WebSocketDecoder: ~Copyable {
     private let compression: DeflateParameters.Direction?
     /// Present while it has something to remember: a message under way, or the window of the messages before.
     private var inflater: Inflater?
-    /// Bytes that compressed messages expanded to beyond ``expansionFree`` times what came of them, over all messages.
+    /// Bytes that compressed messages expanded to beyond ``expansionFree`` times their sizes, over all messages.
     package private(set) var expandedBytes = 0
-    /// Text expands so much; what goes beyond it is work that a peer gets for little.
+    /// Text expands so much; expansion beyond it is work that a peer gets for little.
     private static let expansionFree = 8
 
     /// The first bytes of a header that did not come whole.
@@ -84,7 +84,7 @@ package struct WebSocketDecoder: ~Copyable {
 
     /// - Parameters:
     ///   - role: which end of the connection reads.
-    ///   - deflate: what the handshake agreed on, if anything.
+    ///   - deflate: the agreement of the handshake, if there is one.
     ///   - validatesUTF8: false to let invalid text pass. The realtime endpoint needs that: some clients split a
     ///     message between frames inside of a character (Protocol.md 3.2).
     package init(role: WebSocketRole, limits: Limits, deflate: DeflateParameters? = nil, validatesUTF8: Bool = true) {
@@ -99,10 +99,11 @@ package struct WebSocketDecoder: ~Copyable {
         messageBytes.capacity + controlBytes.capacity + (inflater?.heapBytes ?? 0)
     }
 
-    /// The next event that `input` completes, or nil when all of it is used up. Takes what it reads off the front of
-    /// `input` and may unmask it in place. After a close frame or a failure the rest of the stream is passed over.
+    /// The next event that `input` completes, or nil when all of it is used up. Takes the bytes that it reads off the
+    /// front of `input` and may unmask them in place. After a close frame or a failure the rest of the stream is passed
+    /// over.
     ///
-    /// Cost: unmasking and checking, at memory speed for ASCII; copies only what comes in pieces.
+    /// Cost: unmasking and checking, at memory speed for ASCII; copies only messages that come in pieces.
     package mutating func next(_ input: inout UnsafeMutableRawBufferPointer) -> Event? {
         if handedOut { releaseHandedOut() }
         guard !isFinished else {
@@ -209,7 +210,7 @@ package struct WebSocketDecoder: ~Copyable {
         return .message(message.kind, messageBytes.bytes)
     }
 
-    /// Appends what a piece of a compressed message expands to.
+    /// Appends the expanded bytes of a piece of a compressed message.
     private mutating func inflate(_ part: UnsafeRawBufferPointer, endsMessage: Bool) throws(ProtocolViolation) {
         guard let compression else { throw .reservedBits }
         if inflater == nil { inflater = try Inflater(windowBits: compression.windowBits) }

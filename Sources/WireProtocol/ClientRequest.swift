@@ -10,8 +10,8 @@ package enum ClientRequest: Hashable, Sendable {
     case get(Path, query: QueryObject?)
     /// `q`: listen; `cq` if the query has conditions, an addition to the protocol. `query` is nil for a default listen;
     /// `hash` is nil when the client did not say, and so is `parts`, the compound hash (Protocol.md 4.2). With `since`,
-    /// an addition to the protocol, it wants to be told of positions, and what came after this one; empty if it has
-    /// none.
+    /// an addition to the protocol, it wants to be told of positions, and of the changes after this one; empty if it
+    /// has none.
     case listen(
         Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, parts: CompoundHash.Parts? = nil, since: [UInt8]? = nil)
     /// `n`: unlisten.
@@ -26,7 +26,7 @@ package enum ClientRequest: Hashable, Sendable {
     case events(Path, query: QueryObject?, tag: Int64, EventKinds)
     /// `nev`: no more of them.
     case noEvents(tag: Int64)
-    /// `jr`, `jx`, `jd`, `jf`, `jb`: what a worker asks of a queue. An addition to the protocol.
+    /// `jr`, `jx`, `jd`, `jf`, `jb`: a worker's request to a queue. An addition to the protocol.
     case job(Path, JobRequest)
     /// `s`: statistics of the client, not kept.
     case statistics
@@ -36,39 +36,10 @@ package enum ClientRequest: Hashable, Sendable {
     case unauthenticate
     /// `appcheck` and its opposite.
     case appCheck
-    /// `admin`, an addition to the protocol: what an administrator asks, as the text of the body.
+    /// `admin`, an addition to the protocol: an administrator's request, as the text of the body.
     case admin(body: [UInt8])
     /// `h`: the past of a place, an addition to the protocol.
     case history(HistoryRequest)
     /// An action that this server does not know (yet).
     case unknown(action: [UInt8])
-}
-
-/// Why a request cannot be carried out.
-package enum RequestError: Error, Hashable, Sendable {
-    case missing(String)
-    case path(PathError)
-    /// A key of an update is not a path; the offset is that of its opening quote.
-    case key(PathError, at: Int)
-    case value(JSONError)
-    /// Two paths of an update where one contains the other.
-    case overlappingPaths
-    case query(QueryError)
-
-    /// For people; the status on the wire is `invalid_argument`.
-    package var message: String {
-        switch self {
-        case .missing(let what): "the request has no valid \(what)"
-        case .path(let error), .key(let error, _): "invalid path: \(error)"
-        case .value(let error):
-            // The depth left below a path is not a helpful number.
-            if case .tooDeep = error.kind {
-                "invalid data: \(PathError.tooDeep) at byte \(error.offset)"
-            } else {
-                "invalid data: \(error) at byte \(error.offset)"
-            }
-        case .overlappingPaths: "an update may not set a path and another one above it"
-        case .query(let error): "invalid query: \(error)"
-        }
-    }
 }

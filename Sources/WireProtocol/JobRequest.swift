@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What a worker asks of a queue (Protocol.md 18.4), with times in milliseconds. `claim` is the number of the claim by
+/// A worker's request to a queue (Protocol.md 18.4), with times in milliseconds. `claim` is the number of the claim by
 /// which it has a job.
 package enum JobRequest: Hashable, Sendable {
     package enum Retry: Hashable, Sendable {

@@ -9,7 +9,7 @@ package struct MessageBody {
     /// The text of a query object, or of an array of one.
     package private(set) var query: [UInt8]?
     package private(set) var tag: Int64?
-    /// The position in the order of commits of what comes here (Protocol.md 18.2).
+    /// The position of the data in the order of commits (Protocol.md 18.2).
     package private(set) var position: [UInt8]?
     private var mistake: RequestError?
 

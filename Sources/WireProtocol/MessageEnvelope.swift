@@ -29,7 +29,7 @@ struct MessageEnvelope {
     }
 }
 
-/// What a message is about: the connection, or data.
+/// The subject of a message: the connection, or data.
 package enum MessageLayer {
     case control
     case data

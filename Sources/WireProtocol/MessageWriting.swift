@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What the messages of both sides are made of.
+/// Parts of the messages of both sides.
 extension [UInt8] {
     @inlinable package mutating func append(literal: StaticString) { literal.withUTF8Buffer { append(contentsOf: $0) } }
 

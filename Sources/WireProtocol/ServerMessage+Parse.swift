@@ -1,8 +1,8 @@
 package import HearthJSONTree
 
 extension ServerMessage {
-    /// Reads one whole message (frames joined, Protocol.md 3.2). The values of pushes become canonical, in whatever
-    /// form the server sent them. Costs about the length of the text, twice where there is data.
+    /// Reads one whole message (frames joined, Protocol.md 3.2). The values of pushes become canonical, even if the
+    /// server sent them in another form. Costs about the length of the text, twice where there is data.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ServerMessage {
         let envelope = try MessageEnvelope(bytes)
         switch envelope.layer {
@@ -109,7 +109,7 @@ extension ServerResponse {
         try MessageError.reading { () throws(JSONError) in try CanonicalJSON.parse(data).value }
     }
 
-    /// What a listen was answered with that asked for positions (Protocol.md 18.2); nil if the server knows none.
+    /// The answer to a listen that asked for positions (Protocol.md 18.2); nil if the server knows none.
     package func listening() throws(MessageError) -> (position: [UInt8], recovered: Bool)? {
         var position: [UInt8]?
         var recovered = false
@@ -148,7 +148,7 @@ extension ServerResponse {
         return needs
     }
 
-    /// What came with a failure, for people.
+    /// The text of a failure, for people.
     package var text: [UInt8] {
         data.withUnsafeBytes { bytes in
             var reader = JSONReader(bytes)

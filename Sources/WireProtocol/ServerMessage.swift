@@ -35,9 +35,9 @@ package struct ServerHello: Hashable, Sendable {
 /// The answer to a request.
 package struct ServerResponse: Hashable, Sendable {
     package var number: Int64
-    /// `ok`, or a word for what went wrong (Protocol.md 10.1).
+    /// `ok`, or a word for the failure (Protocol.md 10.1).
     package var status: [UInt8]
-    /// JSON text, `null` if there was none. Its structure alone is checked: only the request tells what it should be.
+    /// JSON text, `null` if there was none. Its structure alone is checked: its meaning depends on the request.
     package var data: [UInt8]
     /// Why the rules have denied it, from a server in development mode; or the word for a setting that does.
     package var reason: [UInt8]?
@@ -55,8 +55,8 @@ package struct ServerResponse: Hashable, Sendable {
     package var isOK: Bool { status.elementsEqual("ok".utf8) }
 }
 
-/// What the server says unasked. `tag` is that of the listen it belongs to, nil for the default listens of the place.
-/// `position`, an addition to the protocol, is the one after the commit.
+/// A message that answers no request. `tag` is that of the listen it belongs to, nil for the default listens of the
+/// place. `position`, an addition to the protocol, is the one after the commit.
 package enum ServerPush: Hashable, Sendable {
     /// `d`: the value or priority at a place is now this one.
     case data(WireAssignment, tag: Int64?, position: [UInt8]? = nil)
@@ -65,7 +65,7 @@ package enum ServerPush: Hashable, Sendable {
     /// `c`: the listen at a path is revoked. `query` is the text of an array with its query object, nil for the default
     /// listen.
     case revoke(Path, query: [UInt8]?)
-    /// `prof`: the JSON text of what was asked of a database lately, for an administrator.
+    /// `prof`: the latest requests to a database as JSON text, for an administrator.
     case profile([UInt8])
     /// An action that this client does not know.
     case unknown(action: [UInt8])

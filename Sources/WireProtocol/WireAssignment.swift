@@ -42,7 +42,7 @@ extension WireAssignment {
         }
     }
 
-    /// Reads the object of an update: keys are paths relative to `base`, each value replaces what is there. Offsets of
+    /// Reads the object of an update: keys are paths relative to `base`, each value replaces the data there. Offsets of
     /// errors count from the start of `text`.
     package static func parse(_ text: UnsafeRawBufferPointer, base: Path) throws(RequestError) -> [WireAssignment] {
         var members: [(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)] = []
@@ -92,8 +92,8 @@ extension WireAssignment {
         return partStart - start
     }
 
-    /// No path of an update may lie inside another (Protocol.md 4.6). O(n log n): in path order, what lies inside
-    /// comes right after.
+    /// No path of an update may lie inside another (Protocol.md 4.6). O(n log n): in path order, paths inside come
+    /// right after.
     private static func refuseOverlaps(_ assignments: [WireAssignment]) throws(RequestError) {
         guard assignments.count > 1 else { return }
         let targets = assignments.map(\.target).sorted { $0.path < $1.path }

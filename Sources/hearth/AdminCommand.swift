@@ -50,7 +50,7 @@ extension Command {
         ])
 }
 
-/// What `hearth admin` is to do.
+/// A task of `hearth admin`.
 private enum AdminTask {
     case createKey(file: String, ProgramOutput)
     case listKeys(ProgramOutput)

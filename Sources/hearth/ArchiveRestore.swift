@@ -147,7 +147,7 @@ struct ArchiveRestore {
 
     // MARK: One path
 
-    /// What one write over REST can have (rest.md 1).
+    /// The limit of one write over REST (rest.md 1).
     private static let valueBytesMax = 256 << 20
 
     private func restore(_ place: String) throws(UsageError) -> ExitCode {

@@ -9,7 +9,7 @@ struct UsageError: Error {
     /// The help of the command tells how it is done.
     var hasHelp = true
 
-    /// Runs `body`; what the shell would refuse is wrong with the command line.
+    /// Runs `body`; an error of the shell is a mistake in the command line.
     static func of<Value>(_ body: () throws(ShellError) -> Value) throws(UsageError) -> Value {
         do throws(ShellError) { return try body() } catch { throw UsageError(message: error.message ?? "") }
     }
@@ -76,7 +76,7 @@ struct Arguments {
                 + "command runs: set \(variable) instead\(input)\n")
     }
 
-    /// What the environment and files may say for a flag.
+    /// The values of a flag in the environment and in files.
     private static let flagValues = [
         "true": true, "1": true, "yes": true, "on": true, "false": false, "0": false, "no": false, "off": false,
         "": false,

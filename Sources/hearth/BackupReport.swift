@@ -4,7 +4,7 @@ import HearthShell
 import HearthSystem
 import HearthTreeStorage
 
-/// What commands say of backups.
+/// Texts of commands about backups.
 extension BackupSet {
     /// One line.
     var text: String {

@@ -79,7 +79,7 @@ struct CheckedFolder {
     let databases: [String]
     let isServed: Bool
 
-    /// What `--data` and `--database` name. Nil, and said, if that is not there.
+    /// The files that `--data` and `--database` name. Nil, with a message, if they are not there.
     init?(_ arguments: Arguments, command: String) {
         path = arguments["data"] ?? "./data"
         let contents = FolderContents(path)

@@ -230,7 +230,7 @@ extension Command {
 }
 
 extension ClusterSecurity {
-    /// What `--cluster-ca`, `--cluster-cert` and `--cluster-key` say, which belong together; nil without them.
+    /// The files of `--cluster-ca`, `--cluster-cert` and `--cluster-key`, which belong together; nil without them.
     init?(_ arguments: Arguments) throws(UsageError) {
         switch (arguments["cluster-ca"], arguments["cluster-cert"], arguments["cluster-key"]) {
         case (nil, nil, nil): return nil

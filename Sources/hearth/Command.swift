@@ -1,6 +1,6 @@
 import HearthShell
 
-/// A command of the program: its name, its place in the help text, and what it does.
+/// A command of the program: its name, its place in the help text, and its work.
 struct Command: CommandEntry {
     var name: String
     /// Another name for it.
@@ -48,7 +48,7 @@ struct Command: CommandEntry {
         ) { _ throws(UsageError) in throw UsageError(message: "a subcommand is missing") }
     }
 
-    /// What the command says of itself, unless its results have got lost.
+    /// The exit code of the command, unless its results have got lost.
     static func run(_ words: [String]) -> ExitCode {
         let code = perform(words)
         guard code == .success, let failure = StandardOutput.failure else { return code }

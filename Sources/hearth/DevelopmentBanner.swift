@@ -3,7 +3,7 @@ import HearthServer
 import HearthIdentity
 import HearthTreeStorage
 
-/// What `hearth serve --dev` shows when it is ready: where everything is, and lines to paste.
+/// The text of `hearth serve --dev` when it is ready: where everything is, and lines to paste.
 struct DevelopmentBanner {
     let text: String
 
@@ -44,7 +44,7 @@ struct DevelopmentBanner {
             """
     }
 
-    /// What the commands are about.
+    /// The place in the commands.
     static let place = "/welcome"
 
     /// How this program was called, as a shell takes it.

@@ -1,5 +1,5 @@
+import HearthBench
 import HearthEventLoop
-import HearthServer
 import HearthShell
 import HearthSystem
 

@@ -5,7 +5,7 @@ enum ExitCode: Int32 {
     case failure = 1
     /// The command line or the configuration is wrong.
     case usage = 64
-    /// What a file or standard input holds is wrong.
+    /// The data in a file or standard input are wrong.
     case data = 65
     /// The server cannot be reached.
     case unavailable = 69

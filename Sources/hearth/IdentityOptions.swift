@@ -3,7 +3,7 @@ import HearthSystem
 import HearthAccountEndpoints
 
 extension IdentityConfiguration {
-    /// What the options of `hearth serve` say about accounts.
+    /// The options of `hearth serve` about accounts.
     init(_ arguments: Arguments, isDevelopment: Bool) throws(UsageError) {
         self.init()
         options.protectsEmails = !isDevelopment

@@ -1,7 +1,7 @@
 import HearthJSONValues
 import HearthShell
 
-/// What commands of the program alone print, as `-o` says.
+/// The output of commands that only the program has, in the form of `-o`.
 struct ProgramOutput {
     private let format: OutputFormat
 

@@ -152,7 +152,7 @@ struct ServerAddress {
 
     /// The place that a PATH on the command line names, below the one of the URL.
     private func path(_ text: String) throws(UsageError) -> Path {
-        // What a script whose variable is not set says had better not replace everything.
+        // A script whose variable is not set had better not replace everything.
         if text.isEmpty { throw UsageError(message: "the path is empty: / is the whole database") }
         do throws(PathError) {
             let path = url.path.appending(try Path(parsing: Array(text.utf8)))

@@ -81,7 +81,7 @@ struct ShellRun {
         return ExitCode(rawValue: outcome.rawValue) ?? .failure
     }
 
-    /// What a command that is interrupted has to do yet must not take longer.
+    /// The last work of an interrupted command must not take longer.
     private static let patience: UInt32 = 5
 
     /// Ends the process later if it has not ended: a write to a pipe without a reader cannot be cancelled.

@@ -1,4 +1,5 @@
 import Glibc
+import HearthTestSupport
 import Synchronization
 import Testing
 
@@ -54,20 +55,9 @@ final class ScriptedMember: Sendable {
     var requests: [String] { state.requests.withLock { $0 } }
 
     init(_ connections: [[Answer]]) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = listener
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 5) == 0
-                    && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        try #require(isBound)
-        member = EtcdMember(host: "127.0.0.1", port: UInt16(bigEndian: address.sin_port))
+        let (descriptor, port) = try LoopbackSocket.listen(backlog: 5)
+        listener = descriptor
+        member = EtcdMember(host: "127.0.0.1", port: port)
         let state = State()
         self.state = state
         thread = try NamedThread(name: "etcd") {

@@ -193,19 +193,8 @@ private final class ScriptedRelay {
         let tls = try certificate.map {
             try TLSContext.server(certificateFile: $0.certificateFile, keyFile: $0.keyFile)
         }
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
-                    && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        try #require(isBound)
-        port = UInt16(bigEndian: address.sin_port)
+        let descriptor: Int32
+        (descriptor, port) = try LoopbackSocket.listen(backlog: 1)
         let text = Text()
         self.text = text
         thread = try NamedThread(name: "relay") {

@@ -5,6 +5,7 @@ import Testing
 import HearthWireProtocol
 
 @testable import HearthDelivery
+@testable import HearthRealtimeSessions
 @testable import HearthServer
 @testable import HearthRealtimeDatabase
 
@@ -24,8 +25,9 @@ struct DeliveryBuilderTests {
         builder.finish { loop, delivery in
             words[loop] = delivery.entries.map { entry in
                 switch entry {
-                case .frames(let connection, let range, let answers):
-                    let text = String(decoding: delivery.bytes.bytes[range], as: UTF8.self)
+                case .messages(let connection, let range, let answers):
+                    let bytes = range.flatMap { delivery.messages.bytes(of: $0) }
+                    let text = String(decoding: bytes, as: UTF8.self)
                     let numbers = text.split(separator: #""r":"#).dropFirst().map { $0.prefix { $0.isNumber } }
                     return "\(connection.raw & 0xFF): \(numbers.joined(separator: " ")) (\(answers))"
                 case .join: return "join"
@@ -45,7 +47,7 @@ struct DeliveryBuilderTests {
         ]
         #expect(
             entries(outputs) == [
-                ["1: 1 2 (2)", "2: 1 (1)", "1: 3 (1)", "1: 4 (1)", "join", "1: 5 6 (2)"], ["1: 7 8 (2)"],
+                ["1: 1 2 (2)", "2: 1 (1)", "1: 3 4 (2)", "join", "1: 5 6 (2)"], ["1: 7 8 (2)"],
             ])
     }
 
@@ -56,19 +58,25 @@ struct DeliveryBuilderTests {
         var builder = DeliveryBuilder(loops: 2, outbound: OutboundMemory()) { _ in preconditionFailure("not large") }
         for output in outputs { builder.add(output) }
         builder.finish { _, delivery in
-            byteCount = delivery.bytes.count + delivery.pushes.count
+            let outbound = OutboundMemory()
+            let messages = FramedMessages(delivery.messages, in: outbound)
+            let pushes = FramedMessages(delivery.pushes, in: outbound)
+            byteCount = messages.frames.count + pushes.frames.count + delivery.pushedEvents.count
             var joiner = FrameJoiner()
             for entry in delivery.entries {
-                let frames: ArraySlice<UInt8>
+                let run: FramedRun
                 switch entry {
-                case .frames(_, let range, _): frames = delivery.bytes.bytes[range]
-                case .push(_, let run): frames = delivery.pushes.bytes[delivery.runs[run]]
+                case .messages(_, let range, _): run = messages[range]
+                case .push(_, let number): run = pushes[delivery.runs[number]]
                 case .pushEvents(_, let run):
-                    texts.append(String(decoding: delivery.pushes.bytes[delivery.runs[run]], as: UTF8.self))
+                    texts.append(String(decoding: delivery.pushedEvents.bytes[delivery.runs[run]], as: UTF8.self))
                     continue
                 default: preconditionFailure("\(entry)")
                 }
-                Array(frames).withUnsafeBytes { bytes in
+                var frames: [UInt8] = []
+                run.forEachRange { frames += run.source.frames.bytes[$0] }
+                #expect(frames.count == run.byteCount)
+                frames.withUnsafeBytes { bytes in
                     var rest = bytes
                     while let frame = ServerFrame(rest) {
                         switch joiner.add(frame.payload) {
@@ -127,5 +135,19 @@ struct DeliveryBuilderTests {
         let event = "event: put\ndata: {\"path\":\"/\",\"data\":\(text)}\n\n"
         #expect(events.texts.joined() == String(repeating: event, count: 100))
         #expect(events.byteCount < 2 * large.bytes.count)
+    }
+
+    @Test("pushes are put into frames once for all loops")
+    func sharedFrames() {
+        var builder = DeliveryBuilder(loops: 2, outbound: OutboundMemory()) { _ in preconditionFailure("not large") }
+        let change = Change.set(Assignment(target: WriteTarget(path: "x"), value: .null))
+        builder.add(.push(change, at: nil, to: [GroupAddress(group: GroupID(raw: 1), loops: 0b11)]))
+        var frames: [SharedBytes] = []
+        builder.finish { _, delivery in
+            frames.append(FramedMessages(delivery.pushes, in: OutboundMemory()).frames)
+        }
+        #expect(frames.count == 2)
+        #expect(frames.first === frames.last)
+        #expect(frames.first?.count ?? 0 > 0)
     }
 }

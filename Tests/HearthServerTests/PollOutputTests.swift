@@ -1,13 +1,13 @@
 import HearthRealtimeDatabase
 import HearthTestSupport
+import HearthWireProtocol
 import Testing
 
-@testable import HearthDelivery
 @testable import HearthRealtimeSessions
 
 @Suite("Output of long polling")
 struct PollOutputTests {
-    @Test("frames of any pieces become whole messages in packets", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test("messages that come whole or in parts are whole in packets", arguments: 1...20 as ClosedRange<UInt64>)
     func packets(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var output = PollOutput()
@@ -18,17 +18,15 @@ struct PollOutputTests {
             let character = ["a", "é", "😀"][Int(random.next() % 3)]
             let message = #"{"t":"d","d":""# + String(repeating: character, count: count) + #""}"#
             written += (written.isEmpty ? "" : ",") + message
-            var frames: [UInt8] = []
-            RealtimeFrames.append(Array(message.utf8).span, to: &frames)
-            // In several pieces, each of whole frames.
-            frames.withUnsafeBytes { bytes in
-                var rest = UnsafeRawBufferPointer(bytes)
-                while let frame = ServerFrame(rest) {
-                    output.append(frame.whole)
-                    rest = UnsafeRawBufferPointer(rebasing: rest[frame.whole.count...])
+            Array(message.utf8).withUnsafeBytes { bytes in
+                for part in MessageChunks.ranges(of: bytes) {
+                    output.append(UnsafeRawBufferPointer(rebasing: bytes[part]))
+                    // A message that is not complete stays.
                     if random.next() % 4 == 0, output.hasMessages { take(from: &output, &expected) }
                 }
             }
+            #expect(output.isIncomplete, "seed \(seed)")
+            output.endMessage()
             #expect(!output.isIncomplete, "seed \(seed)")
         }
         if output.hasMessages { take(from: &output, &expected) }
@@ -54,9 +52,8 @@ struct PollOutputTests {
         ])
     func escapes(text: String, expected: String) {
         var output = PollOutput()
-        var frames: [UInt8] = []
-        RealtimeFrames.append(Array("{\"d\":\"\(text)\"}".utf8).span, to: &frames)
-        frames.withUnsafeBytes { output.append($0) }
+        Array("{\"d\":\"\(text)\"}".utf8).withUnsafeBytes { output.append($0) }
+        output.endMessage()
         let packets = [output.takePacket(), output.takePacket()].map { String(decoding: $0, as: UTF8.self) }
         #expect(packets == ["pRTLPCB(0,[{\"d\":\"\(expected)\"}]);\n", "pRTLPCB(1,[]);\n"])
     }

@@ -2,6 +2,7 @@ import HearthEventLoop
 import Glibc
 import HearthHTTPCodec
 import HearthServer
+import HearthTestSupport
 import Testing
 
 extension RealtimeTestServer {
@@ -45,35 +46,13 @@ final class RESTClient {
     /// - parameter from: the last number of the client's address, 127.0.0.x.
     init(port: UInt16, receiveBuffer: Int32? = nil, from: UInt8? = nil, of server: RealtimeTestServer? = nil) throws {
         self.server = server
-        descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        try #require(descriptor >= 0)
-        var limit = timeval(tv_sec: 300, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        if var size = receiveBuffer {
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        }
-        var address = sockaddr_in()
+        descriptor = try LoopbackSocket.make(giveUpAfter: 300, receiveBuffer: receiveBuffer)
         if let from {
-            var own = sockaddr_in()
-            own.sin_family = sa_family_t(AF_INET)
-            own.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(from)).bigEndian
-            let bound = withUnsafePointer(to: &own) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            try #require(bound == 0, "bind: \(errno)")
+            let error = LoopbackSocket.bind(descriptor, host: from)
+            try #require(error == 0, "bind: \(error)")
         }
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        try #require(result == 0, "connect to port \(port): \(errno)")
+        let error = LoopbackSocket.connect(descriptor, to: port)
+        try #require(error == 0, "connect to port \(port): \(error)")
     }
 
     deinit { Glibc.close(descriptor) }

@@ -1,4 +1,5 @@
 import Glibc
+import HearthTestSupport
 import Testing
 import HearthWebSocketCodec
 
@@ -45,25 +46,10 @@ final class RealtimePeer {
         decoder = WebSocketDecoder(
             role: .client, limits: .init(frameSizeMax: 64 << 20, messageSizeMax: 64 << 20),
             deflate: offersCompression ? DeflateParameters(server: each, client: each) : nil)
-        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        try #require(descriptor >= 0)
+        let descriptor = try LoopbackSocket.make(receiveBuffer: receiveBuffer)
         self.descriptor = descriptor
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        if var size = receiveBuffer {
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        try #require(result == 0, "connect to port \(port): \(errno)")
+        let error = LoopbackSocket.connect(descriptor, to: port)
+        try #require(error == 0, "connect to port \(port): \(error)")
         try Self.write(
             Array(Self.request(host: host, target: target, offersCompression: offersCompression).utf8), to: descriptor)
         // Byte by byte up to the empty line: what follows are frames.

@@ -137,10 +137,8 @@ struct ShutdownTests {
         // The acknowledgement and the end come in the same turn of the loop.
         let isKnown = await Self.run(on: context) {
             guard let polls = context.realtime.polls(id) else { return false }
-            var frames: [UInt8] = []
-            RealtimeFrames.append(Array(RealtimePeer.response(2).utf8).span, to: &frames)
-            polls.send(frames, 0..<frames.count)
-            for connection in Array(context.exchanges.values) {
+            polls.send(Array(RealtimePeer.response(2).utf8), isLast: true)
+            for connection in context.connections.all {
                 if case .polling = connection.work { connection.shutdownRequested(connection.stream) }
             }
             return true
@@ -172,7 +170,7 @@ struct ShutdownTests {
         let context = peer.server.server.contexts.all[id.loop]
         try await eventually("the poll is open") {
             await run(on: context) {
-                context.exchanges.values.contains { if case .polling = $0.work { true } else { false } }
+                context.connections.all.contains { if case .polling = $0.work { true } else { false } }
             }
         }
         return (poll, id, context)

@@ -13,21 +13,7 @@ private final class SilentProvider {
     let port: UInt16
 
     init() throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        self.descriptor = descriptor
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let port = withUnsafeMutablePointer(to: &address) { address -> UInt16? in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                guard bind(descriptor, generic, length) == 0, listen(descriptor, 16) == 0,
-                    getsockname(descriptor, generic, &length) == 0
-                else { return nil }
-                return UInt16(bigEndian: UnsafeRawPointer(generic).load(as: sockaddr_in.self).sin_port)
-            }
-        }
-        self.port = try #require(port)
+        (descriptor, port) = try LoopbackSocket.listen(backlog: 16)
     }
 
     /// Hangs up on everybody.

@@ -1,4 +1,5 @@
 import Glibc
+import HearthTestSupport
 import Testing
 
 /// Asks a server on loopback over HTTP, once, waiting at most a minute. The whole answer.
@@ -9,21 +10,10 @@ package func http(
     _ method: String, _ path: String, _ fields: [String] = [], _ body: String = "", at address: String
 ) throws -> String {
     let port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    try #require(descriptor >= 0)
+    let descriptor = try LoopbackSocket.make()
     defer { close(descriptor) }
-    var limit = timeval(tv_sec: 60, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    var place = sockaddr_in()
-    place.sin_family = sa_family_t(AF_INET)
-    place.sin_port = port.bigEndian
-    place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let result = withUnsafePointer(to: &place) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-    }
-    try #require(result == 0, "connect to port \(port): \(errno)")
+    let error = LoopbackSocket.connect(descriptor, to: port)
+    try #require(error == 0, "connect to port \(port): \(error)")
     let lines = ["\(method) \(path) HTTP/1.1", "Host: \(address)", "Connection: close"] + fields
     let length = body.isEmpty ? [] : ["Content-Length: \(body.utf8.count)"]
     let request = Array(((lines + length).joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)

@@ -33,12 +33,7 @@ package final class DescriptorCopy: Sendable {
             guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &size) == 0, accepts != 0 else {
                 return false
             }
-            var name = sockaddr_in()
-            size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let found = withUnsafeMutablePointer(to: &name) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
-            }
-            return found == 0 && Int32(name.sin_family) == AF_INET && name.sin_port == port.bigEndian
+            return LoopbackSocket.port(of: descriptor) == port
         }
     }
 }

@@ -171,18 +171,10 @@ package enum FreePort {
     }
 
     private static func isFree(_ port: UInt16) throws -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = try LoopbackSocket.make()
         defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let isBound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-        guard isBound || errno == EADDRINUSE else { throw SystemError("bind", code: errno) }
-        return isBound
+        let error = LoopbackSocket.bind(descriptor, to: port)
+        guard error == 0 || error == EADDRINUSE else { throw SystemError("bind", code: error) }
+        return error == 0
     }
 }

@@ -150,8 +150,3 @@ package final class CodeMailer: Sendable {
         }
     }
 }
-
-/// Why a mail was not sent.
-struct MailError: Error {
-    let reason: String
-}

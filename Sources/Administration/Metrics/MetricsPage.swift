@@ -13,8 +13,8 @@ import HearthAccountEndpoints
 import HearthBackups
 import HearthRealtimeSessions
 
-/// Everything that `/metrics` tells, as of one moment for each thread. `docs/operating/monitoring.md` says what each
-/// metric means; names are kept from version to version.
+/// Everything that `/metrics` tells, as of one moment for each thread. `docs/operating/monitoring.md` explains each
+/// metric; names are kept from version to version.
 package struct MetricsPage: Sendable {
     let loops: [LoopMetrics.Report]
     let databases: [DatabaseFigures]

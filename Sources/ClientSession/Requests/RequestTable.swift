@@ -1,7 +1,7 @@
 package import HearthWireProtocol
 
-/// The requests of one connection: gives them their numbers, holds back what would be too much at once, and finds the
-/// one that a response answers. Does no I/O.
+/// The requests of one connection: gives them their numbers, holds some back where all would be too much at once, and
+/// finds the one that a response answers. Does no I/O.
 package struct RequestTable {
     package typealias Completion = (Result<ServerResponse, ConnectionError>) -> Void
 

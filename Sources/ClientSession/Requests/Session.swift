@@ -16,7 +16,7 @@ package protocol SessionOwner: AnyObject {
     func ended(_ error: ConnectionError)
 }
 
-/// One connection to a server: requests and their answers, and what the server says unasked. Lives on one loop.
+/// One connection to a server: requests and their answers, and the server's pushes. Lives on one loop.
 package final class Session: MessageSocketOwner {
     /// Kept alive until the end.
     private var owner: (any SessionOwner)?

@@ -57,8 +57,8 @@ package struct ServiceAccountKey: Sendable {
 
     /// Signs an assertion and exchanges it for an access token (RFC 7523, section 2.1).
     ///
-    /// - throws: `refused` with what the server says; `disconnected(.unreachable)` with the name of the server that
-    ///   gives tokens, which need not be the database's.
+    /// - throws: `refused` with the server's text; `disconnected(.unreachable)` with the name of the server that gives
+    ///     tokens, which need not be the database's.
     package func accessToken(
         on loop: any ClientLoop, options: ConnectionOptions = ConnectionOptions()
     ) async throws(ConnectionError) -> AccessToken {

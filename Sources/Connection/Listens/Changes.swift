@@ -14,8 +14,8 @@ package struct Changes: AsyncSequence, Sendable {
 
     private let listen: Listen
 
-    /// Whether the listen began where the position was that it was given: the first change then says what
-    /// changed since, if anything did, and not everything.
+    /// Whether the listen began at the position that it was given: the first change then tells the changes since, if
+    /// there are any, and not everything.
     package let isResumed: Bool
 
     init(_ listen: Listen, isResumed: Bool) {

@@ -2,7 +2,7 @@ import HearthClientSession
 import HearthJSONTree
 import HearthWireProtocol
 
-/// The listens of one connection: which of them a push concerns, and what part of it (Protocol.md 5). Does no I/O.
+/// The listens of one connection: which of them a push concerns, and which part of it (Protocol.md 5). Does no I/O.
 struct ListenTable {
     struct Entry {
         let number: UInt64

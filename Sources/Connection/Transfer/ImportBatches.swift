@@ -98,8 +98,8 @@ package struct ImportBatches {
         }
     }
 
-    /// Leaves out what a later value replaces: at its own place, or above. (Nothing comes later below a value: its
-    /// place is cleared before, on its own.) O(n log n).
+    /// Leaves out values that a later one replaces: at the same place, or above. (Nothing comes later below a value:
+    /// its place is cleared before, on its own.) O(n log n).
     private static func withoutRepetitions(_ assignments: [WireAssignment]) -> [WireAssignment] {
         let order = assignments.indices.sorted { a, b in
             let (first, second) = (assignments[a].target.path, assignments[b].target.path)

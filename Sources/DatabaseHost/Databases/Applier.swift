@@ -23,7 +23,7 @@ final class Applier: Sendable {
 
     init(
         readers: SnapshotReaders, metrics: ServerMetrics,
-        report: @escaping @Sendable (DatabaseThread.Message) -> Void
+        report: @escaping @Sendable (DatabaseNews) -> Void
     ) throws(SystemError) {
         worker = try Worker(name: "applier", priority: .background) {
             { jobs in

@@ -48,7 +48,7 @@ final class DatabaseCopier: Sendable {
     /// - parameter report: told when a copy is in its place.
     init(
         _ folder: DataFolder, _ cluster: ClusterNode?, _ applier: Applier, _ keeper: HistoryKeeper, _ log: Log,
-        _ readiness: Readiness, report: @escaping @Sendable (DatabaseThread.Message) -> Void
+        _ readiness: Readiness, report: @escaping @Sendable (DatabaseNews) -> Void
     ) throws(SystemError) {
         let life = Life()
         self.life = life

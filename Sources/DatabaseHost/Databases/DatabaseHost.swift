@@ -20,7 +20,7 @@ struct DatabaseHost: Sendable {
     let loops: Int
     let log: Log
     let stepTimes: StepTimes
-    /// Of what steps are made of.
+    /// Of the parts of steps.
     let partTimes: StepTimes
     let committer: Committer
     /// Nil for a server that is alone.
@@ -42,7 +42,7 @@ struct DatabaseHost: Sendable {
     /// The cluster's own database has more commits.
     let clusterCommitted: @Sendable () -> Void
     /// Puts news into the mailbox of the database thread.
-    let report: @Sendable (DatabaseThread.Message) -> Void
+    let report: @Sendable (DatabaseNews) -> Void
     /// Has a database woken after so many milliseconds.
     let wake: @Sendable (_ milliseconds: Int, _ database: UInt32) -> Void
     /// Passes outputs to a loop, which sends them.

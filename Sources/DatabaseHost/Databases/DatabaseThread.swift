@@ -17,41 +17,7 @@ import HearthStorageErrors
 /// the applier have threads of their own and report back through the same mailbox, so the database never waits for the
 /// disk.
 package final class DatabaseThread: Sendable {
-    enum Message: Sendable {
-        case requests(UInt32, [Request])
-        /// Reports of a thread to a database, or of a database to itself.
-        case event(UInt32, Event)
-        /// Some rows of a large value are in the tree file, and there are more to write; large reads wait for that.
-        case wroteSome(UInt32, FrozenRows, [SnapshotStream])
-        /// The files of a database are open, or cannot be opened.
-        case opened(UInt32, Result<Opener.Files, StorageError>)
-        /// The files of an unused database are closed. `hasHistory` if its log can be pruned later.
-        case closed(UInt32, hasHistory: Bool)
-        /// The files of a database cannot follow the log of the cluster any more.
-        case needsCopy(UInt32, CopyNeed)
-        /// A copy of another node's files is in their place.
-        case copied(UInt32)
-        /// Some databases have other rules now.
-        case rulesChanged
-        /// The loops have passed on so much that there is room for more.
-        case delivered
-        /// Somebody does not use a database any more.
-        case released(UInt32)
-        /// A connection wants to be told of something, or not any more.
-        case watch(UInt32, Watched, Bool, by: ConnectionID)
-        /// A question about all databases.
-        case ask(@Sendable (HostedDatabases) -> Void)
-        /// Time has passed: freeze, probe, prune.
-        case tick
-        /// A node of a cluster follows a database from now on.
-        case follow(UInt32)
-        /// Open the databases that are served from the start, then call back.
-        case openServed(@Sendable () -> Void)
-        /// Finish running work, write everything to the tree files, then call back.
-        case finish(@Sendable () -> Void)
-    }
-
-    private let worker: Worker<Message>
+    private let worker: Worker<HostedDatabases.Message>
     private let backlog: DeliveryBacklog
     private let committer: Committer
     private let applier: Applier
@@ -68,7 +34,7 @@ package final class DatabaseThread: Sendable {
 
     /// - parameter freeBytesMin: room on the disk that large reads of the past leave.
     /// - parameter after: calls back after so many milliseconds, on any thread.
-    /// - parameter deliver: called on this thread with what each loop must send.
+    /// - parameter deliver: called on this thread with the outputs for each loop.
     package init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, freeBytesMin: Int64,
         rules: RulesInForce,
@@ -85,7 +51,7 @@ package final class DatabaseThread: Sendable {
         let address = Address()
         let backlog = DeliveryBacklog(bytesMax: limits.backlogBytesMax)
         self.backlog = backlog
-        let report: @Sendable (Message) -> Void = { address.post($0) }
+        let report: @Sendable (DatabaseNews) -> Void = { address.post(.news($0)) }
         let committer = try Committer { report(.event($0, $1)) }
         let applier = try Applier(readers: readers, metrics: metrics, report: report)
         let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
@@ -139,8 +105,10 @@ package final class DatabaseThread: Sendable {
     @discardableResult
     package func post(_ database: UInt32, _ requests: [Request]) -> Bool { worker.post(.requests(database, requests)) }
 
-    /// Tells a database what became of requests that were sent to other nodes.
-    package func post(_ database: UInt32, _ news: [ForwardingNews]) { worker.post(.event(database, .forwarding(news))) }
+    /// Tells a database the outcomes of requests that were sent to other nodes.
+    package func post(_ database: UInt32, _ news: [ForwardingNews]) {
+        worker.post(.news(.event(database, .forwarding(news))))
+    }
 
     /// Waits until the databases that are served from the start are open, or it is known why they cannot be. Not from
     /// an event loop.
@@ -195,32 +163,8 @@ package final class DatabaseThread: Sendable {
     }
 
     private final class Address: Sendable {
-        let worker = Mutex<Worker<Message>?>(nil)
+        let worker = Mutex<Worker<HostedDatabases.Message>?>(nil)
 
-        func post(_ message: Message) { worker.withLock { $0 }?.post(message) }
-    }
-}
-
-extension DatabaseThread.Message {
-    /// For those who look for long steps.
-    var name: StaticString {
-        switch self {
-        case .requests: "requests"
-        case .event(_, let event): event.name
-        case .wroteSome: "wroteSome"
-        case .opened: "opened"
-        case .closed: "closed"
-        case .needsCopy: "needsCopy"
-        case .copied: "copied"
-        case .rulesChanged: "rulesChanged"
-        case .delivered: "delivered"
-        case .released: "released"
-        case .watch: "watch"
-        case .ask: "ask"
-        case .tick: "tick"
-        case .follow: "follow"
-        case .openServed: "openServed"
-        case .finish: "finish"
-        }
+        func post(_ message: HostedDatabases.Message) { worker.withLock { $0 }?.post(message) }
     }
 }

@@ -12,7 +12,7 @@ final class FilesToClose: Sendable {
     /// Closes them. Returns whether the log has more than it always keeps.
     func close() -> Bool {
         guard let (log, tree) = files.withLock({ $0.take() }) else { return false }
-        // What the write-ahead file holds is safe there as well.
+        // Data are safe in the write-ahead file as well.
         try? tree.checkpoint()
         try? log.sync()
         return (try? log.hasHistory()) ?? true

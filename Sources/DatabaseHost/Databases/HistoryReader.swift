@@ -22,7 +22,7 @@ final class HistoryReader: Sendable {
 
     /// - parameter bytesMax: of the log, read for one job. Listeners that would need more start over.
     init(
-        bytesMax: Int, report: @escaping @Sendable (DatabaseThread.Message) -> Void
+        bytesMax: Int, report: @escaping @Sendable (DatabaseNews) -> Void
     ) throws(SystemError) {
         worker = try Worker(name: "history") {
             let never = Semaphore()

@@ -11,8 +11,8 @@ import HearthTriggers
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// One open database with its files, on the database thread: hands events to its scheduler, and what the scheduler
-/// wants done to the other threads.
+/// One open database with its files, on the database thread: hands events to its scheduler, and the scheduler's actions
+/// to the other threads.
 final class HostedDatabase {
     let name: String
     private let index: UInt32
@@ -196,7 +196,7 @@ final class HostedDatabase {
 
     func close() {
         host.triggers.end(index)
-        // What the write-ahead file holds is safe there as well; this only tidies up.
+        // Data are safe in the write-ahead file as well; this only tidies up.
         try? tree.checkpoint()
         committer.post(.close(log))
         if host.cluster != nil { committer.stop() }
@@ -361,7 +361,7 @@ final class HostedDatabase {
             ownership: scheduler.ownership, queues: database.queueStatus)
     }
 
-    /// With the state of what its settings ask for, for which it may read rows.
+    /// With the states of its unique values and totals, for which it may read rows.
     var detailedFigures: DatabaseFigures {
         var figures = figures
         figures.unique = (try? database.uniqueStatus()) ?? []

@@ -43,7 +43,7 @@ package final class HostedDatabases {
 
     /// Works off one mailbox. News from storage first, then the requests, one turn per database, then who needs no
     /// database any more.
-    func run(_ messages: [DatabaseThread.Message]) {
+    func run(_ messages: [Message]) {
         if isOver {
             for case .requests(_, let batch) in messages { host.refuse(batch, because: .stopping) }
             return
@@ -81,17 +81,10 @@ package final class HostedDatabases {
         if failures.removeValue(forKey: index) != nil { host.readiness.database(name, nil) }
     }
 
-    private func handle(_ message: DatabaseThread.Message) {
+    private func handle(_ message: Message) {
         switch message {
         case .requests, .released: break
-        case .event(let index, let event): open[index]?.handle(event)
-        case .wroteSome(let index, let frozen, let streams):
-            open[index]?.takeBack(streams)
-            open[index]?.handle(.wroteSome(frozen))
-        case .opened(let index, let files): filesOpened(index, files)
-        case .closed(let index, let hasHistory): filesClosed(index, hasHistory: hasHistory)
-        case .needsCopy(let index, let need): beginCopy(index, need)
-        case .copied(let index): endCopy(index)
+        case .news(let news): handle(news)
         case .delivered: for database in openInOrder { database.handle(.delivered) }
         case .rulesChanged:
             for database in openInOrder { database.takeRules() }
@@ -128,6 +121,19 @@ package final class HostedDatabases {
             finished = callBack
             for database in openInOrder { database.handle(.endSessions) }
             for index in unwritten.keys.sorted() { unwritten[index]?.endClaims(now: WallClock.milliseconds) }
+        }
+    }
+
+    private func handle(_ news: DatabaseNews) {
+        switch news {
+        case .event(let index, let event): open[index]?.handle(event)
+        case .wroteSome(let index, let frozen, let streams):
+            open[index]?.takeBack(streams)
+            open[index]?.handle(.wroteSome(frozen))
+        case .opened(let index, let files): filesOpened(index, files)
+        case .closed(let index, let hasHistory): filesClosed(index, hasHistory: hasHistory)
+        case .needsCopy(let index, let need): beginCopy(index, need)
+        case .copied(let index): endCopy(index)
         }
     }
 
@@ -199,13 +205,13 @@ package final class HostedDatabases {
         host.opener.post(.init(database: index, name: name, newEpoch: epoch, isShared: host.cluster != nil))
     }
 
-    private func filesOpened(_ index: UInt32, _ files: Result<Opener.Files, StorageError>) {
+    private func filesOpened(_ index: UInt32, _ files: Result<OpenedFiles, StorageError>) {
         guard let waiting = opening.end(index) else { return }
         do throws(StorageError) {
             let database = try serve(index, try files.get())
             database.handle(.requests(waiting.requests))
             if waiting.mustPrune { database.handle(.tick(0)) }
-            // What waits came before the end was announced, if it is by now.
+            // Waiting requests came before the end was announced, if it is by now.
             if finished != nil { database.handle(.endSessions) }
         } catch {
             fail(index, error)
@@ -219,7 +225,7 @@ package final class HostedDatabases {
         while opening.isEmpty, let next = whenOpened.popLast() { next() }
     }
 
-    private func serve(_ index: UInt32, _ files: Opener.Files) throws(StorageError) -> HostedDatabase {
+    private func serve(_ index: UInt32, _ files: OpenedFiles) throws(StorageError) -> HostedDatabase {
         let name = directory.name(of: index)
         if host.cluster != nil { host.readiness.awaitsLog(name) }
         let database = try HostedDatabase(index: index, name: name, logFile: files.log, tree: files.tree, host: host)
@@ -246,8 +252,8 @@ package final class HostedDatabases {
         host.readiness.database(name, .cannotBeOpened(error))
     }
 
-    /// Opens what clients expect to be there: the default database and those that the configuration names, as far as
-    /// they have files; and those that may have events to be sent.
+    /// Opens the databases that clients expect: the default one and those that the configuration names, as far as they
+    /// have files; and those that may have events to be sent.
     private func openServed() {
         for index in directory.served(with: databasesWithTriggers) where open[index] == nil {
             // A node follows every database of the cluster, whether or not it has files of it yet.

@@ -14,15 +14,10 @@ final class Opener: Sendable {
         let isShared: Bool
     }
 
-    struct Files: Sendable {
-        let log: LogFile
-        let tree: TreeFile
-    }
-
     private let worker: Worker<Job>
 
     init(
-        _ folder: DataFolder, _ log: Log, report: @escaping @Sendable (DatabaseThread.Message) -> Void
+        _ folder: DataFolder, _ log: Log, report: @escaping @Sendable (DatabaseNews) -> Void
     ) throws(SystemError) {
         let damage = DamageLog(log)
         worker = try Worker(name: "opener") {
@@ -41,7 +36,7 @@ final class Opener: Sendable {
 
     private static func open(
         _ job: Job, in folder: DataFolder, _ log: Log, _ damage: DamageLog
-    ) throws(StorageError) -> Files {
+    ) throws(StorageError) -> OpenedFiles {
         // All that SQLite says of a lack of descriptors is that it cannot open a file.
         guard FileDescriptors.areFree(descriptorsNeeded) else { throw withoutDescriptors }
         let (logFile, tree) = try folder.open(job.name, newEpoch: job.newEpoch, isShared: job.isShared) { warning in
@@ -49,10 +44,10 @@ final class Opener: Sendable {
         } reportDamage: { error in
             damage.report(error, in: job.name)
         }
-        return Files(log: logFile, tree: tree)
+        return OpenedFiles(log: logFile, tree: tree)
     }
 
-    /// Two files, each with its write-ahead file and that one's index, and what reads and copies them.
+    /// Two files, each with its write-ahead file and that one's index, and the readers and copiers of them.
     private static let descriptorsNeeded = 12
     private static let withoutDescriptors = StorageError.overloaded(
         "the server has as many files and connections open as the system lets it (ulimit -n)")

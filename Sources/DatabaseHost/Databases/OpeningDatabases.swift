@@ -1,6 +1,6 @@
 import HearthRealtimeDatabase
 
-/// The databases whose files are being opened, and what waits for each of them.
+/// The databases whose files are being opened, and the requests that wait for each of them.
 struct OpeningDatabases {
     struct Entry {
         /// In the order in which they came.
@@ -26,7 +26,7 @@ struct OpeningDatabases {
         entries[index] = Entry(requests: requests, isNew: isNew, mustPrune: mustPrune)
     }
 
-    /// The files are open, or cannot be opened. Returns what waits.
+    /// The files are open, or cannot be opened. Returns the waiting requests.
     mutating func end(_ index: UInt32) -> Entry? { entries.removeValue(forKey: index) }
 
     /// False if the database is not being opened.

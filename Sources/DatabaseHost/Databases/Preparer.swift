@@ -14,7 +14,7 @@ final class Preparer: Sendable {
 
     private let worker: Worker<Job>
 
-    init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) throws(SystemError) {
+    init(report: @escaping @Sendable (DatabaseNews) -> Void) throws(SystemError) {
         worker = try Worker(name: "preparer", priority: .background) {
             { jobs in
                 for job in jobs {

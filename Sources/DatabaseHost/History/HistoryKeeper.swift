@@ -69,7 +69,7 @@ package final class HistoryKeeper: Sendable {
         if worker.post(.close(database, isClosed)) { isClosed.wait() }
     }
 
-    /// Ends what ``hold(_:)`` has begun, if anything.
+    /// Ends the hold that ``hold(_:)`` has begun, if any.
     func release(_ database: String) { _ = held.names.withLock { $0.remove(database) } }
 
     func stop() {

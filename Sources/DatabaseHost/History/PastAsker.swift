@@ -5,7 +5,7 @@ package final class PastAsker: Sendable {
 
     package init(client: UInt64) { self.client = client }
 
-    /// What the work for it knows of it, which does not keep it.
+    /// A reference for the work on its behalf, which does not keep it.
     package var weak: Weak { Weak(self) }
 
     package struct Weak: Sendable {

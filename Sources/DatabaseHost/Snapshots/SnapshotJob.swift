@@ -29,7 +29,7 @@ struct SnapshotJob: Sendable {
                 isWanted = true
                 break
             }
-            isWanted = try sendMessage(MessageSnapshotWriter(head: head, tail: tail), send)
+            isWanted = try sendMessage(MessageCutter(head: head, tail: tail), send)
         case .text(let form):
             isWanted = try sendText(form, TextPieces(stream: stream, isPretty: form.isPretty), send)
         }
@@ -50,21 +50,21 @@ struct SnapshotJob: Sendable {
     }
 
     private func sendMessage(
-        _ writer: MessageSnapshotWriter, _ send: (SnapshotStream.Piece) -> Void
+        _ cutter: MessageCutter, _ send: (SnapshotStream.Piece) -> Void
     ) throws(StorageError) -> Bool {
-        var writer = writer
-        // The number of frames comes first on the wire, so the rows are read twice.
+        var cutter = cutter
+        // The number of chunks comes first on the wire, so the rows are read twice.
         try forEachCanonicalText { text in
-            writer.measure(text)
+            cutter.measure(text)
             return true
         }
         let isWanted = try forEachCanonicalText { text in
-            guard let frames = writer.write(text) else { return true }
-            send(.bytes(frames))
-            return stream.waitForGrant(after: frames.count)
+            guard let part = cutter.cut(text) else { return true }
+            send(.message(part))
+            return stream.waitForGrant(after: part.text.count)
         }
         guard isWanted else { return false }
-        send(.bytes(writer.finish()))
+        send(.message(cutter.finish()))
         return true
     }
 
@@ -159,7 +159,7 @@ struct SnapshotJob: Sendable {
         return body(isEmpty ? Array("null".utf8) : walk.visitor.takeText())
     }
 
-    /// Keys only: values are not read, and what lies below a child that is spread over rows is passed over.
+    /// Keys only: values are not read, and rows below a child that is spread over several are passed over.
     private func forEachShallowText(
         _ range: ShallowRange, _ body: ([UInt8]) -> Bool
     ) throws(StorageError) -> Bool {

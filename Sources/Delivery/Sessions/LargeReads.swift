@@ -10,8 +10,8 @@ package protocol LargeReadStream: AnyObject {
 
 extension SnapshotStream: LargeReadStream {}
 
-/// The values of one connection that are streamed from snapshots, one after the other, and what goes out after each of
-/// them: the chunks of a message may not be interrupted (Protocol.md 3.2), and what comes later may build on it.
+/// The values of one connection that are streamed from snapshots, one after the other, and the outputs after each of
+/// them: the chunks of a message may not be interrupted (Protocol.md 3.2), and later outputs may build on it.
 package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollection> {
     private struct Read {
         let stream: Stream
@@ -23,7 +23,7 @@ package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollect
 
     /// The first one is under way.
     private var reads: [Read] = []
-    /// Elements that wait after reads: with frames, bytes.
+    /// Elements that wait after reads.
     package private(set) var heldCount = 0
     /// Pieces of the first one that the peer has not taken yet.
     package private(set) var piecesQueued = 0

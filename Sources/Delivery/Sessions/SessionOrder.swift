@@ -1,4 +1,4 @@
-/// When one session reads what its client sends: not while too much of it is in flight, while the client's credential
+/// When one session reads its client's messages: not while too many are in flight, while the client's credential
 /// is being looked up, while a large message is being parsed on another thread, or while an earlier state is being read
 /// to restore it. So requests reach the database in the order in which they were sent.
 ///

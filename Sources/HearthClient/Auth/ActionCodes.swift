@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 
-/// What a link in a mail does after the account operation.
+/// The target of a link in a mail, after the account operation.
 public struct ActionCodeSettings: Hashable, Sendable {
     /// The URL that the link's page continues to. The operator must have allowed its host.
     public var url: String?

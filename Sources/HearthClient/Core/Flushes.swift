@@ -3,7 +3,7 @@ final class Flushes {
     enum Write: Hashable {
         /// The number of a request.
         case request(Int)
-        /// The number of a transaction, whatever the number of its current attempt.
+        /// The number of a transaction, which all of its attempts have.
         case transaction(Int)
     }
 

@@ -12,8 +12,8 @@ extension DatabaseQueryable {
     ///     let explanation = try await open.explain()
     ///     if let index = explanation.needs { print("missing in the settings: \".index\": [\(index)]") }
     ///
-    /// For use during development: the server makes the page and sends it, so this costs what the page does. The user
-    /// must be allowed to read the whole location, not only what the query selects.
+    /// For use during development: the server makes the page and sends it, so this costs as much as the page. The user
+    /// must be allowed to read the whole location, not only the children that the query selects.
     ///
     /// - throws: as ``getPage(fields:)``; `connectionFailed` at once if the database is offline, because only the
     ///   server has the indexes.

@@ -88,7 +88,7 @@ extension ShellCommand {
 }
 
 extension ShellSession {
-    /// Prints as JSON what was written to a file; as text it prints nothing.
+    /// Prints a description of the written file as JSON; as text it prints nothing.
     ///
     /// - parameter bytes: how many there are.
     func report(_ output: OutputFile, _ bytes: Int) throws(ShellError) {

@@ -9,7 +9,7 @@ final class LineEditor {
     struct Completion {
         /// Characters before the cursor that are replaced.
         var replaced: Int
-        /// Whole replacements, each with what is shown of it in a list.
+        /// Whole replacements, each with its label in a list.
         var candidates: [(text: String, label: String)]
         /// The common prefix of all possibilities, including those that are not among the candidates; nil if the
         /// candidates are complete.

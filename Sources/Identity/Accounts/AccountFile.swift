@@ -103,7 +103,7 @@ final class AccountFile: @unchecked Sendable {
         return revocations
     }
 
-    /// Forgets what the last transaction took away.
+    /// Forgets the revocations of the last transaction.
     func forgetRevocations() { revocations = [] }
 
     /// Throws if the file is not the one that was opened.

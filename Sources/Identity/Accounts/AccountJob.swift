@@ -14,7 +14,7 @@ struct AccountJob: Sendable {
 
     var need = Need.newest
     var isProbe = false
-    /// Does the work, and undoes it if it fails. May be called again: only what the last call did counts.
+    /// Does the work, and undoes it if it fails. May be called again: only the last call counts.
     let work: @Sendable (AccountFile) -> Void
     /// Tells the waiting caller: nil, or why the commit failed.
     let finish: @Sendable (StorageError?) -> Void

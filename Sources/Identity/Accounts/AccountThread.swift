@@ -80,10 +80,10 @@ final class AccountThread: Sendable {
     /// The log of the shared accounts may have more.
     func arrived() { worker.post(.news(.arrived)) }
 
-    /// Refuses what needs other nodes from now on.
+    /// Refuses jobs that need other nodes from now on.
     func endSharing() { worker.post(.news(.end)) }
 
-    /// Does what waits, and ends.
+    /// Does the waiting jobs, and ends.
     func stop() { worker.stop() }
 
     /// Finds out whether accounts can be written, which `observeStorage` is told.

@@ -10,8 +10,8 @@ extension Accounts {
         case question
     }
 
-    /// Counts what a client does, and refuses it if there was too much of it. Not in development mode, where all
-    /// clients have the same address.
+    /// Counts an attempt of a client, and refuses it if there were too many. Not in development mode, where all clients
+    /// have the same address.
     package func admit(_ attempt: Attempt, from client: String) throws(AccountFailure) {
         if options.isDevelopment { return }
         try admitAttempt("\(attempt.rawValue):\(client)", max: options.attemptsPerAddressMax)
@@ -28,8 +28,8 @@ extension Accounts {
 
     // MARK: Passwords
 
-    /// What passwords for an account are counted by. A client that has signed in there before is counted for itself, so
-    /// that strangers who guess do not keep the owner out.
+    /// The name by which passwords for an account are counted. A client that has signed in there before is counted
+    /// separately, so that strangers who guess do not keep the owner out.
     func passwordAttempt(at email: String, in realm: Realm, from client: String) -> String {
         let key = familiarKey(client, at: email, in: realm)
         return familiar.contains(key, now: now) ? key : passwordAttempt(at: email, in: realm)

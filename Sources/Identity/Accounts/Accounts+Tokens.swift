@@ -73,8 +73,8 @@ extension Accounts {
         } catch { throw .failed("\(error)") }
     }
 
-    /// What an ID token of a user would say now, who had just signed in, as far as the account tells: how is not known,
-    /// so it is taken to be by the account's first provider, or anonymously if it has none. Answers that provider, too.
+    /// The claims of an ID token for a user who would sign in now, as far as the account tells: by the account's first
+    /// provider, or anonymously if it has none. Answers that provider, too.
     package func supposedClaims(of user: User, in realm: Realm) -> (provider: String, claims: JSONObject) {
         let provider = user.providers.first?.provider ?? "anonymous"
         let now = now

@@ -235,8 +235,8 @@ extension User {
             links.append(link)
         }
         if let time = change.validSince {
-            // Backends say "now" in whole seconds, by their own clocks; that includes what this server has issued until
-            // it hears of it. Tokens of the future are not to be void.
+            // Backends say "now" in whole seconds, by their own clocks; that includes the tokens that this server has
+            // issued until it hears of it. Tokens of the future are not to be void.
             if time < now / 1000 - 5 {
                 validSince = Self.validSince(seconds: time, now: now)
             } else {

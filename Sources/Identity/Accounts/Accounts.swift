@@ -8,7 +8,7 @@ import HearthSystem
 package struct AccountOptions: Sendable {
     /// The project of clients, which name none.
     package var project = "hearth"
-    /// Where to keep what development mode learns of the projects of clients; nil if all are of `project`.
+    /// The file for the projects of clients that development mode learns of; nil if all are of `project`.
     package var projectsFile: String?
     /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word,
     /// limits are off.
@@ -139,7 +139,7 @@ package final class Accounts: Sendable {
     /// To be called when this node has more of the shared commits.
     package func arrived() { thread.arrived() }
 
-    /// Refuses from now on what other nodes would have to hear of. Before the server stops.
+    /// Refuses changes that other nodes would have to hear of, from now on. Before the server stops.
     package func endSharing() { thread.endSharing() }
 
     // MARK: Storage
@@ -158,7 +158,7 @@ package final class Accounts: Sendable {
 
     // MARK: Live sessions
 
-    /// Calls `observer` with what users lose, once it is durable. On the thread of the accounts: it must only pass it
+    /// Calls `observer` with revocations, once they are durable. On the thread of the accounts: it must only pass them
     /// on.
     package func observe(_ observer: @escaping @Sendable ([Revocation]) -> Void) {
         observers.all.withLock { $0.append(observer) }

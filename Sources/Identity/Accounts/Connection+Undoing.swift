@@ -7,7 +7,7 @@ extension Connection {
     func rehearsal<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
         try execute("BEGIN IMMEDIATE")
         let outcome = Swift.Result { () throws(StorageError) in try body() }
-        // A full disk ends the transaction by itself, and what came after that was not undone.
+        // A full disk ends the transaction by itself, and later statements were not undone.
         guard isInTransaction else { throw .inputOutput("a transaction has ended by itself") }
         try execute("ROLLBACK")
         return try outcome.get()

@@ -35,7 +35,7 @@ package struct OpenIDConfiguration: Hashable, Sendable {
         ])
     }
 
-    /// Reads what ``members`` made.
+    /// Reads the object of ``members``.
     init?(id: String, members: JSONObject) {
         guard Self.isValidID(id), let clientID = members["clientId"]?.text, let issuer = members["issuer"]?.text else {
             return nil

@@ -6,7 +6,7 @@ package import HearthSystem
 /// Why the keys could not be read or kept.
 package enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case file(PrivateFile.Failure)
-    /// The file is not what this program writes. It is left alone.
+    /// This program does not write such files. It is left alone.
     case damaged(path: String)
     case key(CryptographyError)
 

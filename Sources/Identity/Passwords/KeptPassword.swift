@@ -34,7 +34,7 @@ struct KeptPassword {
         }
     }
 
-    /// What comes first.
+    /// The part that comes first.
     enum Order: String {
         case salt = "sp"
         case password = "ps"

@@ -213,7 +213,7 @@ extension AccountFile {
                 of: String(decoding: user, as: UTF8.self), in: Realm(key: String(decoding: realm, as: UTF8.self)),
                 before, row.columns)
         }
-        // Rows may exchange what only one of them can have, so all go before the first comes.
+        // Rows may exchange unique values, so all go before the first comes.
         for row in rows { try shared("DELETE FROM \(row.table.rawValue) WHERE", row.table, row.key).run() }
         for row in rows {
             guard let columns = row.columns else { continue }

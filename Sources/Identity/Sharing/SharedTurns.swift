@@ -3,13 +3,13 @@ import HearthSystem
 
 /// The work on accounts that several nodes share, on the accounts' thread.
 ///
-/// Jobs are rehearsed on what this node has, and undone. The rows that they have changed are proposed as a commit on
+/// Jobs are rehearsed on this node's data, and undone. The rows that they have changed are proposed as a commit on
 /// top of the newest one that this node knows. Once the commit is taken, it comes back with the log, as it does at all
 /// nodes; then the jobs are answered. If it is refused, other commits came before: the jobs are rehearsed again after
 /// those. Jobs that change nothing are answered once it is known that they have seen the newest state. So answers are
 /// as if all jobs of all nodes were done one after the other, and any node may do them.
 ///
-/// The thread never waits for an answer. Jobs that need only what this node has are done meanwhile.
+/// The thread never waits for an answer. Jobs that need only this node's data are done meanwhile.
 final class SharedTurns {
     /// The thread's inputs other than jobs.
     enum News: Sendable {
@@ -70,7 +70,7 @@ final class SharedTurns {
     private var fileError: StorageError?
     private var toldError: StorageError?
     private var whenComplete: [@Sendable () -> Void] = []
-    /// It is known what the cluster has.
+    /// The state of the cluster is known.
     private var hasLooked = false
     private var isOver = false
     private var nextLook = MonotonicTime.current
@@ -206,7 +206,7 @@ final class SharedTurns {
         do throws(StorageError) { try body() } catch { file.note(error) }
     }
 
-    /// Takes what the log has. False if this node does not have all of it afterwards.
+    /// Takes the commits of the log. False if this node does not have all of them afterwards.
     @discardableResult
     private func catchUp() -> Bool {
         guard let sharing else { return false }
@@ -274,7 +274,7 @@ final class SharedTurns {
         if case .proposing(let proposal) = state, case .origin = proposal.purpose { true } else { false }
     }
 
-    /// Says what becomes of rows that the log does not continue. They go only if the cluster has had them.
+    /// Decides on rows that the log does not continue. They go only if the cluster has had them.
     ///
     /// - parameter newest: the version of the accounts that the cluster has.
     private func origin(newest: Int64) {
@@ -290,7 +290,7 @@ final class SharedTurns {
         }
     }
 
-    /// The file is ahead of the cluster: that is another one, or was restored without what nodes share.
+    /// The file is ahead of the cluster: that is another one, or was restored without shared data.
     private func forgetPlace(isFounded: Bool) {
         if isFounded { return refuseFile() }
         attempt { () throws(StorageError) in

@@ -1,7 +1,7 @@
 import HearthJSONValues
 import HearthJSONWebTokens
 
-/// Who shows a credential to the database, and what rules know of them (Protocol.md 19).
+/// Who shows a credential to the database, as rules see them (Protocol.md 19).
 package enum Caller: Sendable {
     /// Rules do not apply. Without a key in development, where everybody is believed.
     case administrator(expiresAt: Int64?, key: AccessTokenKey? = nil)

@@ -14,6 +14,6 @@ package struct Aggregates: Hashable, Sendable {
         self.path = path
     }
 
-    /// Whether the least or the greatest number is told, which cannot be found from what changes alone.
+    /// Whether the least or the greatest number is told, which cannot be found from changes alone.
     package var needsOrder: Bool { kinds.contains(.min) || kinds.contains(.max) }
 }

@@ -53,7 +53,7 @@ package struct ConditionQuery: Hashable, Sendable {
         self.isExplained = isExplained
     }
 
-    /// The order in which an index has what aggregates are made of: by the number, and before it by the value that has
+    /// The order of an index that serves aggregates: by the number, and before it by the value that has
     /// a range, so that the range of the index is that of the condition. The least and the greatest number are found
     /// by the number alone.
     private static func orders(of aggregates: Aggregates, _ conditions: [Condition], _ equal: [Path]) -> [Order] {
@@ -108,7 +108,7 @@ extension ConditionQuery {
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// FNV-1a of what decides about places.
+    /// FNV-1a of the parts that decide about places.
     private var fingerprint: [UInt8] {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var text = Condition.all(conditions).text

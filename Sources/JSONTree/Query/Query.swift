@@ -30,7 +30,7 @@ package struct Query: Hashable, Sendable {
     package var index: QueryIndex { parts.index }
     /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`; both empty if
     /// no place can be in between. In the order of the keys places are segments, so after the node's encoded path these
-    /// are bounds of the encoded paths of its children and of what is below them.
+    /// are bounds of the encoded paths of its children and of those below them.
     package var lower: [UInt8] { parts.lower }
     package var upper: [UInt8] { parts.upper }
     package var limit: QueryLimit? { parts.limit }

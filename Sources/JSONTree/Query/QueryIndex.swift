@@ -15,7 +15,7 @@ package enum QueryIndex: Hashable, Sendable {
 
 extension QueryIndex {
     /// The place of a child with a value, whose text is `range` of `json`, and a key, as an encoded segment. Scans the
-    /// value no further than to what the index compares.
+    /// value no further than to the part that the index compares.
     package func place(of json: CanonicalJSON, in range: Range<Int>, segment: [UInt8]) -> IndexPlace {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(segment.count + 16)
@@ -37,8 +37,7 @@ extension QueryIndex {
         return IndexPlace(bytes)
     }
 
-    /// Appends the first part of a place: what the index compares of the value whose text is `range` of `json`,
-    /// encoded.
+    /// Appends the first part of a place, encoded: the compared part of the value whose text is `range` of `json`.
     package func appendValue(of json: CanonicalJSON, in range: Range<Int>, to out: inout [UInt8]) {
         switch self {
         case .key: break

@@ -52,7 +52,7 @@ package struct QueryWindow: Sendable {
 // MARK: Changes
 
 extension QueryWindow {
-    /// Takes in what one commit did to the node's children; each child at most once, in any order.
+    /// Takes in the changes of the node's children by one commit; each child at most once, in any order.
     ///
     /// `refill` is asked, at most once, when members of a limited query are missing: for the places, up to a number of
     /// them, that come next in the query's interval beyond a place, as they are after the commit (changed children

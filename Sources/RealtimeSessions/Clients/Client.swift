@@ -3,8 +3,8 @@ package import HearthEventLoop
 import Synchronization
 package import HearthSystem
 
-/// A client as far as its address tells: an IPv4 address, or the network of an IPv6 address. Its connections share what
-/// a client may use of the server. Any thread.
+/// A client as far as its address tells: an IPv4 address, or the network of an IPv6 address. Its connections share one
+/// client's limits. Any thread.
 package final class Client: Sendable {
     /// Tells clients apart. A network has the same number for as long as the process runs.
     package let number: UInt64
@@ -40,7 +40,7 @@ package final class Client: Sendable {
         if let clients, let network { clients.forget(network) }
     }
 
-    /// What a limit of this client is: none if it is exempt.
+    /// A limit for this client: none if it is exempt.
     package func limit(_ countMax: Int) -> Int { isExempt ? .max : countMax }
 }
 

@@ -1,4 +1,4 @@
-/// What one connection may take.
+/// The limits of one connection.
 package struct ConnectionLimits: Sendable {
     /// From the first byte of a request to the end of its head.
     package var headTimeout = Duration.seconds(10)
@@ -10,7 +10,7 @@ package struct ConnectionLimits: Sendable {
     package var receivePatience = Duration.seconds(30)
     /// Between two requests of a connection that is kept open.
     package var keepAliveTimeout = Duration.seconds(75)
-    /// Without the peer taking any byte of what waits for it.
+    /// Without the peer taking any of the bytes that wait for it.
     package var sendTimeout = Duration.seconds(60)
     /// Without any byte from a realtime client: SDKs send a keep-alive every 45 s (Protocol.md 2).
     package var realtimeTimeout = Duration.seconds(90)
@@ -41,7 +41,7 @@ package struct ConnectionLimits: Sendable {
     /// that is read as much as may be assembled for it in memory. One request may have more.
     package var requestBytesMax = 32 << 20
     /// Bytes per second that compressed messages of one connection, and of all of an event loop, may expand to beyond
-    /// eight times what came; with more, the connection is not read for a while.
+    /// eight times their size; with more, the connection is not read for a while.
     package var expandedBytesPerConnection = 4 << 20
     package var expandedBytesPerLoop = 16 << 20
     /// The same before a sign-in; a read then counts as much as the connection's recent answers.

@@ -1,7 +1,7 @@
 import HearthSystem
 
-/// How much compressed messages may expand beyond what text does, in bytes: an allowance that is used up and comes back
-/// with time.
+/// How much more than text compressed messages may expand, in bytes: an allowance that is used up and comes back with
+/// time.
 struct ExpansionBudget {
     private let bytesPerSecond: Int
     private var left: Double

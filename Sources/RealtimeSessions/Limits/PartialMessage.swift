@@ -13,16 +13,17 @@ final class PartialMessage {
     private var timer: Timer?
 
     /// - parameters:
+    ///   - rateMin: bytes per second, if it is another rate than that of the limits.
     ///   - mayCome: the peer is read at the moment; if not, it is given more time.
     ///   - fellBehind: called when the peer has been too slow.
     init(
-        in context: LoopContext, of client: Client, rateMin: Int? = nil, mayCome: @escaping () -> Bool,
-        fellBehind: @escaping () -> Void
+        of client: Client, on loop: EventLoop, in memory: RequestMemory, _ limits: ConnectionLimits, rateMin: Int?,
+        mayCome: @escaping () -> Bool, fellBehind: @escaping () -> Void
     ) {
-        memory = context.services.requestMemory
+        self.memory = memory
         self.client = client
-        loop = context.loop
-        pace = Pace(context.services.configuration.connectionLimits, rateMin: rateMin, now: loop.now)
+        self.loop = loop
+        pace = Pace(limits, rateMin: rateMin, now: loop.now)
         let timer = loop.makeTimer { [unowned self] in
             if !mayCome() { pace.restart(now: loop.now) }
             if pace.deadline > loop.now { arm() } else { fellBehind() }

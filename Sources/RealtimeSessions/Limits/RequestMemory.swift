@@ -1,16 +1,16 @@
 import Glibc
 import Synchronization
 
-/// The memory that all connections together may use for what peers send: parts of messages and bodies while they come
-/// in, and the values of requests until these are answered.
+/// The memory that all connections together may use for input: parts of messages and bodies while they come in, and the
+/// values of requests until these are answered.
 ///
 /// Two rules keep few clients from taking all of it. A client may have as much as it leaves free for others: one alone
 /// half of the memory, two a third each, and so on. And claims of more than ``smallBytesMax`` leave a reserve of an
 /// eighth, in which smaller claims are shared out by themselves, so large ones cannot stop them.
 package final class RequestMemory: Sendable {
-    /// What holds fewer bytes is not counted.
+    /// Requests of fewer bytes are not counted.
     package static let bytesMin = 1024
-    /// The same for what comes in and is not complete.
+    /// The same for parts of messages and bodies.
     package static let partBytesMin = 4 << 10
     /// Up to this size a claim may use the reserve.
     package static let smallBytesMax = 64 << 10

@@ -1,7 +1,7 @@
 /// The memory of a connection's unanswered small requests. Each is too small to be counted separately; beyond a few
 /// kilobytes, all of them together are counted.
 struct SmallRequests {
-    /// What a request takes besides its values, about.
+    /// About the bytes of a request besides its values.
     private static let overhead = 256
     /// So much is not counted.
     private static let freeBytes = 16 << 10

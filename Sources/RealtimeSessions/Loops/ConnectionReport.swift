@@ -73,7 +73,7 @@ package struct LoopReport: Sendable {
 }
 
 extension ConnectionID {
-    /// What administrators call it.
+    /// Its name for administrators.
     var name: String { "\(loop).\(raw & (1 << 48 - 1))" }
 
     /// Of a realtime connection or an HTTP connection: both are numbered in one row, so it takes looking for them.

@@ -1,43 +1,35 @@
-package import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
-/// A connection that may be a member of groups.
-package protocol GroupMember: AnyObject {
-    /// The groups it is a member of; almost always few.
-    var groups: Set<UInt64> { get set }
-}
-
-/// The groups of one loop whose members are connections of one kind.
-package struct ListenerGroups<Member: GroupMember> {
+/// The groups of one ``ConnectionTable``.
+struct ListenerGroups<Member: TableMember> {
     private var groups: [UInt64: ListenerGroup<Member>] = [:]
 
-    package init() {}
-
     /// Calls `body` with each member.
-    package func forEachMember(of id: GroupID, _ body: (Member) -> Void) { groups[id.raw]?.forEach(body) }
+    func forEachMember(of id: GroupID, _ body: (Member) -> Void) { groups[id.raw]?.forEach(body) }
 
-    package func memberCount(of id: GroupID) -> Int { groups[id.raw]?.count ?? 0 }
+    func memberCount(of id: GroupID) -> Int { groups[id.raw]?.count ?? 0 }
 
-    package mutating func join(_ id: GroupID, _ member: Member) {
+    mutating func join(_ id: GroupID, _ member: Member) {
         guard member.groups.insert(id.raw).inserted else { return }
         let group = groups[id.raw] ?? ListenerGroup()
         group.add(member)
         groups[id.raw] = group
     }
 
-    package mutating func leave(_ id: UInt64, _ member: Member) {
+    mutating func leave(_ id: UInt64, _ member: Member) {
         member.groups.remove(id)
         guard let group = groups[id] else { return }
         group.remove(member)
         if group.isEmpty { groups[id] = nil }
     }
 
-    package mutating func leaveAll(_ member: Member) {
+    mutating func leaveAll(_ member: Member) {
         for id in member.groups { leave(id, member) }
     }
 }
 
 /// The members of a group on one loop.
-private final class ListenerGroup<Member: GroupMember> {
+private final class ListenerGroup<Member: TableMember> {
     private var members: [Member] = []
     private var places: [ObjectIdentifier: Int] = [:]
 

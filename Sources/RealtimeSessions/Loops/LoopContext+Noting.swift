@@ -6,7 +6,7 @@ import HearthServerLog
 package import HearthSystem
 package import HearthAccess
 
-/// What operators are told of requests.
+/// Notes on requests, for operators.
 extension LoopContext {
     /// A request was answered: takes its time, and names it in the log if it was slow.
     package func noteAnswer(

@@ -2,7 +2,7 @@ package import HearthEventLoop
 import HearthRealtimeDatabase
 package import HearthSystem
 
-/// What one event loop counts for ``MetricsPage``. On its thread; a copy goes to the page.
+/// The counts of one event loop for ``MetricsPage``. On its thread; a copy goes to the page.
 package struct LoopMetrics: Sendable {
     package enum Transport: Int, CaseIterable, Sendable {
         case webSocket, longPolling, eventStream, http
@@ -68,7 +68,7 @@ package struct LoopMetrics: Sendable {
         latencies[kind.rawValue].addTime(since: start, now: now)
     }
 
-    /// For the page: what the loop itself counts as well.
+    /// For the page: with the counts of the loop itself.
     package struct Report: Sendable {
         package let metrics: LoopMetrics
         package let sessions: Int

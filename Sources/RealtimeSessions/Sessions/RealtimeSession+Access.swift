@@ -10,9 +10,9 @@ import HearthAccess
 /// The client's identity (Protocol.md 19). While it is being verified, none of its later requests is processed.
 extension RealtimeSession {
     func authenticate(_ number: Int64, _ credential: Credential) {
-        let (loop, context, token) = (context.loop, context, token)
+        let (loop, sessions, id) = (context.loop, sessions, id.raw)
         let known = context.services.authenticator.authenticate(credential) { result in
-            loop.execute { context.session(token)?.finishAuthentication(number, result) }
+            loop.execute { sessions[id]?.finishAuthentication(number, result) }
         }
         if let known { return become(number, known) }
         beginAuthentication()

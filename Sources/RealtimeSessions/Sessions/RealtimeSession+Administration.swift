@@ -9,7 +9,7 @@ import HearthServerProtocol
 import HearthAccess
 import HearthDelivery
 
-/// What administrators ask over a realtime connection (administration.md 2).
+/// Requests of administrators over a realtime connection (administration.md 2).
 extension RealtimeSession {
     /// Children that are described, or counted, in one answer: as many as take a turn some milliseconds.
     private static let describedMax = 1000
@@ -50,17 +50,17 @@ extension RealtimeSession {
         }
     }
 
-    /// What other threads have to be asked for.
+    /// Passes on a request that other threads answer.
     private func askBeside(_ number: Int64, _ request: AdminRequest, of administrator: String, bytes: Int = 0) {
         let isCounted = bytes >= RequestMemory.bytesMin
         let claim = isCounted ? context.services.requestMemory.claim(bytes, for: origin.client) : nil
         if isCounted, claim == nil { return submit(number, .relay(.failed(.noRoom))) }
         awaitAnswer(bytes: isCounted ? bytes : 0)
         let asking = AskingAdministrator(name: administrator, database: database.index, host: host)
-        let (loop, context, token) = (context.loop, context, token)
+        let (loop, sessions, id) = (context.loop, sessions, id.raw)
         context.services.administrators.answer(request, of: asking) { answer in
             // The memory of the request is in use up to here.
-            withExtendedLifetime(claim) { _ = loop.execute { context.session(token)?.finish(number, answer) } }
+            withExtendedLifetime(claim) { _ = loop.execute { sessions[id]?.finish(number, answer) } }
         }
     }
 
@@ -93,6 +93,16 @@ extension RealtimeSession {
             return .success(body.bytes)
         case .failure(let error): return .failure(AdminRefusal(text: error.text))
         }
+    }
+
+    func watch(_ watched: Watched, _ isOn: Bool) {
+        if isOn == self.watched.contains(watched) { return }
+        if isOn { self.watched.insert(watched) } else { self.watched.remove(watched) }
+        context.services.databases.watch(database.index, watched, isOn, by: id)
+    }
+
+    func endWatching() {
+        for watched in watched { watch(watched, false) }
     }
 
     private func finish(_ number: Int64, _ answer: AdminAnswer) {

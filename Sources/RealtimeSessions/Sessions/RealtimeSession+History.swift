@@ -13,13 +13,13 @@ extension RealtimeSession {
     func askHistory(_ number: Int64, _ request: HistoryRequest) {
         awaitAnswer(reads: true)
         if request.restores { awaitPast() }
-        let (loop, context, token) = (context.loop, context, token)
+        let (loop, sessions, id) = (context.loop, sessions, id.raw)
         let asker = asker ?? PastAsker(client: origin.client.number)
         self.asker = asker
         context.services.askHistory(
             request, by: authentication.principal, for: asker, of: database.index
         ) { result in
-            _ = loop.execute { context.session(token)?.finishHistory(number, request, result) }
+            _ = loop.execute { sessions[id]?.finishHistory(number, request, result) }
         }
     }
 

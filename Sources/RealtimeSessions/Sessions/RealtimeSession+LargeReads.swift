@@ -1,3 +1,4 @@
+import HearthDatabaseHost
 import HearthDelivery
 import HearthEventLoop
 import HearthJSONTree
@@ -40,9 +41,10 @@ extension RealtimeSession {
             return
         }
         switch piece {
-        case .started: break
-        case .bytes(let frames):
-            transmit(frames)
+        // Of texts only.
+        case .started, .bytes: break
+        case .message(let part):
+            transmit(part)
             largeReads.queuedPiece()
             if isWritable { largeReads.grantPieces() }
         case .end:
@@ -50,7 +52,7 @@ extension RealtimeSession {
             beginCurrent()
         case .failed(let error):
             context.services.log.error("snapshot.failed", [("error", error.message)])
-            // Nothing of it was sent: the rows are read once before the first frame goes out. Later there is no way
+            // Nothing of it was sent: the rows are read once before the first part goes out. Later there is no way
             // back.
             guard largeReads.piecesQueued == 0, !largeReads.hasSentPieces else { return giveUp(because: error) }
             endCurrent(failing: error)
@@ -75,13 +77,31 @@ extension RealtimeSession {
                 ServerMessageWriter.appendResponse(number: read.number, literal: "{}", to: &reply)
             }
         }
-        if !reply.isEmpty {
-            var frames: [UInt8] = []
-            RealtimeFrames.append(reply.span, to: &frames)
-            transmit(frames)
-        }
-        countHeld()
+        if !reply.isEmpty { transmit([reply]) }
+        release(held)
         if !held.isEmpty { transmit(held) }
         answered(1)
+    }
+
+    /// The client is told that a listener failed, so the database must not keep it.
+    func dropListener(of read: SnapshotRead) {
+        context.submit(
+            Request(connection: id, number: read.number, operation: .dropListener(read.path)), to: database.index)
+    }
+
+    /// Messages held back after a large read wait for the client, too.
+    func hold(_ messages: [[UInt8]]) {
+        largeReads.hold(messages)
+        countHeld(heldBytes + messages.reduce(0) { $0 + $1.count })
+        if heldBytes > context.services.configuration.connectionLimits.outboundBytesMax { shed() }
+    }
+
+    /// These messages are not held any more.
+    func release(_ messages: [[UInt8]]) { countHeld(heldBytes - messages.reduce(0) { $0 + $1.count }) }
+
+    func countHeld(_ bytes: Int) {
+        heldBytes = bytes
+        if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
+        heldClaim?.resize(to: bytes)
     }
 }

@@ -1,9 +1,9 @@
-package import HearthDatabaseHost
+import HearthDatabaseHost
 import HearthDatabaseScheduler
 import HearthDelivery
 import HearthEventLoop
 import HearthJSONTree
-import HearthRealtimeDatabase
+package import HearthRealtimeDatabase
 import HearthSystem
 package import HearthWebSocketCodec
 import HearthWireProtocol
@@ -13,25 +13,26 @@ import HearthAccess
 
 /// A session of the realtime protocol (Protocol.md 2, 4) over any transport: passes requests to the database, and the
 /// outputs to the transport. Requests are processed, and answered, in order.
-package final class RealtimeSession: GroupMember {
-    package enum Transport {
-        case webSocket(WebSocketTransport)
-        case polling(LongPollTransport)
+package final class RealtimeSession: TableMember {
+    enum Transport {
+        case webSocket(any SessionSocket)
+        case polling(any SessionPolls)
         /// The session is over.
         case none
     }
 
-    // Safe because: the context lives as long as its loop, and a session is not called after `closed`.
+    // Safe because: the context and the table live as long as their loop, and a session is not called after `closed`.
     unowned(unsafe) let context: LoopContext
-    // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil
-    // with long polling. Safe because: the transport is told when its stream ends, and ends the session.
-    private unowned(unsafe) var stream: Stream?
-    private var compresses = false
+    unowned(unsafe) let sessions: ConnectionTable<RealtimeSession>
+    /// Of the WebSocket; nil with long polling. To send to very many sessions takes no more than this and the context.
+    private var output: WebSocketOutput?
     /// Nothing goes out after a close frame, nor after the end.
     private(set) var maySend = true
     /// The large read under way, and those that wait for its end.
-    var largeReads = LargeReads<SnapshotStream, [UInt8]>()
-    private var heldClaim: OutboundClaim?
+    var largeReads = LargeReads<SnapshotStream, [[UInt8]]>()
+    /// Bytes of the messages that wait behind large reads.
+    var heldBytes = 0
+    var heldClaim: OutboundClaim?
 
     /// Names the session to the client's next connection.
     let token: SessionToken
@@ -39,13 +40,13 @@ package final class RealtimeSession: GroupMember {
     package var groups: Set<UInt64> = []
     let database: DatabaseDirectory.Use
     let origin: SessionOrigin
-    /// What the client calls this server.
+    /// The client's name for this server.
     private(set) var host: [UInt8] = []
     /// Its subscriptions, as long as it is an administrator's.
-    private var watched: Set<Watched> = []
+    var watched: Set<Watched> = []
     private(set) var transport = Transport.none
     /// A WebSocket that is to take over from long polling.
-    private var candidate: WebSocketTransport?
+    private var candidate: (any SessionSocket)?
     private var queryLists = QueryLists()
     /// When more is read.
     private var order: SessionOrder
@@ -64,29 +65,33 @@ package final class RealtimeSession: GroupMember {
     /// From the first question about the past on.
     var asker: PastAsker?
 
-    var id: ConnectionID { token.connection }
+    package var id: ConnectionID { token.connection }
     /// Nothing more is read for the time being.
     var isPaused: Bool { order.isPaused }
 
     /// The session counts among those of its client, which `origin` has been admitted to.
-    package init(context: LoopContext, database: DatabaseDirectory.Use, origin: SessionOrigin) {
+    init(
+        context: LoopContext, sessions: ConnectionTable<RealtimeSession>, database: DatabaseDirectory.Use,
+        origin: SessionOrigin
+    ) {
         self.origin = origin
         token = SessionToken(context.makeID(.realtime))
         self.context = context
+        self.sessions = sessions
         self.database = database
         let limits = context.services.configuration.connectionLimits
         order = SessionOrder(
             RequestsInFlight(
                 countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax,
                 anonymousBytesMax: limits.anonymousRequestBytesMax))
-        context.add(self)
+        sessions.add(self)
     }
 
-    /// `host` is what the client called this server; it is told to come back to the same.
-    package func begin(on transport: Transport, host: [UInt8]) {
+    /// - parameter host: the client's name for this server, to which it is told to come back.
+    func begin(on transport: Transport, host: [UInt8]) {
         self.host = host
         carry(by: transport)
-        context.metrics.noteOpened(stream == nil ? .longPolling : .webSocket)
+        context.metrics.noteOpened(output == nil ? .longPolling : .webSocket)
         var hello: [UInt8] = []
         ServerMessageWriter.appendHello(time: WallClock.milliseconds, host: host, session: token.text, to: &hello)
         send(hello)
@@ -95,8 +100,7 @@ package final class RealtimeSession: GroupMember {
     private func carry(by transport: Transport) {
         self.transport = transport
         guard case .webSocket(let socket) = transport else { return }
-        stream = socket.stream
-        compresses = socket.compresses
+        output = socket.output
     }
 
     // MARK: Receiving
@@ -152,10 +156,18 @@ package final class RealtimeSession: GroupMember {
         }
         parsingClaim = claim
         stopReading(order.wait(for: .message))
-        context.parse(message, of: self)
+        // The session gets the result even if it has ended meanwhile.
+        sessions.keep(self)
+        let (loop, sessions, id) = (context.loop, sessions, id.raw)
+        context.services.parser.post {
+            let result = Result { () throws(MessageError) in
+                try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try ClientMessage.read(bytes) }
+            }
+            loop.execute { sessions.takeKept(id)?.finishParsing(result) }
+        }
     }
 
-    func finishParsing(_ result: Result<ClientMessage, MessageError>) {
+    private func finishParsing(_ result: Result<ClientMessage, MessageError>) {
         parsingClaim = nil
         order.finishWaiting()
         if order.hasEnded {
@@ -182,7 +194,7 @@ package final class RealtimeSession: GroupMember {
         submit(number, operation, reads: reads, as: principal)
     }
 
-    /// What an operation does is said where it is known: asking it costs a copy.
+    /// - parameter reads: the operation reads. Callers say so because asking it costs a copy.
     private func submit(
         _ number: Int64, _ operation: consuming Operation, reads: Bool, as principal: Principal? = nil
     ) {
@@ -206,7 +218,7 @@ package final class RealtimeSession: GroupMember {
     }
 
     private func stopReading(_ isDue: Bool) {
-        if isDue { stream?.pauseReading() }
+        if isDue { output?.stream.pauseReading() }
     }
 
     /// A request has come that the database does not answer.
@@ -217,7 +229,7 @@ package final class RealtimeSession: GroupMember {
         stopReading(order.add(bytes: bytes, reads: reads))
     }
 
-    /// Nothing more is read until it is known what a request has to write.
+    /// Nothing more is read until the value that a request has to write is known.
     func awaitPast() { stopReading(order.wait(for: .past)) }
 
     /// It is known. Reading continues with the answer to the request.
@@ -225,9 +237,8 @@ package final class RealtimeSession: GroupMember {
 
     /// Answers it.
     func answer(_ message: [UInt8]) {
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        send(frames, answers: 1)
+        send(message)
+        answered(1)
     }
 
     func answered(_ count: Int) {
@@ -261,8 +272,8 @@ package final class RealtimeSession: GroupMember {
         readOn()
     }
 
-    /// Requests are made in another name from now on, until the credential ends. `reply` is what answers the request
-    /// that asked for it.
+    /// Requests are made in another name from now on, until the credential ends. `reply` answers the request that asked
+    /// for it.
     func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
         self.authentication = authentication
         order.isAnonymous = authentication.principal == .nobody
@@ -281,86 +292,72 @@ package final class RealtimeSession: GroupMember {
             to: database.index)
     }
 
-    func watch(_ watched: Watched, _ isOn: Bool) {
-        if isOn == self.watched.contains(watched) { return }
-        if isOn { self.watched.insert(watched) } else { self.watched.remove(watched) }
-        context.services.databases.watch(database.index, watched, isOn, by: id)
-    }
-
-    private func endWatching() {
-        for watched in watched { watch(watched, false) }
-    }
-
-    /// The client is told that a listener failed, so the database must not keep it.
-    func dropListener(of read: SnapshotRead) {
-        context.submit(
-            Request(connection: id, number: read.number, operation: .dropListener(read.path)), to: database.index)
-    }
-
     // MARK: Sending
 
-    /// Queues frames that many sessions may share. `answers` requests are done with them.
-    func send(_ bytes: SharedBytes, _ range: Range<Int>, answers: Int) {
+    /// Queues messages that many sessions may share. `answers` requests are done with them.
+    func send(_ run: FramedRun, answers: Int) {
         if maySend {
             if largeReads.isEmpty {
-                transmit(bytes, range)
+                transmit(run)
             } else {
-                hold(bytes.bytes[range])
+                hold(run.messages.map { run.source.list.bytes(of: $0) })
             }
         }
-        sentBytes += range.count
+        sentBytes += run.byteCount
         if answers > 0 { answered(answers) }
     }
 
-    private func send(_ frames: [UInt8], answers: Int) {
-        send(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count, answers: answers)
-    }
-
+    /// Queues a message of the session itself.
     func send(_ message: [UInt8]) {
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        send(frames, answers: 0)
+        sentBytes += message.count
+        guard maySend else { return }
+        if largeReads.isEmpty { transmit([message]) } else { hold([message]) }
     }
 
-    /// Queues frames at once, even during a large answer.
-    func transmit(_ frames: [UInt8]) {
-        transmit(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count)
-    }
-
-    private func transmit(_ bytes: SharedBytes, _ range: Range<Int>) {
-        guard let stream else {
-            if case .polling(let polls) = transport { polls.send(bytes.bytes, range) }
+    private func transmit(_ run: FramedRun) {
+        guard let output = openOutput() else {
+            if case .polling(let polls) = transport { polls.send(run.source.list, run.messages) }
             return
         }
-        // A client that receives need not say anything (Protocol.md 2). One that is gone takes nothing.
-        if stream.outboundBytes == 0 { WebSocketTransport.extendTimeout(of: stream, in: context) }
-        if compresses {
-            let frames = context.compressor.frames(bytes, range)
-            stream.send(shared: frames, 0..<frames.count)
-        } else {
-            stream.send(shared: bytes, range)
+        output.send(run, context.compressor)
+    }
+
+    /// Queues messages at once, even during a large answer.
+    func transmit(_ messages: [[UInt8]]) {
+        guard let output = openOutput() else {
+            if case .polling(let polls) = transport { for message in messages { polls.send(message, isLast: true) } }
+            return
         }
+        output.send(messages, context.compressor)
     }
 
-    private func hold(_ frames: ArraySlice<UInt8>) {
-        largeReads.hold(frames)
-        countHeld()
-        let limit = context.services.configuration.connectionLimits.outboundBytesMax
-        if largeReads.heldCount > limit { shed() }
+    /// Queues a part of a large answer.
+    func transmit(_ part: SnapshotStream.MessagePart) {
+        guard let output = openOutput() else {
+            if case .polling(let polls) = transport { polls.send(part.text, isLast: part.isLast) }
+            return
+        }
+        output.send(part, context.compressor)
     }
 
-    /// Messages held back after a large read wait for the client, too.
-    func countHeld() {
-        let bytes = largeReads.heldCount
-        if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
-        heldClaim?.resize(to: bytes)
+    /// Nil without a WebSocket.
+    private func openOutput() -> WebSocketOutput? {
+        guard let output else { return nil }
+        // A client that receives need not say anything (Protocol.md 2). One that is gone takes nothing.
+        if output.stream.outboundBytes == 0 { extendTimeout(of: output.stream) }
+        return output
+    }
+
+    /// Gives a client time until its next sign of life.
+    func extendTimeout(of stream: Stream) {
+        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
     }
 
     /// Bytes that wait for the client.
     var waitingBytes: Int {
         switch transport {
-        case .webSocket(let socket): largeReads.heldCount + socket.stream.outboundBytes
-        case .polling(let polls): largeReads.heldCount + polls.waitingBytes
+        case .webSocket(let socket): heldBytes + socket.output.stream.outboundBytes
+        case .polling(let polls): heldBytes + polls.waitingBytes
         case .none: 0
         }
     }
@@ -368,7 +365,7 @@ package final class RealtimeSession: GroupMember {
     /// Ends the session because too much waits for the client. It is not told why: that would wait as well.
     func shed() {
         switch transport {
-        case .webSocket: stream?.abort(.slowConsumer)
+        case .webSocket(let socket): socket.output.stream.abort(.slowConsumer)
         case .polling(let polls): polls.giveUp(because: "the client does not take what waits for it")
         case .none: break
         }
@@ -376,7 +373,7 @@ package final class RealtimeSession: GroupMember {
 
     /// The client reads.
     var isWritable: Bool {
-        if let stream { return stream.isWritable }
+        if let output { return output.stream.isWritable }
         if case .polling(let polls) = transport { return polls.isWritable }
         return false
     }
@@ -395,7 +392,7 @@ package final class RealtimeSession: GroupMember {
     }
 
     /// Lets a WebSocket wait to take over.
-    package func admit(_ socket: WebSocketTransport) { candidate = socket }
+    func admit(_ socket: any SessionSocket) { candidate = socket }
 
     /// The client sends nothing more by long polling.
     private func endPolling() {
@@ -420,7 +417,7 @@ package final class RealtimeSession: GroupMember {
     var report: ConnectionReport {
         ConnectionReport(
             id: id, database: database.index, peer: origin.peer, principal: authentication.principal,
-            since: origin.since, transport: stream == nil ? "long polling" : "websocket",
+            since: origin.since, transport: output == nil ? "long polling" : "websocket",
             waiting: waitingBytes)
     }
 
@@ -430,11 +427,11 @@ package final class RealtimeSession: GroupMember {
     func stopSending() {
         maySend = false
         largeReads.cancel()
-        countHeld()
+        countHeld(0)
     }
 
     /// A WebSocket of this session ends. One that only stood by is not missed, unless the client relies on it already.
-    func lost(_ socket: WebSocketTransport) {
+    func lost(_ socket: any SessionSocket) {
         if candidate === socket {
             candidate = nil
             switchTransport()
@@ -443,7 +440,7 @@ package final class RealtimeSession: GroupMember {
         }
     }
 
-    /// Ends the session and what carries it.
+    /// Ends the session and its transport.
     package func close(_ code: CloseCode = .normal, reason: String) {
         let (current, candidate) = (transport, candidate)
         end()
@@ -471,9 +468,9 @@ package final class RealtimeSession: GroupMember {
         expiry?.cancel()
         transport = .none
         asker = nil
-        stream = nil
+        output = nil
         candidate = nil
-        context.remove(self)
+        sessions.remove(self)
         origin.client.sessions.leave()
         endWatching()
         if leavesNow { leaveDatabase() }

@@ -18,7 +18,7 @@ package struct SessionToken: Equatable {
         random = (generator.next() >> 16, generator.next() >> 22)
     }
 
-    /// Nil for what cannot be the text of one.
+    /// Nil if it cannot be the text of one.
     package init?(_ text: some Collection<UInt8>) {
         guard text.count == Self.textCount else { return nil }
         var fields: [UInt64] = [0, 0, 0, 0]

@@ -1,3 +1,4 @@
+import HearthDelivery
 import HearthServerLog
 import HearthSystem
 import HearthEventLoop
@@ -11,17 +12,17 @@ package protocol PollingConnection: AnyObject {
     func answerPoll(_ script: [UInt8])
 }
 
-/// Long polling that carries a session (long-polling.md 2): what the client says comes in segments on its polls, and
-/// what waits for it goes out as the answer to one. Polls come on any connections; these are moved to the loop of the
-/// session first.
+/// Long polling that carries a session (long-polling.md 2): the client's messages come in segments on its polls, and
+/// those that wait for it go out as the answer to one. Polls come on any connections; these are moved to the loop of
+/// the session first.
 ///
 /// Everything is answered at the end of a turn, by ``flush()``.
-package final class LongPollTransport {
+package final class LongPollTransport: SessionPolls {
     private struct Poll {
         let connection: any PollingConnection
         /// Grows from poll to poll.
         let serial: Int
-        /// What the script begins with.
+        /// The beginning of the script.
         var prelude: [UInt8] = []
     }
 
@@ -29,7 +30,7 @@ package final class LongPollTransport {
         case serving
         /// The client sends nothing more; pending output is still sent to it.
         case clientEnded
-        /// A WebSocket has taken over: what waits is the rest.
+        /// A WebSocket has taken over: the waiting messages are the last.
         case finishing
         /// The session is over.
         case closed
@@ -52,10 +53,13 @@ package final class LongPollTransport {
     private var due: [Poll] = []
     private var timer: Timer?
     private var isFlushPosted = false
+    /// Called when the session is over: the polls are not known any more.
+    private let forget: (ConnectionID) -> Void
 
     private var limits: ConnectionLimits { context.services.configuration.connectionLimits }
 
-    package init(_ session: RealtimeSession) {
+    init(_ session: RealtimeSession, forget: @escaping (ConnectionID) -> Void) {
+        self.forget = forget
         self.session = session
         id = session.id
         token = session.token
@@ -66,8 +70,12 @@ package final class LongPollTransport {
         // Four characters for three bytes.
         segments = SegmentJoiner(bytesMax: context.services.configuration.connectionLimits.messageBytesMax / 3 * 4)
         timer = context.loop.makeTimer { [unowned self] in timedOut() }
-        context.add(self)
     }
+
+    /// Begins a new session, after ``start(_:callback:)``.
+    ///
+    /// - parameter host: the client's name for this server.
+    package func begin(host: [UInt8]) { session?.begin(on: .polling(self), host: host) }
 
     /// Whether the client may use this.
     package func accepts(_ token: SessionToken, password: some Collection<UInt8>) -> Bool {
@@ -99,7 +107,7 @@ package final class LongPollTransport {
         flushLater()
     }
 
-    /// Takes what a poll brings, and answers it when there is something to say, or the next one has come.
+    /// Takes the segments of a poll, and answers it when there is something to say, or the next one has come.
     package func poll(_ query: QueryString, on connection: any PollingConnection) {
         var request = PollRequest(query)
         if case .serving = state {
@@ -136,8 +144,10 @@ package final class LongPollTransport {
 
     /// Takes messages for as long as there may be more requests.
     ///
+    func readOn() { readOn(received: 0) }
+
     /// - parameter received: bytes of segments that have come since the last call.
-    func readOn(received: Int = 0) {
+    private func readOn(received: Int) {
         do throws(MessageError) {
             while case .serving = state, let session, !session.isPaused, let message = try segments.nextMessage() {
                 try session.handle(joined: message)
@@ -159,7 +169,7 @@ package final class LongPollTransport {
     }
 
     private func makePart() -> PartialMessage {
-        PartialMessage(in: context, of: client, rateMin: limits.polledRateMin) { [unowned self] in
+        context.makePart(of: client, rateMin: limits.polledRateMin) { [unowned self] in
             session?.isPaused == false
         } fellBehind: { [unowned self] in
             giveUp(because: "a message comes too slowly")
@@ -179,9 +189,21 @@ package final class LongPollTransport {
     /// Bytes that wait for the client.
     var waitingBytes: Int { output.byteCount }
 
-    /// Queues frames.
-    func send(_ frames: [UInt8], _ range: Range<Int>) {
-        frames.withUnsafeBytes { output.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    func send(_ messages: MessageList, _ range: Range<Int>) {
+        for message in range {
+            messages.forEachPart(of: message) { output.append($0) }
+            output.endMessage()
+        }
+        queued()
+    }
+
+    func send(_ message: [UInt8], isLast: Bool) {
+        message.withUnsafeBytes { output.append($0) }
+        if isLast { output.endMessage() }
+        queued()
+    }
+
+    private func queued() {
         outputClaim.resize(to: output.byteCount)
         if output.byteCount > limits.outboundBytesMax {
             return giveUp(because: "more waits for the client than may")
@@ -192,11 +214,11 @@ package final class LongPollTransport {
     private func flushLater() {
         if isFlushPosted { return }
         isFlushPosted = true
-        context.flushLater(self)
+        context.loop.atEndOfTurn(flush)
     }
 
     /// Answers polls; called at the end of a turn.
-    func flush() {
+    private func flush() {
         isFlushPosted = false
         let wasWritable = isWritable
         let polls = due
@@ -252,7 +274,7 @@ package final class LongPollTransport {
         if let session { session.close(reason: "the client left") } else { close() }
     }
 
-    /// The server ends: what waits is the last that the client hears, on the poll that also ends the session.
+    /// The server ends: the waiting messages are the client's last, on the poll that also ends the session.
     package func serverStops() {
         if output.hasMessages {
             if open != nil {
@@ -270,7 +292,7 @@ package final class LongPollTransport {
         leave()
     }
 
-    /// The session is over: this is no longer registered.
+    /// The session is over.
     func close() {
         if case .closed = state { return }
         state = .closed
@@ -279,7 +301,7 @@ package final class LongPollTransport {
         client.polledSessions.leave()
         timer?.cancel()
         timer = nil
-        context.remove(self)
+        forget(id)
         if let open { due.append(open) }
         open = nil
         flushLater()
@@ -297,7 +319,7 @@ package final class LongPollTransport {
     }
 }
 
-/// What the parameters of a poll say.
+/// The parameters of a poll.
 struct PollRequest {
     struct Segment {
         var number = -1

@@ -1,44 +1,26 @@
-import HearthDelivery
-import HearthWebSocketCodec
-
-/// What waits to be polled: the messages in frames that were made for WebSockets, turned into calls of a script
-/// (long-polling.md 2).
+/// The messages that wait to be polled, turned into calls of a script (long-polling.md 2).
 struct PollOutput {
     /// Messages, each with a comma after it; the last one may lack its end.
     private var text: [UInt8] = []
     /// Bytes of those that are complete.
     private var completeCount = 0
-    /// Frames that the last message lacks.
-    private var framesMissing = 0
+    /// A message has begun, and its end is not there yet.
+    private(set) var isIncomplete = false
     /// Packets so far; the next one has this number.
     private(set) var packetCount = 0
 
     var byteCount: Int { text.count }
     var hasMessages: Bool { completeCount > 0 }
-    /// A message has begun, and its end is not there yet.
-    var isIncomplete: Bool { framesMissing > 0 }
 
-    /// Adds frames, whole ones, of which a message may take several.
-    mutating func append(_ frames: UnsafeRawBufferPointer) {
-        var rest = frames
-        while let frame = ServerFrame(rest) {
-            if frame.opcode == .text { append(payload: frame.payload) }
-            rest = UnsafeRawBufferPointer(rebasing: rest[frame.whole.count...])
-        }
+    /// Adds a message, or a part of one. No part ends inside a character.
+    mutating func append(_ json: UnsafeRawBufferPointer) {
+        isIncomplete = true
+        Self.append(json, to: &text)
     }
 
-    private mutating func append(payload: UnsafeRawBufferPointer) {
-        if framesMissing == 0 {
-            // A message is an object; a number says how many frames the next one takes (Protocol.md 3.2).
-            guard payload.first == UInt8(ascii: "{") else {
-                framesMissing = payload.reduce(0) { $0 * 10 + Int($1 & 15) }
-                return
-            }
-            framesMissing = 1
-        }
-        Self.append(payload, to: &text)
-        framesMissing -= 1
-        guard framesMissing == 0 else { return }
+    /// The message is complete.
+    mutating func endMessage() {
+        isIncomplete = false
         text.append(UInt8(ascii: ","))
         completeCount = text.count
     }

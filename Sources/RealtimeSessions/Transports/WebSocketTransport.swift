@@ -1,4 +1,3 @@
-import HearthDelivery
 package import HearthEventLoop
 import HearthRealtimeDatabase
 import HearthServerLog
@@ -8,7 +7,7 @@ import HearthServerProtocol
 
 /// A WebSocket that carries a session, or waits to take it over from long polling: decodes frames and joins them to
 /// messages.
-package final class WebSocketTransport: StreamHandler {
+package final class WebSocketTransport: StreamHandler, SessionSocket {
     private enum Role {
         case carrier
         /// Long polling carries the session; pings are answered here.
@@ -19,9 +18,8 @@ package final class WebSocketTransport: StreamHandler {
 
     let session: RealtimeSession
     // Safe because: the stream keeps its handler and tells it when it ends.
-    unowned(unsafe) let stream: Stream
-    /// What goes out is compressed.
-    let compresses: Bool
+    private unowned(unsafe) let stream: Stream
+    let output: WebSocketOutput
     private unowned let context: LoopContext
     private var role: Role
     private var decoder: WebSocketDecoder
@@ -30,7 +28,7 @@ package final class WebSocketTransport: StreamHandler {
     /// Bytes that are not decoded yet, because no more requests may be made: those from `unreadStart` on.
     private var unread: [UInt8] = []
     private var unreadStart = 0
-    /// A large message of which a part has come, and what waits unread.
+    /// A large message of which a part has come, with the unread bytes.
     private var partial: PartialMessage?
     /// Present once a message has expanded a lot.
     private var expansion: ExpansionBudget?
@@ -41,7 +39,8 @@ package final class WebSocketTransport: StreamHandler {
     /// Bytes that waited to be sent when the deadline last came.
     private var lastWaiting = 0
 
-    /// - parameter standsBy: long polling carries the session, which has admitted this transport or does so next.
+    /// - parameter standsBy: long polling carries the session, and this waits to take over. Otherwise ``begin`` comes
+    ///   next.
     package init(
         _ stream: Stream, _ session: RealtimeSession, deflate: DeflateParameters? = nil, standsBy: Bool = false
     ) {
@@ -54,11 +53,18 @@ package final class WebSocketTransport: StreamHandler {
         decoder = WebSocketDecoder(
             role: .server, limits: .init(frameSizeMax: limits.messageBytesMax, messageSizeMax: limits.messageBytesMax),
             deflate: deflate, validatesUTF8: false)
-        compresses = deflate.map { context.compressor.serves($0) } ?? false
+        output = WebSocketOutput(
+            stream: stream, compresses: deflate.map { context.compressor.serves($0) } ?? false)
         joiner = FrameJoiner(bytesMax: limits.messageBytesMax)
         stream.handler = self
         extendTimeout()
+        if standsBy { session.admit(self) }
     }
+
+    /// Begins a new session.
+    ///
+    /// - parameter host: the client's name for this server.
+    package func begin(host: [UInt8]) { session.begin(on: .webSocket(self), host: host) }
 
     // MARK: Receiving
 
@@ -99,7 +105,7 @@ package final class WebSocketTransport: StreamHandler {
     /// Decodes until there are as many requests as may be. Answers how many bytes it used.
     private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
         var input = bytes
-        // What follows a close frame is only looked through for the answer to it.
+        // Bytes after a close frame are only searched for the answer to it.
         defer { accountForExpansion() }
         while !isHeld || !goodbye.maySend, let event = decoder.next(&input) {
             accountForExpansion()
@@ -148,7 +154,7 @@ package final class WebSocketTransport: StreamHandler {
     }
 
     private func makePart() -> PartialMessage {
-        PartialMessage(in: context, of: session.origin.client) { [unowned self] in
+        context.makePart(of: session.origin.client) { [unowned self] in
             !isHeld && stream.isWritable
         } fellBehind: { [unowned self] in
             close(.policyViolation, reason: "the message comes too slowly")
@@ -203,8 +209,18 @@ package final class WebSocketTransport: StreamHandler {
     package func send(_ message: [UInt8]) {
         guard goodbye.maySend else { return }
         var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
+        RealtimeFrames.append(message, to: &frames)
         stream.send(shared: frames)
+    }
+
+    /// Sends a last message on a WebSocket that carries no session.
+    package static func end(_ stream: Stream, after message: [UInt8], reason: String) {
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message, to: &frames)
+        FrameEncoder.appendClose(.normal, reason: reason, to: &frames)
+        stream.handler = nil
+        stream.send(shared: frames)
+        stream.close()
     }
 
     private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
@@ -213,11 +229,7 @@ package final class WebSocketTransport: StreamHandler {
         stream.send(shared: frame)
     }
 
-    private func extendTimeout() { Self.extendTimeout(of: stream, in: context) }
-
-    static func extendTimeout(of stream: Stream, in context: LoopContext) {
-        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
-    }
+    private func extendTimeout() { session.extendTimeout(of: stream) }
 
     // MARK: The switch from long polling
 
@@ -253,7 +265,7 @@ package final class WebSocketTransport: StreamHandler {
         }
     }
 
-    /// The session ends at once, the stream when the peer has taken what waits for it.
+    /// The session ends at once, the stream when the peer has taken all bytes that wait for it.
     private func end(_ reason: CloseReason) {
         session.lost(self)
         stream.close(reason)

@@ -10,7 +10,7 @@ extension Explanation {
     package var summary: String {
         if verdict.isAllowed { return "allowed" }
         let asked = rules.filter { $0.outcome != .isTrue }
-        // What a `.write` above has granted does not matter once a `.validate` has failed.
+        // A grant of a `.write` above does not matter once a `.validate` has failed.
         let decisive = asked.last?.kind == .validate ? Array(asked.suffix(1)) : asked
         if decisive.isEmpty { return Self.noRule }
         return decisive.map { rule in
@@ -34,7 +34,7 @@ extension ExplainedRule {
         return "\(file):\(position): \(kind.rawValue) of \(rulePath), asked for \(place), is \(came)"
     }
 
-    /// What decided, and what its variables were.
+    /// The decisive parts, and the values of their variables.
     fileprivate var details: [String] {
         var details: [String] = []
         if decisive.text != text, outcome != .isTrue {

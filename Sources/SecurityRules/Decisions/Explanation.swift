@@ -24,7 +24,7 @@ package struct ExplainedRule: Sendable {
     package enum Outcome: Hashable, Sendable {
         case isTrue
         case isFalse
-        /// What could not be evaluated; the rule counts as false.
+        /// A part could not be evaluated; the rule counts as false.
         case error(String)
     }
 
@@ -74,12 +74,12 @@ extension ExplainedRule {
     }
 }
 
-/// Reads what a recorder noted of one run of one rule.
+/// Reads the notes of a recorder on one run of one rule.
 private struct Trace {
     let program: RulesProgram
     let rule: Rule
     private static let variablesMax = 50
-    /// What each instruction came to. One that did not run is missing.
+    /// The outcome of each instruction. One that did not run is missing.
     let outcomes: [Int: Recorder.Outcome]
 
     init(program: RulesProgram, rule: Rule, outcomes: [(instruction: Int, outcome: Recorder.Outcome)]) {
@@ -131,7 +131,7 @@ private struct Trace {
     func decisive(_ instruction: Int) -> Int {
         switch program.code.instructions[instruction] {
         case .logical(let logical, let first, let count):
-            // What ran last ended it, unless every operand was needed.
+            // The operand that ran last ended it, unless every one was needed.
             guard let last = program.code.operands[first..<first + count].last(where: { outcomes[$0] != nil }),
                 isFault(last) || isTrue(instruction) == (logical == .or)
             else { return instruction }

@@ -1,4 +1,4 @@
-/// Which expressions of a program ran, and what the conditions among them came to.
+/// Which expressions of a program ran, and the results of the conditions among them.
 package struct RulesCoverage: Sendable {
     /// How often an expression had each outcome.
     package struct Count: Equatable, Sendable {

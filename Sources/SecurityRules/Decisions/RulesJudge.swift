@@ -26,7 +26,7 @@ package final class RulesJudge {
     private var broken: (rule: Int, depth: Int)?
     /// Every rule that is asked, when somebody wants to know.
     private var steps: [ExplainedRule]?
-    /// Gathers what expressions come to in decisions, when somebody wants to know. Explanations do not count.
+    /// Gathers the results of expressions in decisions, when somebody wants to know. Explanations do not count.
     package var coverage: RulesCoverage?
 
     package init(_ program: RulesProgram) {
@@ -73,7 +73,7 @@ package final class RulesJudge {
         return Explanation(verdict: verdict, rules: steps ?? [])
     }
 
-    /// Lets go of what belongs to the operation.
+    /// Lets go of everything that belongs to the operation.
     private func rest() {
         evaluator.forget()
         descent.removeAll(keepingCapacity: true)
@@ -143,7 +143,7 @@ package final class RulesJudge {
         if let error = evaluator.treeError { throw error }
         if steps == nil { coverage?.add(recorder) }
         let holds = (try? outcome.get()) ?? false
-        // Of a large value that is fine but for one place, that place is what matters.
+        // Of a large value that is fine but for one place, that place matters.
         if !holds || (steps?.count ?? 0) < Self.explainedMax {
             let place = Path(encoded: Array(evaluator.place[..<evaluator.end(of: depth)]))
             steps?.append(ExplainedRule(program, rule, at: place, outcome, recorder))
@@ -153,7 +153,7 @@ package final class RulesJudge {
 
     // MARK: Writing
 
-    /// A value that is being looked through, and what the rules call its place.
+    /// A value that is being looked through, and the name of its place in the rules.
     private struct Level {
         var children: CanonicalJSON.Children
         let place: Int

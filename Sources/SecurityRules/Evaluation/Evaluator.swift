@@ -5,8 +5,8 @@ import HearthTreeText
 final class Evaluator {
     /// Of a string that an expression makes: that of the longest string in the tree.
     static let maximumTextByteCount = 10 << 20
-    /// What one decision may look through, in steps of patterns and bytes of strings: so many, and more for each byte
-    /// of a write. They take about a tenth of a second.
+    /// The limit of one decision, in steps of patterns and bytes of strings: so many, and more for each byte of a
+    /// write. They take about a tenth of a second.
     private static let steps = 8_000_000
     private static let stepsPerByte = 16
 
@@ -31,7 +31,7 @@ final class Evaluator {
     /// Why the tree could not be read.
     private(set) var treeError: RuleTreeError?
 
-    /// Notes what sub-expressions come to, when somebody wants to know.
+    /// Notes the results of sub-expressions, when somebody wants to know.
     var recorder: Recorder?
     /// Gathers the places looked at before the operation, when somebody wants to know.
     var lookedAt: Set<Path>?

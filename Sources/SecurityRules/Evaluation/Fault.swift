@@ -1,4 +1,4 @@
-/// Why a rule cannot be evaluated: the whole rule is then false, whatever surrounds the place (docs/rules.md 3.4).
+/// Why a rule cannot be evaluated: the whole rule is then false, also if the place is in an `||` (docs/rules.md 3.4).
 enum Fault: Error, Hashable {
     case notText
     case notNumbers

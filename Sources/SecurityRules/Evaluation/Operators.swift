@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// What operators answer (docs/rules.md 3.4).
+/// The results of operators (docs/rules.md 3.4).
 extension Evaluator {
     static func compare(_ order: OrderOperator, _ a: RuleValue, _ b: RuleValue) throws(Fault) -> Bool {
         switch (a, b) {

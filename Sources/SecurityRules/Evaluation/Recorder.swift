@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// What the sub-expressions of a rule came to while it ran, for explanations and coverage.
+/// The results of the sub-expressions of a rule while it ran, for explanations and coverage.
 final class Recorder {
     enum Outcome {
         case value(RuleValue)

@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// Who asks: what the variable `auth` holds (docs/rules.md 3.1). Made once per sign-in; rules read it without copying.
+/// Who asks: the variable `auth` (docs/rules.md 3.1). Made once per sign-in; rules read it without copying.
 package final class RuleAuth: Sendable {
     let object: ClaimsObject
     /// Empty if there is none.

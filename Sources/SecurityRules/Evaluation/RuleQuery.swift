@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What a rule sees of the query of a read (docs/rules.md 3.1).
+/// The query of a read, as a rule sees it (docs/rules.md 3.1).
 package struct RuleQuery: Hashable, Sendable {
     package var index: QueryIndex
     /// The bounds' values: null if there is none.
@@ -10,7 +10,7 @@ package struct RuleQuery: Hashable, Sendable {
     /// Those of a query with conditions, all of which hold for each child that it selects; nil for other queries.
     private var conditions: [Condition]?
 
-    /// From what clients ask for. Bounds that leave their own value out show as those that do not.
+    /// From clients' queries. Bounds that leave their own value out show as those that do not.
     package init(index: QueryIndex, start: QueryBound? = nil, end: QueryBound? = nil, limit: QueryLimit? = nil) {
         self.index = index
         startAt = start?.value ?? .null
@@ -61,7 +61,7 @@ package struct RuleQuery: Hashable, Sendable {
         return .number(Double(limit.count))
     }
 
-    /// What a read without a query shows.
+    /// The value for a read without a query.
     static func plain(_ property: QueryProperty) -> RuleValue { property.type == .boolean ? .bool(false) : .null }
 }
 

@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// What an expression has for a value when it runs (docs/rules.md 3.4).
+/// The value of an expression when it runs (docs/rules.md 3.4).
 enum RuleValue: Sendable {
     case null
     case bool(Bool)
@@ -53,7 +53,7 @@ extension RuleValue {
         }
     }
 
-    /// What `val()` answers.
+    /// The answer of `val()`.
     init(_ value: RuleTreeValue) {
         switch value {
         case .nothing: self = .null

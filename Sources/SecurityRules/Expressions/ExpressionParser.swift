@@ -101,7 +101,7 @@ struct ExpressionParser {
     private mutating func node(_ form: Syntax.Form, from start: Int, _ parts: [Syntax]) throws(Mistake) -> Syntax {
         let depth = 1 + (parts.map(\.depth).max() ?? 0)
         guard depth <= Self.maximumDepth else { throw tooDeep }
-        // Looking for what follows has passed over white space.
+        // The look ahead has passed over white space.
         var end = offset
         while end > start, text[end - 1].isJSONWhiteSpace { end -= 1 }
         return Syntax(form: form, start: start, end: end, depth: depth)

@@ -24,7 +24,7 @@ struct Syntax {
     var form: Form
     var start: Int
     var end: Int
-    /// Levels of the tree. What walks it is recursive, so it is bounded (``ExpressionParser/maximumDepth``).
+    /// Levels of the tree. Walks over it are recursive, so it is bounded (``ExpressionParser/maximumDepth``).
     var depth: Int
 }
 

@@ -22,7 +22,7 @@ package struct IndexPattern: Hashable, Sendable {
         return true
     }
 
-    /// Reads what ``text`` gives.
+    /// Reads the text of ``text``.
     package init?(text: String) {
         segments = []
         if text.isEmpty { return }
@@ -37,7 +37,7 @@ package struct IndexPattern: Hashable, Sendable {
     }
 }
 
-/// What the rules ask to be indexed.
+/// An index that the rules ask for.
 package struct IndexDefinition: Hashable, Sendable {
     package var pattern: IndexPattern
     /// `.value` or `.child`: the order of keys and that of priorities need no definition.

@@ -9,7 +9,7 @@ struct CharacterSet: Hashable, Sendable {
     static let digits = CharacterSet(ranges: [0x30...0x39])
     static let wordCharacters = CharacterSet(ranges: [0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
     static let spaces = CharacterSet(ranges: [0x09...0x0D, 0x20...0x20])
-    /// What `.` leaves out: the line ends of JavaScript.
+    /// The characters that `.` leaves out: the line ends of JavaScript.
     static let lineEnds = CharacterSet(ranges: [0x0A...0x0A, 0x0D...0x0D, 0x2028...0x2029])
 
     var inverted: CharacterSet {

@@ -74,7 +74,7 @@ enum QueryConditionBound: String, Sendable {
     case to = "whereTo"
 }
 
-/// What a rule can ask a query (docs/rules.md 3.1).
+/// A property of a query that a rule can read (docs/rules.md 3.1).
 enum QueryProperty: String, Sendable {
     case orderByKey
     case orderByValue

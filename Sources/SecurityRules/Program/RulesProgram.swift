@@ -8,9 +8,9 @@ package final class RulesProgram: Sendable {
 
     /// The file as it was given, comments and all.
     package let file: [UInt8]
-    /// What `.indexOn` asks for (docs/rules.md 1), in the order of the file.
+    /// The indexes of `.indexOn` (docs/rules.md 1), in the order of the file.
     package let indexes: [IndexDefinition]
-    /// What the server does besides, from a file of its own.
+    /// The settings, from a file of their own.
     package let settings: DatabaseSettings
     /// The first is the root.
     let places: [RulePlace]

@@ -25,7 +25,7 @@ package struct CounterDefinition: Hashable, Sendable {
     /// The places of totals.
     package var targets: IndexPattern { pattern.appending(target) }
 
-    /// What a child at an encoded path adds to the total; nil for nothing. Costs a look-up.
+    /// The share of a child at an encoded path in the total; nil for none. Costs a look-up.
     package func amount(ofChildAt path: [UInt8], in tree: any RuleTree) throws(RuleTreeError) -> JSONNumber? {
         guard let summed else { return try tree.value(at: path.span.bytes).exists ? .integer(1) : nil }
         guard case .text(let json, let range) = try tree.value(at: summed.comparedPath(ofChildAt: path).span.bytes)

@@ -1,4 +1,4 @@
-/// What a database does besides what the rules say (docs/using/additions.md): read from a file in the form of the
+/// The work of a database in addition to the rules (docs/using/additions.md): read from a file in the form of the
 /// rules, so that the rules file itself stays one that Firebase accepts. Immutable.
 package struct DatabaseSettings: Hashable, Sendable {
     /// The file as given, including comments; empty if there is none.

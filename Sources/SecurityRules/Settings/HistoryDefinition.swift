@@ -12,7 +12,7 @@ package struct HistoryDefinition: Hashable, Sendable {
         self.readers = readers
     }
 
-    /// The time before which changes are not kept one by one: only the last state before it is, as what the rest begins
-    /// with. Nil if all are.
+    /// The time before which changes are not kept one by one: only the last state before it is, as the beginning of the
+    /// rest. Nil if all are.
     package func edge(now: Int64) -> Int64? { keep.map { now - $0 } }
 }

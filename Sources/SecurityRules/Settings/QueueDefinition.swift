@@ -2,8 +2,8 @@ package import HearthJSONTree
 import HearthTreeText
 import HearthTreeQueries
 
-/// A queue at each place of a pattern (docs/using/additions.md 8). Its jobs are the children of `jobs`. What the server
-/// knows of a job is the child of `state` with the same key, and jobs that were given up are children of `dead`.
+/// A queue at each place of a pattern (docs/using/additions.md 8). Its jobs are the children of `jobs`. The state of a
+/// job is the child of `state` with the same key, and jobs that were given up are children of `dead`.
 package struct QueueDefinition: Hashable, Sendable {
     package static let jobs = Path(child: "jobs")
     package static let state = Path(child: "state")

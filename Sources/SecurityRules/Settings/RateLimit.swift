@@ -13,7 +13,7 @@ package struct RateLimit: Hashable, Sendable {
         case bytesRead
     }
 
-    /// What tells clients apart.
+    /// The property that tells clients apart.
     package enum Subject: Hashable, Sendable {
         /// `uid` is the claim `auth.uid`: the keys on the way to it, without `auth`.
         case claim([[UInt8]])

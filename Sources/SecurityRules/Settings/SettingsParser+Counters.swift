@@ -61,7 +61,7 @@ extension SettingsParser {
         return (path, offset)
     }
 
-    /// Totals must not change what another setting looks at: else one write would lead to another.
+    /// Totals must not change data that another setting looks at: else one write would lead to another.
     func checkTargets() throws(Mistake) {
         for (place, counter) in counters.enumerated() {
             let target = counter.definition.targets

@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What two children of a collection may not share (docs/using/additions.md 2).
+/// A value that two children of a collection may not share (docs/using/additions.md 2).
 package enum UniqueValue {
     /// The encoding (``IndexValue``) of the value at an encoded path, if it can be compared: a string, a number, `true`
     /// or `false`. Nil for no value, and for one with children. Costs a look-up.

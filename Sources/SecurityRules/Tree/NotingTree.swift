@@ -11,7 +11,7 @@ package final class NotingTree: RuleTree {
         self.placesMax = placesMax
     }
 
-    /// Whether a change at a place can change what the tree has answered.
+    /// Whether a change at a place can change an answer of the tree.
     package func isConcerned(by change: Path) -> Bool {
         places.contains { $0.contains(change) || change.contains($0) }
     }

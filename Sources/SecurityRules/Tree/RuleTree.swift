@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// What rules read: one state of a database. Places are encoded paths (`Path.encoded`).
+/// One state of a database, as rules read it. Places are encoded paths (`Path.encoded`).
 ///
 /// Rules look at few places and at little of each, so nothing here assembles a value.
 package protocol RuleTree: AnyObject {
@@ -14,7 +14,7 @@ package protocol RuleTree: AnyObject {
     ) throws(RuleTreeError)
 }
 
-/// What a tree says about a place.
+/// The value of a tree at a place.
 package enum RuleTreeValue: Sendable {
     case nothing
     /// The whole value is the canonical text in `range` of `json`.

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthTreeText
 
-/// What a write sets of the children of one place: at least one of them gets a value.
+/// The children of one place that a write sets: at least one of them gets a value.
 struct WrittenChildren {
     /// The encoded path of the place.
     let base: [UInt8]

@@ -1,15 +1,15 @@
 package import HearthJSONTree
 import HearthTreeText
 
-/// A tree as it is after a write: `newData` (docs/rules.md 3.1). Nothing is copied; what the write leaves alone is
-/// looked up in the tree before it.
+/// A tree as it is after a write: `newData` (docs/rules.md 3.1). Nothing is copied; data that the write leaves alone
+/// are looked up in the tree before it.
 package final class WrittenTree: RuleTree {
     private(set) var base: (any RuleTree)?
     /// In path order. No place lies at or below another (Protocol.md 4.6).
     private(set) var values: [Assignment] = []
     /// In path order; none is at or below a place of `values`.
     private(set) var priorities: [Assignment] = []
-    /// What the write sets instead: children of one place.
+    /// Set by the write instead: children of one place.
     var children: WrittenChildren?
     /// How many of the values before each index are no deletions.
     private var made: [Int] = []
@@ -143,7 +143,7 @@ package final class WrittenTree: RuleTree {
         assignment.target.path.encoded.withUnsafeBytes { $0.starts(withBytes: path) }
     }
 
-    /// What an assignment says about a place below its own; nil if the place is not below.
+    /// The value of an assignment at a place below its own; nil if the place is not below.
     private func value(ofAssignment index: Int, at path: UnsafeRawBufferPointer) -> RuleTreeValue? {
         let json = values[index].value
         let place = values[index].target.path.encoded

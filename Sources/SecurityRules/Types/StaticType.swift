@@ -1,4 +1,4 @@
-/// What an expression is known to be when the rules are loaded (docs/rules.md 3.3).
+/// The type of an expression, as far as it is known when the rules are loaded (docs/rules.md 3.3).
 enum StaticType: Hashable, Sendable {
     case boolean
     case number

@@ -24,7 +24,7 @@ enum ArchiveSegment {
         return End(first: first, last: UInt64(bitPattern: first + count - 1), checksum: select.integer(2))
     }
 
-    /// Whether a log has a row of an archive, so that what follows it there follows it here.
+    /// Whether a log has a row of an archive, so that the same rows follow it.
     static func has(_ end: End, in log: Connection) throws(StorageError) -> Bool {
         let select = try log.prepare("SELECT count, checksum FROM log WHERE first = ?1")
         select.bind(1, end.first)

@@ -97,7 +97,7 @@ package struct DatabaseArchive: Sendable {
         }
     }
 
-    /// Appends to a chain what the log has after its end. Answers the last commit; nil if the log does not have the
+    /// Appends to a chain the log's records after its end. Answers the last commit; nil if the log does not have the
     /// end.
     private func extend(_ chain: ArchiveFolder.Chain, from log: String) throws(BackupError) -> UInt64? {
         var end: ArchiveSegment.End?

@@ -7,7 +7,7 @@ import HearthStorageErrors
 
 extension Backup {
     /// Looks at everything in a backup: the file's own structure, every row, every turn of the log and the numbers that
-    /// join them. Throws if anything is not what a server would have written. Reads the whole file; flat memory.
+    /// join them. Throws if a server would not have written it so. Reads the whole file; flat memory.
     package static func check(_ path: String) throws(BackupError) -> Summary {
         guard access(path, R_OK) == 0 else { throw BackupError("cannot read \(path)") }
         do throws(StorageError) {

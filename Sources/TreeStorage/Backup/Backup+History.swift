@@ -44,7 +44,7 @@ extension Backup {
         return kept == HistoryFormat.version && past == TreeFormat.version
     }
 
-    /// In the transaction of the copy, before the other files are read: what the log has later, it has after this.
+    /// In the transaction of the copy, before the other files are read: later records of the log come after this.
     static func keptPosition(in connection: Connection) throws(StorageError) -> KeptPosition {
         // Changes go from `kept` to `past`, so this comes first. The number of the fold tells whether one came between.
         let folded = try connection.integer("SELECT value FROM past.meta WHERE name = 'sequence'") ?? 0
@@ -55,7 +55,7 @@ extension Backup {
         return .at(try connection.integer("SELECT value FROM kept.meta WHERE name = 'sequence'") ?? 0)
     }
 
-    /// Whether the log, as `history`, continues what a history has read of it.
+    /// Whether the log, as `history`, continues the records that a history has read of it.
     static func continuesHistory(at sequence: Int64, in connection: Connection) throws(StorageError) -> Bool {
         let next = try connection.integer(
             """
@@ -79,7 +79,7 @@ extension Backup {
         }
     }
 
-    /// Notes what was copied.
+    /// Notes the extent of the copy.
     static func sealHistory(in connection: Connection) throws(StorageError) -> Int {
         let changes = try connection.integer("SELECT count(*) FROM main.kept_change") ?? 0
         let set = try connection.prepare("INSERT INTO backup VALUES ('changes', ?), ('kept', ?)")

@@ -18,7 +18,7 @@ extension Backup {
     /// numbers after the end of the backup were once something else.
     ///
     /// - parameter name: the database; nil for the one of which it is a backup.
-    /// - parameter whenChecked: told what the backup holds before anything is changed.
+    /// - parameter whenChecked: told the contents of the backup before anything is changed.
     package static func restore(
         _ path: String, as name: String?, in folder: String, whenChecked: (Summary) -> Void
     ) throws(BackupError) -> Restored {
@@ -145,7 +145,8 @@ extension Backup {
         return kept
     }
 
-    /// Gives a file, and what SQLite keeps next to it, a name with the time after it. Answers whether it was there.
+    /// Gives a file, and those that SQLite keeps next to it, names with the time after them. Answers whether it was
+    /// there.
     @discardableResult
     static func setAside(_ file: String, _ time: String) throws(BackupError) -> Bool {
         var isThere = false
@@ -155,7 +156,7 @@ extension Backup {
                 unlink(file + suffix)
                 continue
             }
-            // SQLite finds what belongs to a file by its name.
+            // SQLite finds the files that belong to another by its name.
             let aside = "\(file).\(time)\(suffix)"
             guard rename(file + suffix, aside) == 0 else { throw BackupError("cannot rename \(file + suffix)") }
             if suffix.isEmpty { isThere = true }

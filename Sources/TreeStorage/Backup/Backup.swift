@@ -18,7 +18,7 @@ import HearthStorageErrors
 /// The application id is `applicationID`, the user version that of the tree file (``TreeFormat``). Version 1 was made
 /// of tree files without checksums.
 package struct Backup: Sendable {
-    /// What a backup holds.
+    /// The contents of a backup.
     package struct Summary: Hashable, Sendable {
         package var database: String
         /// The last operation that is in it.

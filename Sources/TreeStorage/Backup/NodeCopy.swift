@@ -29,7 +29,7 @@ extension DataFolder {
     }
 
     /// Removes the copy that a restore has put there, once the log of the cluster is of its history and the files have
-    /// it; and what other restores have left that did not take place.
+    /// it; and files of other restores that did not take place.
     ///
     /// A restore that is under way makes its copy after it has read the history of the log, and takes place only if the
     /// log still has it. So older copies than the one of the present history are not waited for. Without that one, they
@@ -186,7 +186,7 @@ extension DataFolder {
         let time = try Self.text(of: files.installing)
         for (old, new) in zip(files.all, new.all) where access(new, F_OK) == 0 {
             if !time.isEmpty { try Backup.setAside(old, time) }
-            // SQLite finds what belongs to a file by its name.
+            // SQLite finds the files that belong to another by its name.
             for suffix in Backup.suffixes where !suffix.isEmpty { unlink(old + suffix) }
             guard rename(new, old) == 0 else { throw BackupError("cannot rename \(new)") }
         }

@@ -2,10 +2,10 @@ import Glibc
 
 /// Looks for damage in the write-ahead file of a database, which SQLite will apply when it is opened.
 ///
-/// SQLite reads such a file up to the first frame that is not whole, and takes what comes after for the remains of
+/// SQLite reads such a file up to the first frame that is not whole, and takes frames after it for the remains of
 /// earlier use: so it ends silently at a damaged frame. Frames of the present use carry the salts of the file's head.
-/// Each commit is synced before the next one is written, so at most one of those after the end can be what a crash has
-/// left; a second one proves that a commit was there which is lost.
+/// Each commit is synced before the next one is written, so at most one of those after the end can come from a crash; a
+/// second one proves that a commit was there which is lost.
 ///
 /// Source: "The WAL File Format", sqlite.org/fileformat2.html.
 enum WriteAheadFile {

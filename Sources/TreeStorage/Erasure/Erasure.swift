@@ -17,7 +17,7 @@ package struct Erasure: Sendable {
     package private(set) var events = (waiting: 0, aside: 0)
     /// The place has a value, which stays.
     package private(set) var isStillThere = false
-    /// Files in the folder that may have it too: backups, and what restores have put aside.
+    /// Files in the folder that may have it too: backups, and files that restores have put aside.
     package private(set) var copies: [String] = []
 
     /// - parameter folder: with its lock.
@@ -33,7 +33,7 @@ package struct Erasure: Sendable {
         isStillThere = try TreeRows(store: reader).exists(path)
         if HistoryFile.exists(of: name, in: folder.path) {
             let history = try HistoryFile(name, in: folder.path, durability: .full)
-            // What others have written is kept as it is.
+            // Writes of others are kept as they are.
             try history.followForErasure()
             changes = try history.erase(path, present: TreeRows(store: reader))
         }

@@ -118,7 +118,7 @@ extension HistoryFile {
         rows.trim(looks: .max)
     }
 
-    /// Takes what a place has at a path and below out of the tree file.
+    /// Takes the data of a place at a path and below out of the tree file.
     func removePast(at path: Path, of place: Place) throws(StorageError) {
         let rows = TreeRows(store: try past.makeReader())
         try rows.set(.null, at: place.location(of: path))

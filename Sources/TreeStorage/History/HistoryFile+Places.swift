@@ -47,8 +47,9 @@ extension HistoryFile {
         return try time.firstInteger()
     }
 
-    /// What places hold after an operation. The rows of the tree alone do not tell: while a large value is written to
-    /// them, there is nothing at its place, or some of it (``TreeFile``). What the log has after them tells the rest.
+    /// The rows of places after an operation. Those of the tree alone do not tell: while a large value is written to
+    /// them, there is nothing at its place, or some of it (``TreeFile``). The records of the log after them tell the
+    /// rest.
     private func rows(
         of kept: KeptPlaces, _ tree: TreeReader, _ log: Connection, through end: UInt64
     ) throws(StorageError) -> TreeRows {
@@ -68,7 +69,7 @@ extension HistoryFile {
         return rows
     }
 
-    /// Copies what the places hold at and below a path, as changes of one operation from a part on. The row of a node
+    /// Copies the rows of the places at and below a path, as changes of one operation from a part on. The row of a node
     /// with a priority comes after those of its children, without which it could have none. Answers the next part.
     func copy(
         _ kept: KeptPlaces, at top: Path, from rows: TreeRows, as id: Int64, at sequence: UInt64, part first: Int64

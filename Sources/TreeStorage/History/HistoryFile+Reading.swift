@@ -239,8 +239,8 @@ extension HistoryFile {
 
     // MARK: Commits
 
-    /// Some operations of the past, the newest first, each with what it changed at, above and below a place; and the
-    /// number before which there are more, nil if there are not.
+    /// Some operations of the past, the newest first, each with its changes at, above and below a place; and the number
+    /// before which there are more, nil if there are not.
     package struct CommitPage: Sendable {
         package fileprivate(set) var commits: [LogRecord.Operation] = []
         package fileprivate(set) var next: UInt64?

@@ -54,7 +54,7 @@ package final class HistoryFile: @unchecked Sendable {
         func location(of path: Path) -> Path { Path(encoded: Path([Key(Int32(clamping: id))]).encoded + path.encoded) }
     }
 
-    /// What a row of the table `change` is.
+    /// The kind of a row of the table `change`.
     enum Kind: Int64 {
         case set, priority
         /// The same for the values at the beginning of the history.
@@ -163,8 +163,8 @@ package final class HistoryFile: @unchecked Sendable {
         return try Self.mark(of: first, in: log) == mark.blob(0)
     }
 
-    /// What tells a row of the log from one of another log: its link in the hash chain, which stays when something is
-    /// erased from it, or the checksum of one that is not in the chain.
+    /// A mark that tells a row of the log from one of another log: its link in the hash chain, which stays when
+    /// something is erased from it, or the checksum of one that is not in the chain.
     static func mark(
         of first: Int64, in log: Connection, attachedAs schema: String = "main"
     ) throws(StorageError) -> [UInt8]? {
@@ -185,7 +185,7 @@ package final class HistoryFile: @unchecked Sendable {
     /// Bytes of changes after which a transaction ends.
     private static let bytesPerTransaction = 4 << 20
 
-    /// Takes up what operations after a number mean for places, in transactions of some size.
+    /// Takes up the changes of places by operations after a number, in transactions of some size.
     func read(_ log: Connection, after start: UInt64, for places: [Place]) throws(StorageError) {
         guard let last = try ArchiveSegment.end(of: log)?.last, last != start else { return }
         let patterns = ConcernedPatterns(places.map(\.kept.pattern))
@@ -212,7 +212,7 @@ package final class HistoryFile: @unchecked Sendable {
         }
     }
 
-    /// Takes up what operations after a number, and up to another one, mean for places. In a transaction.
+    /// Takes up the changes of places by operations after a number and up to another one. In a transaction.
     func take(
         _ log: Connection, after start: UInt64, through end: UInt64, for places: [Place]
     ) throws(StorageError) {
@@ -269,7 +269,7 @@ package final class HistoryFile: @unchecked Sendable {
         if isTaken { try insert(moment: operation.sequence, time, operation.uid) }
     }
 
-    /// What an operation means for places.
+    /// The changes of places by an operation.
     func changes(by operation: LogRecord.Operation, of kept: KeptPlaces) -> [Change] {
         operation.assignments.compactMap { kept.part(of: $0).map(Change.init) }
     }

@@ -52,7 +52,7 @@ package final class PastCopy: @unchecked Sendable {
         let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
         file = "\(history.folder)/\(history.name)\(Self.mark)\(number)"
         let changes = try Connection(path: history.connection.path, mode: .readOnly)
-        // What it sees begins with the first read.
+        // Its snapshot begins with the first read.
         try changes.execute("BEGIN; SELECT value FROM meta LIMIT 1")
         source = Source(changes: changes, past: try history.past.makeSnapshot())
     }
@@ -186,7 +186,7 @@ package final class PastCopy: @unchecked Sendable {
 }
 
 extension HistoryFile {
-    /// For ``value(at:after:bytesMax:)`` of what is too large for memory.
+    /// For ``value(at:after:bytesMax:)`` of a value that is too large for memory.
     package func copy(of path: Path, after sequence: UInt64) throws(HistoryError) -> PastCopy {
         let concerned = places.filter { $0.kept.concerns(path) }
         if concerned.isEmpty { throw .notKept }

@@ -33,7 +33,7 @@ enum RowChecksum {
     }
 }
 
-/// How many rows a table has, and the sum of their checksums: what tells that a row is missing, or comes twice.
+/// The number of rows of a table, and the sum of their checksums: they tell that a row is missing, or comes twice.
 struct RowTotal: Hashable, Sendable {
     private(set) var count: Int64 = 0
     private var sum: UInt64 = 0

@@ -97,7 +97,7 @@ package final class TreeFile: @unchecked Sendable {
     // MARK: Writing
 
     /// Writes changed rows; the file then includes everything up to `sequence`. All of it or, when it throws, nothing
-    /// that can be seen. Of a large value it writes what ``writeSome(of:upTo:)`` has not written yet.
+    /// that can be seen. Of a large value it writes the rows that ``writeSome(of:upTo:)`` has not written yet.
     package func apply(_ changes: RowChanges, upTo sequence: UInt64) throws(StorageError) {
         while try writeSome(of: changes, upTo: sequence) {}
         try verify()
@@ -227,7 +227,7 @@ package final class TreeFile: @unchecked Sendable {
         return last.map { $0 + [0] }
     }
 
-    /// Copies what the write-ahead file holds into the main file, so that a clean end leaves one tidy file.
+    /// Copies the write-ahead file into the main file, so that a clean end leaves one tidy file.
     package func checkpoint() throws(StorageError) {
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }

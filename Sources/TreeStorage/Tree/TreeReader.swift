@@ -69,8 +69,8 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         UInt64(try MetaTable.integer("sequence", in: connection) ?? 0)
     }
 
-    /// The operation up to which the log must be read to know what the rows are: the same, or a later one while a large
-    /// value is being written (``TreeFile``).
+    /// The operation up to which the log must be read to know the rows: the same, or a later one while a large value is
+    /// being written (``TreeFile``).
     func wholeSequence() throws(StorageError) -> UInt64 {
         max(try sequence(), UInt64(try MetaTable.integer("writing", in: connection) ?? 0))
     }

@@ -75,7 +75,7 @@ extension Command {
         }
     }
 
-    /// What the options say. A key must be there, and be one for the server of the URL.
+    /// The context of the options. A key must be there, and be one for the server of the URL.
     private static func newContext(_ arguments: Arguments) throws(ContextFile.Failure) -> ContextFile.Context {
         guard arguments["url"]?.isEmpty == false || arguments["key"]?.isEmpty == false else {
             throw ContextFile.Failure(description: "--url or --key must name the server")

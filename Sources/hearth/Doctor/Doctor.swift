@@ -18,7 +18,7 @@ struct Doctor {
 
         var state: State
         var what: String
-        /// What to do about it.
+        /// A remedy; empty if there is none.
         var advice = ""
 
         var json: JSONObject {
@@ -214,6 +214,6 @@ struct Doctor {
 }
 
 extension ConfigurationCheck.Finding {
-    /// That ports are in use is what a running server is expected to do.
+    /// A running server is expected to use its ports.
     fileprivate var isOfRunningServer: Bool { text.hasPrefix("a server runs on") }
 }

@@ -2,13 +2,13 @@ import HearthShell
 
 /// A configuration file for production: every option of `hearth serve` that has a place there, explained.
 enum SampleConfiguration {
-    /// What the sample sets; other options are commented out.
+    /// The options that the sample sets; others are commented out.
     private static let values: KeyValuePairs<String, String> = [
         "listen": "0.0.0.0:9000", "data": "/var/lib/hearth", "rules": "/etc/hearth/rules.json", "durability": "full",
         "log-level": "info",
     ]
 
-    /// What an option that is not set could be.
+    /// Examples for options that are not set.
     private static let examples: KeyValuePairs<String, String> = [
         "admin-listen": "127.0.0.1:9001", "metrics-listen": "127.0.0.1:9002", "databases": "shop,club",
         "tls-cert": "/etc/hearth/cert.pem", "tls-key": "/etc/hearth/key.pem", "trusted-proxy": "127.0.0.1",

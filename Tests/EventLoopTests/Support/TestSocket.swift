@@ -1,5 +1,6 @@
 import HearthEventLoop
 import Glibc
+import HearthTestSupport
 import Testing
 
 /// A blocking socket of the test's own, for the other end of a stream. Reads and writes give up after a minute.
@@ -8,38 +9,23 @@ final class TestSocket: Sendable {
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        LoopbackSocket.giveUp(descriptor, after: 60)
     }
 
     /// Makes a socket that is not connected.
     convenience init() throws {
-        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        try #require(descriptor >= 0)
-        self.init(descriptor)
+        self.init(try LoopbackSocket.make())
     }
 
     /// Connects over IPv4 loopback.
     convenience init(port: UInt16, receiveBuffer: Int32? = nil) throws {
-        try self.init()
-        if var size = receiveBuffer {
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        }
+        self.init(try LoopbackSocket.make(receiveBuffer: receiveBuffer))
         try connect(port: port)
     }
 
     func connect(port: UInt16) throws {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        try #require(result == 0, "connect to port \(port): \(errno)")
+        let error = LoopbackSocket.connect(descriptor, to: port)
+        try #require(error == 0, "connect to port \(port): \(error)")
     }
 
     deinit { close(descriptor) }

@@ -3,7 +3,7 @@ package import HearthDatabaseHost
 package import HearthServerLog
 package import HearthSystem
 
-/// What connections of all loops share.
+/// The services that connections of all loops share.
 package final class ConnectionServices: Sendable {
     package let configuration: ConnectionConfiguration
     package let directory: DatabaseDirectory

@@ -19,11 +19,11 @@ package struct AskingAdministrator: Sendable {
     package let name: String
     /// The database of the session.
     package let database: UInt32
-    /// What the administrator calls this server.
+    /// The administrator's name for this server.
     package let host: [UInt8]
 }
 
-/// Answers what administrators ask over realtime connections, except for what the database of the session answers.
+/// Answers administrators' requests over realtime connections, except for those that the session's database answers.
 package protocol AdministratorResponder: Sendable {
     /// Work that has to wait is done on other threads.
     ///
@@ -32,7 +32,8 @@ package protocol AdministratorResponder: Sendable {
         _ request: AdminRequest, of administrator: AskingAdministrator,
         then: @escaping @Sendable (AdminAnswer) -> Void)
 
-    /// What a request over HTTP that is made over a session asks of its database. Nil if it asks nothing of it.
+    /// The question for the session's database in a request over HTTP that is made over the session. Nil if there is
+    /// none.
     func question(
         _ method: [UInt8], _ target: [UInt8], _ body: [UInt8], host: [UInt8]
     ) -> AdministratorQuestion?

@@ -1,13 +1,13 @@
-package import HearthWebSocketCodec
+import HearthWebSocketCodec
 
 /// A frame that this server made: whole and not masked.
-package struct ServerFrame {
-    package let opcode: Opcode
-    package let payload: UnsafeRawBufferPointer
-    package let whole: UnsafeRawBufferPointer
+struct ServerFrame {
+    let opcode: Opcode
+    let payload: UnsafeRawBufferPointer
+    let whole: UnsafeRawBufferPointer
 
     /// Nil at the end of the bytes.
-    package init?(_ bytes: UnsafeRawBufferPointer) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 2, let opcode = Opcode(rawValue: bytes[0] & 0x0F) else { return nil }
         self.opcode = opcode
         var start = 2

@@ -1,0 +1,4 @@
+/// Why a mail was not sent.
+struct MailError: Error {
+    let reason: String
+}

@@ -1,0 +1,7 @@
+import HearthTreeStorage
+
+/// The open files of a database.
+struct OpenedFiles: Sendable {
+    let log: LogFile
+    let tree: TreeFile
+}
