@@ -150,4 +150,15 @@ struct DeliveryBuilderTests {
         #expect(frames.first === frames.last)
         #expect(frames.first?.count ?? 0 > 0)
     }
+
+    @Test("frames take little more memory than their bytes", arguments: [1, 100])
+    func frameMemory(count: Int64) throws {
+        var builder = DeliveryBuilder(loops: 1, outbound: OutboundMemory()) { _ in preconditionFailure("not large") }
+        for number in 1...count { builder.add(.reply(a, number: number, .value(large))) }
+        builder.finish { _, delivery in
+            let frames = FramedMessages(delivery.messages, in: OutboundMemory()).frames
+            #expect(frames.count > large.bytes.count)
+            #expect(frames.bytes.capacity < frames.count + frames.count / 8)
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import HearthEventLoop
 import HearthJSONTree
+import HearthServerLog
 import HearthTestSupport
 import Testing
 import HearthTreeStorage
@@ -243,6 +244,27 @@ struct LongPollTests {
         let part = (5, 9, String(repeating: "A", count: 4100))
         let answer = try server.connectREST().ask("GET", second.target(serial: 1, [part]))
         #expect(PollingPeer.calls(answer.text) == [.close(after: nil)])
+    }
+
+    @Test("a session is given up once when too much waits for its client behind a large value")
+    func givenUp() throws {
+        let value = #"{"a":"\#(String(repeating: "x", count: Database.assembledBytesMax + 1))"}"#
+        let server = try makeServer {
+            $0.logLevel = .info
+            // The large answer, and a few of those behind it.
+            $0.connectionLimits.outboundBytesMax = ok(2, value).utf8.count + 500
+        }
+        try server.connectREST().ask("PUT", "/big.json?ns=example", [], value)
+        let watcher = try watch(server)
+        let peer = try PollingPeer(server)
+        // No poll is open after the first answer.
+        let requests =
+            [request(1, "o", #"{"p":"/presence","d":"off"}"#), request(2, "g", #"{"p":"/big","q":{}}"#)]
+            + (3...60).map { request($0, "p", #"{"p":"/n","d":\#($0)}"#) }
+        #expect(try peer.receive(1, sending: requests) == [ok(1)])
+        #expect(try watcher.receiveMessage() == push("presence", #""off""#))
+        let lines = server.server.services.log.recentLines.filter { $0.contains(" polling.given-up ") }
+        #expect(lines.count == 1)
     }
 
     @Test("the server's end closes open polls")

@@ -137,7 +137,7 @@ struct ShutdownTests {
         // The acknowledgement and the end come in the same turn of the loop.
         let isKnown = await Self.run(on: context) {
             guard let polls = context.realtime.polls(id) else { return false }
-            polls.send(Array(RealtimePeer.response(2).utf8), isLast: true)
+            polls.send([Array(RealtimePeer.response(2).utf8)])
             for connection in context.connections.all {
                 if case .polling = connection.work { connection.shutdownRequested(connection.stream) }
             }

@@ -17,14 +17,16 @@ package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollect
         let stream: Stream
         /// The outputs between it and the next one.
         var behind = Held()
+        /// The memory of these, in bytes.
+        var behindBytes = 0
         /// Why it failed before its turn.
         var failure: StorageError?
     }
 
     /// The first one is under way.
     private var reads: [Read] = []
-    /// Elements that wait after reads.
-    package private(set) var heldCount = 0
+    /// The memory of the outputs that wait after reads, in bytes.
+    package private(set) var heldBytes = 0
     /// Pieces of the first one that the peer has not taken yet.
     package private(set) var piecesQueued = 0
     /// Some of its pieces are out.
@@ -40,10 +42,13 @@ package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollect
     package mutating func append(_ stream: Stream) { reads.append(Read(stream: stream)) }
 
     /// Holds the output that follows the last of the reads.
-    package mutating func hold(_ elements: some Collection<Held.Element>) {
+    ///
+    /// - parameter bytes: its memory.
+    package mutating func hold(_ elements: some Collection<Held.Element>, bytes: Int) {
         guard !reads.isEmpty else { return }
         reads[reads.count - 1].behind.append(contentsOf: elements)
-        heldCount += elements.count
+        reads[reads.count - 1].behindBytes += bytes
+        heldBytes += bytes
     }
 
     /// Remembers the failure of a read that waits for its turn.
@@ -65,9 +70,9 @@ package struct LargeReads<Stream: LargeReadStream, Held: RangeReplaceableCollect
         guard !reads.isEmpty else { return Held() }
         piecesQueued = 0
         hasSentPieces = false
-        let held = reads.removeFirst().behind
-        heldCount -= held.count
-        return held
+        let first = reads.removeFirst()
+        heldBytes -= first.behindBytes
+        return first.behind
     }
 
     /// The connection ends; nothing more is sent.

@@ -34,8 +34,9 @@ enum RealtimeFrames {
     /// All messages of a list. The frames of a large value hold nothing else, so that several messages can have them.
     static func form(of list: MessageList, in outbound: OutboundMemory) -> MessageForm {
         var out: [UInt8] = []
-        // A frame of at most 64 KiB has a header of at most four bytes.
-        out.reserveCapacity(list.byteCount + 4 * list.messages.count)
+        // A frame has a header of at most four bytes. A large message has one frame in 16 KiB, and at least four.
+        let headerBytes = 4 * list.messages.count + list.byteCount / 1024
+        out.reserveCapacity(list.byteCount + headerBytes + (list.values.isEmpty ? 0 : 16 * list.messages.count))
         var places: [Range<Int>] = []
         places.reserveCapacity(list.messages.count)
         var rests: [Int: MessageForm.Rest] = [:]

@@ -25,8 +25,8 @@ package final class ConnectionTable<Connection: TableMember>: @unchecked Sendabl
 
     package var count: Int { connections.count }
 
-    /// A copy, so that connections may end meanwhile.
-    package var all: [Connection] { Array(connections.values) }
+    /// The present connections. They may end while a caller goes through this.
+    package var all: some Collection<Connection> { connections.values }
 
     // MARK: Work on other threads
 

@@ -8,6 +8,9 @@ import HearthServerProtocol
 import HearthStorageErrors
 
 extension RealtimeSession {
+    /// The memory of a held message besides its bytes, about.
+    private static let heldMessageOverhead = 48
+
     /// A value too large for memory comes next, when those before it are done.
     func begin(_ snapshot: SnapshotStream) {
         guard maySend else { return snapshot.cancel() }
@@ -64,6 +67,7 @@ extension RealtimeSession {
     private func endCurrent(failing error: StorageError? = nil) {
         guard let read = largeReads.current?.read else { return }
         let held = largeReads.endFirst()
+        countHeld()
         var reply: [UInt8] = []
         if let error {
             if case .listen = read.purpose { dropListener(of: read) }
@@ -78,7 +82,6 @@ extension RealtimeSession {
             }
         }
         if !reply.isEmpty { transmit([reply]) }
-        release(held)
         if !held.isEmpty { transmit(held) }
         answered(1)
     }
@@ -91,16 +94,13 @@ extension RealtimeSession {
 
     /// Messages held back after a large read wait for the client, too.
     func hold(_ messages: [[UInt8]]) {
-        largeReads.hold(messages)
-        countHeld(heldBytes + messages.reduce(0) { $0 + $1.count })
-        if heldBytes > context.services.configuration.connectionLimits.outboundBytesMax { shed() }
+        largeReads.hold(messages, bytes: messages.reduce(0) { $0 + $1.count + Self.heldMessageOverhead })
+        countHeld()
+        if largeReads.heldBytes > context.services.configuration.connectionLimits.outboundBytesMax { shed() }
     }
 
-    /// These messages are not held any more.
-    func release(_ messages: [[UInt8]]) { countHeld(heldBytes - messages.reduce(0) { $0 + $1.count }) }
-
-    func countHeld(_ bytes: Int) {
-        heldBytes = bytes
+    func countHeld() {
+        let bytes = largeReads.heldBytes
         if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
         heldClaim?.resize(to: bytes)
     }

@@ -30,8 +30,6 @@ package final class RealtimeSession: TableMember {
     private(set) var maySend = true
     /// The large read under way, and those that wait for its end.
     var largeReads = LargeReads<SnapshotStream, [[UInt8]]>()
-    /// Bytes of the messages that wait behind large reads.
-    var heldBytes = 0
     var heldClaim: OutboundClaim?
 
     /// Names the session to the client's next connection.
@@ -325,7 +323,7 @@ package final class RealtimeSession: TableMember {
     /// Queues messages at once, even during a large answer.
     func transmit(_ messages: [[UInt8]]) {
         guard let output = openOutput() else {
-            if case .polling(let polls) = transport { for message in messages { polls.send(message, isLast: true) } }
+            if case .polling(let polls) = transport { polls.send(messages) }
             return
         }
         output.send(messages, context.compressor)
@@ -334,7 +332,7 @@ package final class RealtimeSession: TableMember {
     /// Queues a part of a large answer.
     func transmit(_ part: SnapshotStream.MessagePart) {
         guard let output = openOutput() else {
-            if case .polling(let polls) = transport { polls.send(part.text, isLast: part.isLast) }
+            if case .polling(let polls) = transport { polls.send(part) }
             return
         }
         output.send(part, context.compressor)
@@ -356,8 +354,8 @@ package final class RealtimeSession: TableMember {
     /// Bytes that wait for the client.
     var waitingBytes: Int {
         switch transport {
-        case .webSocket(let socket): heldBytes + socket.output.stream.outboundBytes
-        case .polling(let polls): heldBytes + polls.waitingBytes
+        case .webSocket(let socket): largeReads.heldBytes + socket.output.stream.outboundBytes
+        case .polling(let polls): largeReads.heldBytes + polls.waitingBytes
         case .none: 0
         }
     }
@@ -427,7 +425,7 @@ package final class RealtimeSession: TableMember {
     func stopSending() {
         maySend = false
         largeReads.cancel()
-        countHeld(0)
+        countHeld()
     }
 
     /// A WebSocket of this session ends. One that only stood by is not missed, unless the client relies on it already.

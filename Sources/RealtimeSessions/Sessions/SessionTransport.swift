@@ -20,8 +20,10 @@ protocol SessionPolls: AnyObject {
     var waitingBytes: Int { get }
     /// Queues messages.
     func send(_ messages: MessageList, _ range: Range<Int>)
-    /// Queues a message of the session itself, or a part of one that comes in several.
-    func send(_ message: [UInt8], isLast: Bool)
+    /// Queues messages of the session itself.
+    func send(_ messages: [[UInt8]])
+    /// Queues a part of a message that comes in several.
+    func send(_ part: SnapshotStream.MessagePart)
     /// Continues with the messages that were held back while the session was paused.
     func readOn()
     /// The client has sent its last message here.

@@ -197,9 +197,17 @@ package final class LongPollTransport: SessionPolls {
         queued()
     }
 
-    func send(_ message: [UInt8], isLast: Bool) {
-        message.withUnsafeBytes { output.append($0) }
-        if isLast { output.endMessage() }
+    func send(_ messages: [[UInt8]]) {
+        for message in messages {
+            message.withUnsafeBytes { output.append($0) }
+            output.endMessage()
+        }
+        queued()
+    }
+
+    func send(_ part: SnapshotStream.MessagePart) {
+        part.text.withUnsafeBytes { output.append($0) }
+        if part.isLast { output.endMessage() }
         queued()
     }
 

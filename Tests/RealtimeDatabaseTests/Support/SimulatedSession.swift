@@ -108,7 +108,7 @@ struct SimulatedSession {
     /// Takes an output for the client. Returns what goes out now.
     mutating func send(_ output: Output) -> (outputs: [Output], asks: [Ask]) {
         var outputs: [Output] = []
-        if reads.isEmpty { outputs = [output] } else { reads.hold([output]) }
+        if reads.isEmpty { outputs = [output] } else { reads.hold([output], bytes: 0) }
         guard case .reply = output else { return (outputs, []) }
         order.answered(1, bytes: 0)
         return (outputs, goOn())
