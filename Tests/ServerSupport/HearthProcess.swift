@@ -99,6 +99,9 @@ package final class HearthProcess: Sendable {
 
     package func signal(_ number: Int32) { process.signal(number) }
 
+    /// Ends it as a loss of power would, except that the system's caches stay. Returns after its end.
+    package func kill() { process.kill() }
+
     package var hasEnded: Bool { process.hasEnded }
 
     /// Lets no file of it grow beyond so many bytes, as if the disk were full; nil for as large as it likes.

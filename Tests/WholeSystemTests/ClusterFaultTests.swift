@@ -62,10 +62,18 @@ struct ClusterFaultTests {
             try NamedThread(name: "client") { client.run(seed: seed) }
         }
         func goOn(_ when: String) async throws {
+            let start = MonotonicTime.current
+            var isTold = Self.seconds == nil
             // The last one may be waiting for an answer that never comes.
             for client in clients.dropLast() {
                 let count = client.acknowledgedCount
-                try await eventually("writes of \(client.name) \(when)") { client.acknowledgedCount >= count + 3 }
+                try await eventually("writes of \(client.name) \(when)") {
+                    if !isTold, MonotonicTime.current - start > .seconds(15) {
+                        isTold = true
+                        print("no write for 15 s \(when)\n\(try await state(of: faults.cluster))")
+                    }
+                    return client.acknowledgedCount >= count + 3
+                }
             }
         }
         do {
@@ -92,6 +100,17 @@ struct ClusterFaultTests {
         }
         history.end()
         for thread in threads { try await onThread { thread.join() } }
+    }
+
+    /// What operators would look at.
+    private static func state(of cluster: ProcessCluster) async throws -> String {
+        var lines: [String] = []
+        for (name, port) in zip(ProcessCluster.nodeNames, cluster.ports) {
+            let answer = try await NodeAnswer.ask("GET", "/readyz", at: port)
+            lines.append("\(name): \(answer.map { "\($0.status) \($0.body)" } ?? "no answer")")
+        }
+        let status = try await cluster.command("status")
+        return (lines + [status.output, status.errors]).joined(separator: "\n")
     }
 
     private static func tell(_ faults: ClusterFaults, _ figures: Figures, _ seed: UInt64) {

@@ -104,7 +104,7 @@ struct ClusterFaults {
     private mutating func end(_ process: Int) {
         if process < 3 {
             starts.ended(process)
-            cluster.nodes[process] = nil
+            cluster.nodes[process]?.kill()
         } else {
             cluster.etcd.kill(process - 3)
         }
