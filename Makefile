@@ -72,7 +72,7 @@ test-models: packages
 test-cluster: packages
 	@scripts/install-etcd-for-tests
 	$(SWIFT) build --build-tests
-	HEARTH_CLUSTER_SECONDS=$$((60 * $(MINUTES))) scripts/run-tests $(SWIFT) test --skip-build --filter ClusterFaultTests
+	HEARTH_CLUSTER_SECONDS=$$((60 * $(MINUTES))) scripts/run-tests $(SWIFT) test --skip-build --filter 'ClusterFaultTests|ClusterFailureTests'
 
 build: packages
 	$(SWIFT) build $(RELEASE) --product hearth

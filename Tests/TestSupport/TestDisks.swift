@@ -16,7 +16,8 @@ package final class TestDisks: Sendable {
             try disks.restorePower("probe")
             return true
         } catch {
-            let text = Array("no disks of their own: tests with power cuts and full disks are skipped (\(error))\n".utf8)
+            let line = "no disks of their own: tests with power cuts and full disks are skipped (\(error))\n"
+            let text = Array(line.utf8)
             _ = write(STDERR_FILENO, text, text.count)
             return false
         }
@@ -86,7 +87,9 @@ package final class TestDisks: Sendable {
 
     private func image(of name: String) -> String { "\(folder.path)/\(name).image" }
 
-    private func mounting(_ name: String) -> String { "mount -o loop,noinit_itable \(image(of: name)) \(path(of: name))" }
+    private func mounting(_ name: String) -> String {
+        "mount -o loop,noinit_itable \(image(of: name)) \(path(of: name))"
+    }
 
     private func script(_ text: String) throws {
         let log = "\(folder.path)/log"

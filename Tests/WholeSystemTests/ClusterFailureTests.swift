@@ -8,6 +8,9 @@ import Testing
 @Suite(
     "Failures of a cluster", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
 struct ClusterFailureTests {
+    /// Those that take longest run in `make test-cluster` only.
+    private static let isThorough = TestScale.clusterSeconds != nil
+
     /// Three nodes with a network that can be cut, and the one that takes the writes.
     private struct World {
         var cluster: ProcessCluster
@@ -131,7 +134,9 @@ struct ClusterFailureTests {
         try await world.write("n", "4", at: owner)
     }
 
-    @Test("members of etcd that cannot reach each other: writes go on as soon as two can")
+    @Test(
+        "members of etcd that cannot reach each other: writes go on as soon as two can",
+        .enabled(if: isThorough, "make test-cluster"))
     func members() async throws {
         let world = try await World()
         for member in ProcessCluster.memberNames {
@@ -190,7 +195,7 @@ struct ClusterFailureTests {
 
     @Test(
         "all lose their power at once: what was acknowledged is there",
-        .enabled(if: TestDisks.isAvailable, "no disks of their own"))
+        .enabled(if: isThorough && TestDisks.isAvailable, "make test-cluster, as root"))
     func power() async throws {
         var faults = try await ClusterFaults(
             try ProcessCluster(forwardsWrites: true, hasNetwork: true, hasDisks: true), seed: 1)
@@ -216,7 +221,7 @@ struct ClusterFailureTests {
 
     @Test(
         "a disk that is full: of a follower, it is not ready; of the owner, another node takes over; of a member of etcd, the other two go on",
-        .enabled(if: TestDisks.isAvailable, "no disks of their own"))
+        .enabled(if: isThorough && TestDisks.isAvailable, "make test-cluster, as root"))
     func fullDisks() async throws {
         var world = try await World(hasDisks: true)
         let disks = try #require(world.cluster.disks)

@@ -1,4 +1,3 @@
-import Glibc
 import HearthServerSupport
 import HearthSystem
 import HearthTestSupport
@@ -11,10 +10,10 @@ import Testing
     "A cluster under random faults", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized,
     .timeLimit(.minutes(600)))
 struct ClusterFaultTests {
-    private static let seconds = getenv("HEARTH_CLUSTER_SECONDS").flatMap { Int(String(cString: $0)) }
+    private static let seconds = TestScale.clusterSeconds
     /// Between two looks at all data.
     private static let faultsPerPeriod = 40
-    private static let faultsByDefault = 8
+    private static let faultsByDefault = 4
 
     private struct Figures {
         var acknowledged = 0
@@ -82,7 +81,8 @@ struct ClusterFaultTests {
             while injected < count {
                 _ = history.takeLongestPause()
                 let begun = faults.choose()
-                let when = "after \(begun.map { "\($0.fault.rawValue) \(ClusterFaults.names[$0.process])" }), seed \(seed)"
+                let list = begun.map { "\($0.fault.rawValue) \(ClusterFaults.names[$0.process])" }
+                let when = "after \(list), seed \(seed)"
                 for fault in begun { try faults.begin(fault) }
                 // They last for so long.
                 try await Task.sleep(for: faults.duration())
@@ -121,9 +121,9 @@ struct ClusterFaultTests {
         let kinds = ClusterFault.allCases.compactMap { kind in
             faults.counts[kind].map { count in
                 let pauses = (figures.pauses[kind] ?? []).sorted()
-                let pause =
-                    pauses.isEmpty ? "" : " (no write for \(text(pauses[pauses.count / 2])), at most \(text(pauses.last!)))"
-                return "\(count) \(kind.rawValue)\(pause)"
+                guard let last = pauses.last else { return "\(count) \(kind.rawValue)" }
+                let median = text(pauses[pauses.count / 2])
+                return "\(count) \(kind.rawValue) (no write for \(median), at most \(text(last)))"
             }
         }
         print(

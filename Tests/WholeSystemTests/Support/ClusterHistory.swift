@@ -115,7 +115,8 @@ final class ClusterHistory: Sendable {
             // A node that was started again has what the others have, but a question may come before that.
             guard let answer, answer.status == 200, start == starts[node], starts.isUp(node) else { return }
             if answer.body != "1" {
-                history.book.withLock { $0.problems.append("\(key) was acknowledged by a node that has \(answer.body)") }
+                let problem = "\(key) was acknowledged by a node that has \(answer.body)"
+                history.book.withLock { $0.problems.append(problem) }
             }
         }
 
@@ -154,7 +155,9 @@ final class ClusterHistory: Sendable {
         let mark = "\(place)-mark"
         let value = "\(acknowledgedCount)"
         try await eventually("a mark") {
-            for port in ports where try await NodeAnswer.ask("PUT", mark, value, at: port)?.status == 200 { return true }
+            for port in ports where try await NodeAnswer.ask("PUT", mark, value, at: port)?.status == 200 {
+                return true
+            }
             return false
         }
         for port in ports {

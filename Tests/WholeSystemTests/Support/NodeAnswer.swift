@@ -50,9 +50,10 @@ struct NodeAnswer: Sendable {
         let words = lines[0].split(separator: " ", maxSplits: 2)
         guard words.count == 3, let status = Int(words[1]) else { return nil }
         self.status = status
-        tag = lines.lazy.compactMap { line in
-            line.lowercased().hasPrefix("etag: ") ? String(line.dropFirst(6)) : nil
-        }.first
+        tag =
+            lines.lazy.compactMap { line in
+                line.lowercased().hasPrefix("etag: ") ? String(line.dropFirst(6)) : nil
+            }.first
         body = String(text[end.upperBound...])
     }
 }
