@@ -58,7 +58,8 @@ package final class ClusterNode: Sendable {
         self.news = news
         peers = configuration.peers
         let record = NodeRecord(
-            incarnation: incarnation, address: address, peerAddress: configuration.peers.map { "\($0.address)" })
+            incarnation: incarnation, address: address,
+            peerAddress: configuration.peers.map { "\($0.reachableAddress)" })
         let (shared, name, cluster) = (shared, name, cluster)
         leaseThread = try NamedThread(name: "lease") {
             var registration = NodeRegistration(name, record, cluster, news: news)
@@ -142,8 +143,18 @@ package final class ClusterNode: Sendable {
         hub?.forward(requests, of: database, to: node)
     }
 
-    /// Answers requests of connections of other nodes. The answers are true as of the operation `sequence`.
-    package func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], sequence: UInt64) {
+    /// Answers requests of connections of other nodes. The answers are true as of the operation `sequence`. What was
+    /// refused because the files of this node take no records, the next owner does.
+    package func answer(
+        _ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], of database: String, sequence: UInt64
+    ) {
+        var answers = answers
+        if shared.state.withLock({ $0.keepers[database] })?.storesRecords == false {
+            for index in answers.indices {
+                guard case .failed(.unavailable) = answers[index].reply else { continue }
+                answers[index].reply = .failed(.unavailable(.ownedElsewhere(node: nil)))
+            }
+        }
         hub?.answer(answers, sequence: sequence)
     }
 
@@ -151,7 +162,7 @@ package final class ClusterNode: Sendable {
     /// owner does them.
     package func turnAway(_ requests: [Request], because error: StorageError) {
         let error = error == .stopping ? StorageError.ownedElsewhere(node: nil) : error
-        answer(requests.map { ($0.connection, $0.number, .failed(.unavailable(error))) }, sequence: 0)
+        hub?.answer(requests.map { ($0.connection, $0.number, .failed(.unavailable(error))) }, sequence: 0)
     }
 
     /// Nothing is owed to connections of other nodes any more.

@@ -24,6 +24,7 @@ final class LogKeeper: Sendable {
     private let worker: Worker<ReplicatedLog.Event>
     private let caller: Worker<Call>
     private let watcher: LogWatcher
+    private let progress: LogProgress
     /// How far the node has come since it opened the database.
     let start: LogStart
 
@@ -40,6 +41,7 @@ final class LogKeeper: Sendable {
         reachesNodes: Bool
     ) throws(SystemError) {
         let address = Address()
+        self.progress = progress
         let start = LogStart()
         self.start = start
         let watcher = try LogWatcher(cluster, preferredMember: preferredMember, progress) { address.post($0) }
@@ -148,6 +150,9 @@ final class LogKeeper: Sendable {
             "its files end at \(position.sequence), beyond the end of the cluster's log: etcd has lost commits"
         }
     }
+
+    /// Whether the node's own file takes records.
+    var storesRecords: Bool { progress.storesRecords }
 
     /// False once the keeper was told to stop.
     @discardableResult

@@ -20,6 +20,8 @@ final class LogProgress: Sendable {
         /// An append has failed, and it is not known yet whether the shared log has it.
         var isInDoubt = false
         var outcome: CommitFailure?
+        /// The own log takes records.
+        var storesRecords = true
         var isClosed = false
     }
 
@@ -111,6 +113,16 @@ final class LogProgress: Sendable {
         state.withLock { state in
             state.arrivedBytes -= state.arrived[..<count].reduce(0) { $0 + $1.byteCount }
             state.arrived.removeFirst(count)
+        }
+    }
+
+    var storesRecords: Bool { state.withLock { $0.storesRecords } }
+
+    /// Notes whether the own log takes records. Answers whether that is news.
+    func note(storesRecords: Bool) -> Bool {
+        state.withLock { state in
+            defer { state.storesRecords = storesRecords }
+            return state.storesRecords != storesRecords
         }
     }
 

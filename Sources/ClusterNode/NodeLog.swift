@@ -27,7 +27,7 @@ package final class NodeLog: CommitLog {
         guard let last = records.last else { return }
         try storeArrived()
         try progress.append(records) { keeper.post(.append(records)) }
-        do throws(CommitFailure) { try store(records) } catch {
+        do throws(CommitFailure) { try tryStoring { () throws(CommitFailure) in try store(records) } } catch {
             progress.keep(records)
             throw error
         }
@@ -41,11 +41,21 @@ package final class NodeLog: CommitLog {
     }
 
     private func storeArrived() throws(CommitFailure) {
-        if progress.hasBegun { try mark() }
-        let records = progress.applied()
-        if records.isEmpty { return }
-        try store(records.filter { $0.lastSequence > file.lastSequence })
-        progress.stored(records.count)
+        try tryStoring { () throws(CommitFailure) in
+            if progress.hasBegun { try mark() }
+            let records = progress.applied()
+            if records.isEmpty { return }
+            try store(records.filter { $0.lastSequence > file.lastSequence })
+            progress.stored(records.count)
+        }
+    }
+
+    /// A node whose file takes no records gives the log to one whose file does.
+    private func tryStoring(_ body: () throws(CommitFailure) -> Void) throws(CommitFailure) {
+        do throws(CommitFailure) { try body() } catch {
+            if progress.note(storesRecords: false) { keeper.post(.stores(false)) }
+            throw error
+        }
     }
 
     private func store(_ records: [LogRecord]) throws(CommitFailure) {
@@ -68,7 +78,8 @@ package final class NodeLog: CommitLog {
     /// Whether this node may append is up to its ownership; here it is found out whether its file takes records.
     package func probe() throws(CommitFailure) {
         try storeArrived()
-        try local.probe()
+        try tryStoring { () throws(CommitFailure) in try local.probe() }
+        if progress.note(storesRecords: true) { keeper.post(.stores(true)) }
     }
 
     package func prune(_ pruning: LogPruning) throws(CommitFailure) -> Bool { try local.prune(pruning) }

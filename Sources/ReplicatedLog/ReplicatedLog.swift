@@ -64,8 +64,9 @@ package struct ReplicatedLog: Sendable {
         /// Answers ``Action/copy(epoch:from:because:)``: the node's own files are elsewhere now, or the log is to be
         /// looked at again.
         case copied(LogPosition)
-        /// The node gives the log up, so that another one can take it over. It does not claim it before ``rank(_:)``.
-        case release
+        /// Whether the node's own files take records. While they do not, the node gives the log up, so that another one
+        /// can take it over, and does not claim it.
+        case stores(Bool)
         /// Answers ``Action/drain(to:)``: all that was begun was appended.
         case drained
     }
@@ -178,6 +179,7 @@ package struct ReplicatedLog: Sendable {
     var ownerlessSince: Int64?
     var lease: Int64?
     var rank: Int?
+    var storesRecords = true
     var keptSequence: UInt64 = 0
     var statedSequence: UInt64?
     /// The log needs records while the node's files are copied.
@@ -255,7 +257,9 @@ package struct ReplicatedLog: Sendable {
                 pinsLog = false
                 tail = TailMeasure(stretchBytes: options.stretchBytes)
             }
-        case .release: release()
+        case .stores(let canStore):
+            storesRecords = canStore
+            if !canStore { release() }
         case .drained: drained()
         }
         next()

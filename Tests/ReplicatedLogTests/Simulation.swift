@@ -21,7 +21,7 @@ struct Simulation {
         case copy(node: Int, incarnation: UInt64, epoch: UInt64, from: UInt64, because: LogMismatch)
         case rebuild
         case start(node: Int)
-        case rank(node: Int, incarnation: UInt64)
+        case store(node: Int, incarnation: UInt64)
         case drained(node: Int, incarnation: UInt64)
         case withdraw(request: Int64)
         case fault(Fault)
@@ -34,7 +34,7 @@ struct Simulation {
             case .tick(let node): (node, nil)
             case .reply(let node, let incarnation, _), .changes(let node, let incarnation, _, _),
                 .watchEnds(let node, let incarnation, _), .copy(let node, let incarnation, _, _, _),
-                .rank(let node, let incarnation), .drained(let node, let incarnation):
+                .store(let node, let incarnation), .drained(let node, let incarnation):
                 (node, incarnation)
             case .request, .watchTurn, .start, .withdraw, .rebuild, .fault, .write, .read: nil
             }
@@ -193,7 +193,7 @@ struct Simulation {
             try copy(node, incarnation, epoch, from, mismatch)
         case .rebuild: rebuild()
         case .start(let node): try start(node)
-        case .rank(let node, _): try tell(node, .rank(node))
+        case .store(let node, _): try tell(node, .stores(true))
         case .drained(let node, _): try tell(node, .drained)
         case .withdraw(let request): _ = engine.apply(MoveRequest.remove(for: "main", createdAt: request))
         case .fault(let fault): try apply(fault)
@@ -276,12 +276,12 @@ struct Simulation {
             lastTerm = 0
             for index in machines.indices { breakWatch(of: index) }
             queue.add(.rebuild, at: end + 3000)
-        case .release:
+        case .fullDisk:
             guard let incarnation = machines[node].process?.incarnation, machines[node].pausedUntil <= now else {
                 return
             }
-            try tell(node, .release)
-            queue.add(.rank(node: node, incarnation: incarnation), at: end)
+            try tell(node, .stores(false))
+            queue.add(.store(node: node, incarnation: incarnation), at: end)
         }
     }
 

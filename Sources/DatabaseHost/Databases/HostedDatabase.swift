@@ -302,7 +302,7 @@ final class HostedDatabase {
             }
         }
         builder.finish(host.deliver)
-        if !forwarded.isEmpty { host.cluster?.answer(forwarded, sequence: database.durableSequence) }
+        if !forwarded.isEmpty { host.cluster?.answer(forwarded, of: name, sequence: database.durableSequence) }
     }
 
     private func makeBuilder() -> DeliveryBuilder {
