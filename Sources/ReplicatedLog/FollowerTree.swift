@@ -7,8 +7,9 @@
 ///            └─ 2 ─┴─ 35 … 50        3 ── 51 … 66  and so on
 /// ```
 /// The number of a source is always lower than that of its follower, so there are no circles, also while nodes have
-/// different opinions of who runs. If one node is removed from the list, those after it move up by one, and at most one
-/// in `branches` of them, rounded up, gets another source.
+/// different opinions of who runs. A node that stops running moves only its own followers. If one is removed from the
+/// list, those after it move up by one: if it has no followers, at most one in `branches` of them, rounded up, gets
+/// another source; otherwise, all may. A change of source costs a message, and no records are missed.
 package struct FollowerTree: Hashable, Sendable {
     /// So many nodes follow the store: those that may own the log.
     package var roots = 3
