@@ -70,14 +70,6 @@ package struct NodeRecord: Hashable, Sendable {
     /// The order in which nodes claim a database that has no owner: another one for each database, so that its nodes
     /// share the work, and the same at all nodes.
     package static func candidates(for database: String, of nodes: [String]) -> [String] {
-        func weight(_ node: String) -> UInt64 {
-            // FNV-1a, and the last step of SplitMix64 to spread it.
-            var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-            for byte in "\(database)/\(node)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01B3 }
-            hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
-            return hash ^ (hash >> 31)
-        }
-        return nodes.map { (weight($0), $0) }.sorted { $0 > $1 }.map(\.1)
+        nodes.map { (Placement.score(of: database.utf8, at: $0.utf8), $0) }.sorted { $0 > $1 }.map(\.1)
     }
 }
