@@ -1,3 +1,4 @@
+import CHearthFaults
 import Glibc
 import HearthEventLoop
 import HearthSystem
@@ -32,11 +33,12 @@ package final class ProcessNetwork: Sendable {
     package func port(to name: String, listeningAt port: UInt16) throws -> UInt16 {
         var options = Listener.Options()
         options.limits = Switchboard.limits
-        let listener = try Listener(at: .loopback(port: 0), on: group, options: options) { [switchboard] stream in
-            switchboard.accept(stream, to: name, at: .loopback(port: port))
+        let own = try FreePort.several(1)[0]
+        let listener = try Listener(at: .loopback(port: own), on: group, options: options) { [switchboard] stream in
+            switchboard.accept(stream, on: own, to: name, at: .loopback(port: port))
         }
         listeners.withLock { $0.append(listener) }
-        return listener.address.port
+        return own
     }
 
     /// A process runs under a name, and nothing else does any more.
@@ -73,8 +75,10 @@ private final class Switchboard: @unchecked Sendable {
         return limits
     }
 
-    func accept(_ stream: Stream, to name: String, at address: SocketAddress) -> any StreamHandler {
-        guard let caller = caller(of: stream), cuts[[caller, name]] != .refused else {
+    func accept(
+        _ stream: Stream, on port: UInt16, to name: String, at address: SocketAddress
+    ) -> any StreamHandler {
+        guard let caller = caller(of: stream, at: port), cuts[[caller, name]] != .refused else {
             stream.abort()
             return NetworkPipe.Side()
         }
@@ -93,18 +97,12 @@ private final class Switchboard: @unchecked Sendable {
     }
 
     /// The process at the other end of a connection.
-    private func caller(of stream: Stream) -> String? {
-        guard let port = stream.peer?.port else { return nil }
-        let table = String(decoding: TemporaryFolder.contents(of: "/proc/net/tcp"), as: UTF8.self)
-        // "0100007F:" and the port are the address of its own end, the second field.
-        let digits = String(port, radix: 16, uppercase: true)
-        let address = "0100007F:" + String(repeating: "0", count: 4 - digits.count) + digits
-        for line in table.split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            guard fields.count > 9, fields[1] == address else { continue }
-            return processes.first { has($0.value, "socket:[\(fields[9])]") }?.key
-        }
-        return nil
+    private func caller(of stream: Stream, at port: UInt16) -> String? {
+        guard let callingPort = stream.peer?.port else { return nil }
+        let socket = faults_calling_socket(callingPort, port)
+        precondition(socket >= 0, "cannot tell who connects: error \(-socket)")
+        if socket == 0 { return nil }
+        return processes.first { has($0.value, "socket:[\(socket)]") }?.key
     }
 
     private func has(_ process: Int32, _ descriptor: String) -> Bool {
