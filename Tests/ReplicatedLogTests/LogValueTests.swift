@@ -80,6 +80,13 @@ import Testing
                 keys.part(0, of: 5, AppendID(term: 1, number: 12))))
     }
 
+    /// Another program has computed it.
+    @Test("two versions of the program agree on the order in which nodes claim a database") func candidates() {
+        let nodes = ["n1", "n2", "n3", "n4", "n5"]
+        #expect(NodeRecord.candidates(for: "main", of: nodes) == ["n4", "n2", "n5", "n3", "n1"])
+        #expect(NodeRecord.candidates(for: "main", of: nodes.reversed()) == ["n4", "n2", "n5", "n3", "n1"])
+    }
+
     @Test("a lease is relied on for less time than it lasts, counted from sending") func lease() {
         var lease = NodeLease(seed: 5)
         guard case .grant(let number, let seconds)? = lease.handle(.tick, at: 1000).first else {
