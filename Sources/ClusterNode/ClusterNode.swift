@@ -29,6 +29,7 @@ package final class ClusterNode: Sendable {
     private let incarnation: UInt64
     private let news: @Sendable (ClusterNews) -> Void
     private let shared = Shared()
+    private let validity = LeaseValidity()
     private let leaseThread: NamedThread
     private let tickThread: NamedThread
     let peers: PeerConfiguration?
@@ -60,9 +61,9 @@ package final class ClusterNode: Sendable {
         let record = NodeRecord(
             incarnation: incarnation, address: address,
             peerAddress: configuration.peers.map { "\($0.reachableAddress)" })
-        let (shared, name, cluster) = (shared, name, cluster)
+        let (shared, name, cluster, validity) = (shared, name, cluster, validity)
         leaseThread = try NamedThread(name: "lease") {
-            var registration = NodeRegistration(name, record, cluster, news: news)
+            var registration = NodeRegistration(name, record, cluster, validity, news: news)
             while !shared.isStopping {
                 registration.confirmed = shared.state.withLock { $0.confirmed }
                 Self.take(registration.run(), name, shared)
@@ -234,7 +235,7 @@ package final class ClusterNode: Sendable {
             keeper.post(.rank(Self.rank(of: name, for: database, among: state.nodes)))
             keeper.post(.lease(state.lease))
         }
-        return NodeLog(file, progress, keeper)
+        return NodeLog(file, progress, keeper, validity)
     }
 
     /// What the files of a database need now to follow its log; nil if they can follow it, or if no copy would help.

@@ -94,9 +94,13 @@ final class LogKeeper: Sendable {
                 case .own:
                     tell(nil)
                     start.note(.following)
+                    if announced != .owner { progress.own(under: log.lease) }
                     announce(.owner)
                 case .drain: announce(.handingOver)
-                case .disown(let owner): announce(.elsewhere(node: owner))
+                case .disown(let owner):
+                    // Before another node can own it.
+                    progress.disown()
+                    announce(.elsewhere(node: owner))
                 case .appended: progress.decide(nil)
                 case .appendFailed(let failure): progress.decide(CommitFailure(failure))
                 case .settled: progress.settle()

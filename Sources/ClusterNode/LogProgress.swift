@@ -22,6 +22,10 @@ final class LogProgress: Sendable {
         var outcome: CommitFailure?
         /// The own log takes records.
         var storesRecords = true
+        /// The lease under which this node owns the shared log; nil if it does not.
+        var ownLease: Int64?
+        /// How often the database was told that this node owns the log.
+        var ownedCount = 0
         var isClosed = false
     }
 
@@ -66,6 +70,23 @@ final class LogProgress: Sendable {
     }
 
     func settle() { state.withLock { $0.isInDoubt = false } }
+
+    /// The database is about to be told that this node owns the log.
+    func own(under lease: Int64?) {
+        state.withLock { state in
+            state.ownLease = lease
+            state.ownedCount += 1
+        }
+    }
+
+    /// Another node may own the log in a moment.
+    func disown() { state.withLock { $0.ownLease = nil } }
+
+    /// The lease under which this node owns the log.
+    ///
+    /// - parameter count: how often the database was told that. If it is to be told once more, others have owned it
+    ///   meanwhile.
+    func ownLease(toldTimes count: Int) -> Int64? { state.withLock { $0.ownedCount == count ? $0.ownLease : nil } }
 
     // MARK: The committing thread
 

@@ -15,12 +15,22 @@ package final class NodeLog: CommitLog {
     private let local: SQLiteLog
     private let progress: LogProgress
     let keeper: LogKeeper
+    private let validity: LeaseValidity
 
-    init(_ file: LogFile, _ progress: LogProgress, _ keeper: LogKeeper) {
+    init(_ file: LogFile, _ progress: LogProgress, _ keeper: LogKeeper, _ validity: LeaseValidity) {
         self.file = file
         local = SQLiteLog(file)
         self.progress = progress
         self.keeper = keeper
+        self.validity = validity
+    }
+
+    /// Whether no node but this one can own the log at this moment: its lease has not ended by its own clock. A node
+    /// that has just woken up may not know yet that it has lost the log.
+    ///
+    /// - parameter count: how often ``Ownership/owner`` has arrived.
+    package func isOwned(toldTimes count: Int) -> Bool {
+        progress.ownLease(toldTimes: count).map(validity.isValid) ?? false
     }
 
     package func append(_ records: [LogRecord]) throws(CommitFailure) {

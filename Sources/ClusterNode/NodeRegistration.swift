@@ -10,6 +10,7 @@ struct NodeRegistration {
     private let record: NodeRecord
     private let client: EtcdClient
     private let news: @Sendable (ClusterNews) -> Void
+    private let validity: LeaseValidity
     private var lease: NodeLease
     /// The lease that etcd has granted and that has not ended.
     private var granted: Int64?
@@ -30,11 +31,15 @@ struct NodeRegistration {
     private static let attemptInterval = Duration.milliseconds(200)
     private static let failuresUnremarked = 50
 
-    init(_ name: String, _ record: NodeRecord, _ cluster: EtcdCluster, news: @escaping @Sendable (ClusterNews) -> Void)
-    {
+    /// - parameter validity: told how long the lease is valid, as soon as that is known.
+    init(
+        _ name: String, _ record: NodeRecord, _ cluster: EtcdCluster, _ validity: LeaseValidity,
+        news: @escaping @Sendable (ClusterNews) -> Void
+    ) {
         self.name = name
         self.record = record
         self.news = news
+        self.validity = validity
         client = EtcdClient(cluster, preferredMember: Int(record.incarnation % UInt64(cluster.members.count)))
         lease = NodeLease(seed: record.incarnation)
     }
@@ -60,7 +65,9 @@ struct NodeRegistration {
     mutating func end() { handle(.release) }
 
     private mutating func handle(_ event: NodeLease.Event) {
-        for action in lease.handle(event, at: now) {
+        let actions = lease.handle(event, at: now)
+        validity.set(lease.validity)
+        for action in actions {
             switch action {
             case .grant(let lease, let seconds):
                 handle(.granted(lease, call(EtcdGrantLease(lease, seconds: seconds))))

@@ -177,7 +177,7 @@ package struct ReplicatedLog: Sendable {
     package internal(set) var ownerName: String?
     /// Since when the log has no owner, as far as the node knows.
     var ownerlessSince: Int64?
-    var lease: Int64?
+    package internal(set) var lease: Int64?
     var rank: Int?
     var storesRecords = true
     var keptSequence: UInt64 = 0
@@ -221,7 +221,7 @@ package struct ReplicatedLog: Sendable {
     }
 
     /// The node owns the log, as far as it knows. Whether it may answer for that is up to its lease
-    /// (``NodeLease/isValid(at:)``).
+    /// (``NodeLease/validity``).
     package var isOwner: Bool { if case .owner = role { true } else { false } }
 
     /// The node has seen the log, whose records its files may follow.

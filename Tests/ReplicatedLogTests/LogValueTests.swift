@@ -94,16 +94,15 @@ import Testing
             return
         }
         expect(&lease, .granted(number, .success(seconds)), 1800, [.lease(number)])
-        #expect(lease.isValid(at: 3499))
-        #expect(!lease.isValid(at: 3500))
+        #expect(lease.validity ?? (0, 0) == (number, 3500))
         expect(&lease, .tick, 2000, [.keepAlive(number)])
         expect(&lease, .renewed(number, .failure(.noLeader)), 2400, [])
         expect(&lease, .tick, 2600, [.keepAlive(number)])
         expect(&lease, .renewed(number, .success(3)), 3300, [])
-        #expect(lease.isValid(at: 5099))
-        #expect(!lease.isValid(at: 5100))
+        #expect(lease.validity ?? (0, 0) == (number, 5100))
         // Its end is noticed, and another one has another number.
         expect(&lease, .tick, 5200, [.lease(nil)])
+        #expect(lease.validity == nil)
         guard case .grant(let other, _)? = lease.handle(.tick, at: 5200).first else {
             Issue.record("no other lease is asked for")
             return

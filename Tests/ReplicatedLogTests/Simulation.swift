@@ -225,7 +225,7 @@ struct Simulation {
     mutating func read() throws(Violation) {
         for (node, machine) in machines.enumerated() where machine.pausedUntil <= now {
             guard let process = machine.process, process.log.isOwner, process.draining == .no,
-                process.lease.isValid(at: clock(node))
+                let (_, end) = process.lease.validity, clock(node) < end
             else {
                 continue
             }

@@ -15,26 +15,7 @@ struct NodeAnswer: Sendable {
         _ method: String, _ path: String, _ body: String = "", fields: [String] = [], port: UInt16,
         within time: Duration = .seconds(6)
     ) -> NodeAnswer? {
-        let isOfDatabase = !path.contains(":") && !path.contains("?") && path != "/readyz"
-        let target = isOfDatabase ? "\(path).json" : path
-        let lines =
-            ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: close"] + fields
-            + ["Content-Length: \(body.utf8.count)"]
-        let request = lines.joined(separator: "\r\n") + "\r\n\r\n" + body
-        do throws(WaitingConnection.Failure) {
-            let connection = try WaitingConnection(
-                host: "127.0.0.1", port: port, timeout: time, deadline: .current + time)
-            try connection.send(Array(request.utf8))
-            var answer: [UInt8] = []
-            while true {
-                let bytes = try connection.receive(maximum: 1 << 16)
-                if bytes.isEmpty { break }
-                answer += bytes
-            }
-            return NodeAnswer(answer)
-        } catch {
-            return nil
-        }
+        (try? NodeQuestion(method, path, body, fields: fields, port: port, within: time))?.answer()
     }
 
     /// The same, for a task.
@@ -43,7 +24,7 @@ struct NodeAnswer: Sendable {
         try await onThread { ask(method, path, body, port: port) }
     }
 
-    private init?(_ answer: [UInt8]) {
+    fileprivate init?(_ answer: [UInt8]) {
         let text = String(decoding: answer, as: UTF8.self)
         guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
         let lines = text[..<end.lowerBound].split(separator: "\r\n")
@@ -55,5 +36,40 @@ struct NodeAnswer: Sendable {
                 line.lowercased().hasPrefix("etag: ") ? String(line.dropFirst(6)) : nil
             }.first
         body = String(text[end.upperBound...])
+    }
+}
+
+/// A question to a node that was sent, on a connection of its own.
+struct NodeQuestion {
+    private let connection: WaitingConnection
+
+    /// Returns once the question is on its way.
+    init(
+        _ method: String, _ path: String, _ body: String = "", fields: [String] = [], port: UInt16,
+        within time: Duration
+    ) throws(WaitingConnection.Failure) {
+        let isOfDatabase = !path.contains(":") && !path.contains("?") && path != "/readyz"
+        let target = isOfDatabase ? "\(path).json" : path
+        let lines =
+            ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: close"] + fields
+            + ["Content-Length: \(body.utf8.count)"]
+        let request = lines.joined(separator: "\r\n") + "\r\n\r\n" + body
+        connection = try WaitingConnection(host: "127.0.0.1", port: port, timeout: time, deadline: .current + time)
+        try connection.send(Array(request.utf8))
+    }
+
+    /// Waits for the answer. Nil if none comes.
+    func answer() -> NodeAnswer? {
+        do throws(WaitingConnection.Failure) {
+            var answer: [UInt8] = []
+            while true {
+                let bytes = try connection.receive(maximum: 1 << 16)
+                if bytes.isEmpty { break }
+                answer += bytes
+            }
+            return NodeAnswer(answer)
+        } catch {
+            return nil
+        }
     }
 }
