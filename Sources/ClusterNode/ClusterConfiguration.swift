@@ -94,4 +94,6 @@ package enum ClusterNews: Hashable, Sendable {
     case follows(database: String)
     /// A link to another node could not be made, for this reason.
     case peerRefused(node: String, reason: String)
+    /// The other nodes do not reach this one, so it gives up what it owns; or they do again.
+    case cutOff(Bool)
 }

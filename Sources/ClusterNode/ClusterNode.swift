@@ -21,6 +21,8 @@ package final class ClusterNode: Sendable {
         var hub: PeerHub?
         /// The last operation of the cluster's own database that this node has put in force.
         var confirmed: UInt64 = 0
+        /// Other nodes do not reach this one.
+        var isCutOff = false
         var isStopping = false
     }
 
@@ -65,8 +67,11 @@ package final class ClusterNode: Sendable {
         leaseThread = try NamedThread(name: "lease") {
             var registration = NodeRegistration(name, record, cluster, validity, news: news)
             while !shared.isStopping {
-                registration.confirmed = shared.state.withLock { $0.confirmed }
-                Self.take(registration.run(), name, shared)
+                let (confirmed, hub) = shared.state.withLock { ($0.confirmed, $0.hub) }
+                registration.confirmed = confirmed
+                registration.unreached = UnreachedNodes(names: hub?.unreached ?? [])
+                let (lease, nodes) = registration.run()
+                Self.take(lease, nodes, isCutOff: registration.isCutOff, name, shared)
                 _ = shared.wakeUp.wait(atMost: .milliseconds(100))
             }
             registration.end()
@@ -82,21 +87,24 @@ package final class ClusterNode: Sendable {
 
     /// Tells the logs of the lease, and of their place among the nodes that run.
     private static func take(
-        _ result: (lease: Int64?, nodes: [String: NodeRecord?]), _ name: String, _ shared: Shared
+        _ lease: Int64?, _ all: [String: NodeRecord?], isCutOff: Bool, _ name: String, _ shared: Shared
     ) {
-        let nodes = result.nodes.keys.sorted()
-        let records = result.nodes.compactMapValues { $0 }
+        let nodes = all.keys.sorted()
+        let records = all.compactMapValues { $0 }
         shared.state.withLock { state in
-            let (isNewLease, isNewOrder) = (state.lease != result.lease, state.nodes != nodes)
+            let (isNewLease, isNewOrder) = (state.lease != lease, state.nodes != nodes)
+            let isNewReach = state.isCutOff != isCutOff
             // A node without a lease keeps its present links.
             if !records.isEmpty, records != state.records {
                 state.records = records
                 state.hub?.set(records)
             }
-            (state.lease, state.nodes) = (result.lease, nodes)
+            (state.lease, state.nodes, state.isCutOff) = (lease, nodes, isCutOff)
+            if isNewLease { state.hub?.set(isRegistered: lease != nil) }
             for (database, keeper) in state.keepers {
                 if isNewOrder { keeper.post(.rank(rank(of: name, for: database, among: nodes))) }
-                if isNewLease { keeper.post(.lease(result.lease)) }
+                if isNewLease { keeper.post(.lease(lease)) }
+                if isNewReach { keeper.post(.reached(!isCutOff)) }
             }
         }
     }
@@ -134,6 +142,7 @@ package final class ClusterNode: Sendable {
         shared.state.withLock { state in
             state.hub = hub
             hub.set(state.records)
+            hub.set(isRegistered: state.lease != nil)
         }
     }
 
@@ -233,6 +242,7 @@ package final class ClusterNode: Sendable {
         shared.state.withLock { state in
             state.keepers[database] = keeper
             keeper.post(.rank(Self.rank(of: name, for: database, among: state.nodes)))
+            keeper.post(.reached(!state.isCutOff))
             keeper.post(.lease(state.lease))
         }
         return NodeLog(file, progress, keeper, validity)

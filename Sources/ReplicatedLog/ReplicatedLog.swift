@@ -67,6 +67,8 @@ package struct ReplicatedLog: Sendable {
         /// Whether the node's own files take records. While they do not, the node gives the log up, so that another one
         /// can take it over, and does not claim it.
         case stores(Bool)
+        /// Whether other nodes reach this one. While they do not, the same.
+        case reached(Bool)
         /// Answers ``Action/drain(to:)``: all that was begun was appended.
         case drained
     }
@@ -180,6 +182,7 @@ package struct ReplicatedLog: Sendable {
     package internal(set) var lease: Int64?
     var rank: Int?
     var storesRecords = true
+    var isReached = true
     var keptSequence: UInt64 = 0
     var statedSequence: UInt64?
     /// The log needs records while the node's files are copied.
@@ -224,6 +227,9 @@ package struct ReplicatedLog: Sendable {
     /// (``NodeLease/validity``).
     package var isOwner: Bool { if case .owner = role { true } else { false } }
 
+    /// Others can take the log over from this node, and have writes made by it.
+    var mayOwn: Bool { storesRecords && isReached }
+
     /// The node has seen the log, whose records its files may follow.
     package var hasBegun: Bool { isOfLog && !isLost }
 
@@ -259,7 +265,10 @@ package struct ReplicatedLog: Sendable {
             }
         case .stores(let canStore):
             storesRecords = canStore
-            if !canStore { release() }
+            if !mayOwn { release() }
+        case .reached(let isReached):
+            self.isReached = isReached
+            if !mayOwn { release() }
         case .drained: drained()
         }
         next()

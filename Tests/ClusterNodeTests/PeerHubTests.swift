@@ -80,8 +80,14 @@ struct PeerHubTests {
             }
         }
 
-        func knows(_ name: String, at address: SocketAddress) {
-            hub.set([name: NodeRecord(incarnation: 1, address: "", peerAddress: "\(address)")])
+        func knows(_ name: String, at address: SocketAddress) { knows([(name, address)]) }
+
+        func knows(_ nodes: [(name: String, address: SocketAddress)]) {
+            hub.set(
+                Dictionary(
+                    uniqueKeysWithValues: nodes.map { name, address in
+                        (name, NodeRecord(incarnation: 1, address: "", peerAddress: "\(address)"))
+                    }))
         }
 
         /// - parameter serial: of the connection that asks.
@@ -127,6 +133,23 @@ struct PeerHubTests {
         let reason = "it has another --cluster-secret"
         #expect(caller.told.state.withLock { $0.news } == [.peerRefused(node: "b", reason: reason)])
         #expect(called.told.state.withLock { $0.requests } == [])
+    }
+
+    @Test("a node that has its name knows which others it does not reach, also if it has nothing to send")
+    func reach() async throws {
+        let (own, other) = (try Node("a"), try Node("b"))
+        var proxy: FaultyProxy? = try FaultyProxy(to: other.hub.address, seed: 1)
+        proxy?.faults.calm()
+        own.knows([("a", own.hub.address), ("b", try #require(proxy).address)])
+        own.hub.set(isRegistered: true)
+        // Nothing is sent before the link is there.
+        own.forward(1, to: "b")
+        try await own.wait("the answer") { $0.answers == [1] }
+        #expect(own.hub.unreached == [])
+        proxy = nil
+        try await own.wait("that it is not reached") { _ in own.hub.unreached == ["b"] }
+        own.knows([("a", own.hub.address), ("b", other.hub.address)])
+        try await own.wait("that it is reached") { _ in own.hub.unreached == [] }
     }
 
     @Test("the connections of a node that ends have ended, and what it has not taken was not done")

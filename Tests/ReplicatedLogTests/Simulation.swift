@@ -22,6 +22,7 @@ struct Simulation {
         case rebuild
         case start(node: Int)
         case store(node: Int, incarnation: UInt64)
+        case reach(node: Int, incarnation: UInt64)
         case drained(node: Int, incarnation: UInt64)
         case withdraw(request: Int64)
         case fault(Fault)
@@ -34,7 +35,8 @@ struct Simulation {
             case .tick(let node): (node, nil)
             case .reply(let node, let incarnation, _), .changes(let node, let incarnation, _, _),
                 .watchEnds(let node, let incarnation, _), .copy(let node, let incarnation, _, _, _),
-                .store(let node, let incarnation), .drained(let node, let incarnation):
+                .store(let node, let incarnation), .reach(let node, let incarnation),
+                .drained(let node, let incarnation):
                 (node, incarnation)
             case .request, .watchTurn, .start, .withdraw, .rebuild, .fault, .write, .read: nil
             }
@@ -194,6 +196,7 @@ struct Simulation {
         case .rebuild: rebuild()
         case .start(let node): try start(node)
         case .store(let node, _): try tell(node, .stores(true))
+        case .reach(let node, _): try tell(node, .reached(true))
         case .drained(let node, _): try tell(node, .drained)
         case .withdraw(let request): _ = engine.apply(MoveRequest.remove(for: "main", createdAt: request))
         case .fault(let fault): try apply(fault)
@@ -282,6 +285,12 @@ struct Simulation {
             }
             try tell(node, .stores(false))
             queue.add(.store(node: node, incarnation: incarnation), at: end)
+        case .unreached:
+            guard let incarnation = machines[node].process?.incarnation, machines[node].pausedUntil <= now else {
+                return
+            }
+            try tell(node, .reached(false))
+            queue.add(.reach(node: node, incarnation: incarnation), at: end)
         }
     }
 
