@@ -4,6 +4,7 @@
 # make test-asan  run the tests with hostile input under the address sanitizer, for at most ASAN_SECONDS (default 1500)
 # make test-python  run the tests that use packages of PyPI (firebase-admin, functions-framework, an OpenID provider)
 # make test-models  run the model tests of the settings and of queries with MODEL_SCALE times as many cases (default 50)
+# make test-cluster  kill, pause and disconnect the processes of a cluster, and cut their power, for MINUTES (default 30)
 # make build      build the release binary: .build/release/hearth
 # make lint       check the formatting
 # make smoke      start the release binary, use it once, see what memory large bodies cost, and count allocations
@@ -40,7 +41,7 @@ MODEL_SCALE ?= 50
 MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|ExpiredReadsTests|RateTableTests|QueueModelTests|HistoryModelTests
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
-.PHONY: fuzz-build test-python test-models test-proxies docs accept-api simulate
+.PHONY: fuzz-build test-cluster test-python test-models test-proxies docs accept-api simulate
 .PHONY: sizing rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
@@ -67,6 +68,12 @@ test-python: packages
 test-models: packages
 	$(SWIFT) build --build-tests
 	HEARTH_TEST_SCALE=$(MODEL_SCALE) scripts/run-tests $(SWIFT) test --skip-build --parallel --filter '$(MODELS)'
+
+# As root, or there are no losses of power and full disks among the faults. Another seed each time, which it prints.
+test-cluster: packages
+	@scripts/install-etcd-for-tests
+	$(SWIFT) build --build-tests
+	HEARTH_CLUSTER_SECONDS=$$((60 * $(MINUTES))) scripts/run-tests $(SWIFT) test --skip-build --filter 'ClusterFaultTests|ClusterFailureTests'
 
 build: packages
 	$(SWIFT) build $(RELEASE) --product hearth

@@ -65,14 +65,20 @@ package struct ClusterSecurity: Sendable {
 
 /// How a node is reached by others.
 package struct PeerConfiguration: Sendable {
-    /// Where it listens for them, and where they find it.
+    /// Where it listens for them.
     package var address: SocketAddress
+    /// Where they find it, if that is elsewhere, as behind a translation of addresses.
+    package var publicAddress: SocketAddress?
     package var secret: ClusterSecret
 
-    package init(address: SocketAddress, secret: ClusterSecret) {
+    package init(address: SocketAddress, publicAddress: SocketAddress? = nil, secret: ClusterSecret) {
         self.address = address
+        self.publicAddress = publicAddress
         self.secret = secret
     }
+
+    /// Where other nodes find this one.
+    package var reachableAddress: SocketAddress { publicAddress ?? address }
 }
 
 /// News for operators of a node.
@@ -88,4 +94,6 @@ package enum ClusterNews: Hashable, Sendable {
     case follows(database: String)
     /// A link to another node could not be made, for this reason.
     case peerRefused(node: String, reason: String)
+    /// The other nodes do not reach this one, so it gives up what it owns; or they do again.
+    case cutOff(Bool)
 }

@@ -21,6 +21,8 @@ package final class ClusterNode: Sendable {
         var hub: PeerHub?
         /// The last operation of the cluster's own database that this node has put in force.
         var confirmed: UInt64 = 0
+        /// Other nodes do not reach this one.
+        var isCutOff = false
         var isStopping = false
     }
 
@@ -29,6 +31,7 @@ package final class ClusterNode: Sendable {
     private let incarnation: UInt64
     private let news: @Sendable (ClusterNews) -> Void
     private let shared = Shared()
+    private let validity = LeaseValidity()
     private let leaseThread: NamedThread
     private let tickThread: NamedThread
     let peers: PeerConfiguration?
@@ -58,13 +61,17 @@ package final class ClusterNode: Sendable {
         self.news = news
         peers = configuration.peers
         let record = NodeRecord(
-            incarnation: incarnation, address: address, peerAddress: configuration.peers.map { "\($0.address)" })
-        let (shared, name, cluster) = (shared, name, cluster)
+            incarnation: incarnation, address: address,
+            peerAddress: configuration.peers.map { "\($0.reachableAddress)" })
+        let (shared, name, cluster, validity) = (shared, name, cluster, validity)
         leaseThread = try NamedThread(name: "lease") {
-            var registration = NodeRegistration(name, record, cluster, news: news)
+            var registration = NodeRegistration(name, record, cluster, validity, news: news)
             while !shared.isStopping {
-                registration.confirmed = shared.state.withLock { $0.confirmed }
-                Self.take(registration.run(), name, shared)
+                let (confirmed, hub) = shared.state.withLock { ($0.confirmed, $0.hub) }
+                registration.confirmed = confirmed
+                registration.unreached = UnreachedNodes(names: hub?.unreached ?? [])
+                let (lease, nodes) = registration.run()
+                Self.take(lease, nodes, isCutOff: registration.isCutOff, name, shared)
                 _ = shared.wakeUp.wait(atMost: .milliseconds(100))
             }
             registration.end()
@@ -80,21 +87,24 @@ package final class ClusterNode: Sendable {
 
     /// Tells the logs of the lease, and of their place among the nodes that run.
     private static func take(
-        _ result: (lease: Int64?, nodes: [String: NodeRecord?]), _ name: String, _ shared: Shared
+        _ lease: Int64?, _ all: [String: NodeRecord?], isCutOff: Bool, _ name: String, _ shared: Shared
     ) {
-        let nodes = result.nodes.keys.sorted()
-        let records = result.nodes.compactMapValues { $0 }
+        let nodes = all.keys.sorted()
+        let records = all.compactMapValues { $0 }
         shared.state.withLock { state in
-            let (isNewLease, isNewOrder) = (state.lease != result.lease, state.nodes != nodes)
+            let (isNewLease, isNewOrder) = (state.lease != lease, state.nodes != nodes)
+            let isNewReach = state.isCutOff != isCutOff
             // A node without a lease keeps its present links.
             if !records.isEmpty, records != state.records {
                 state.records = records
                 state.hub?.set(records)
             }
-            (state.lease, state.nodes) = (result.lease, nodes)
+            (state.lease, state.nodes, state.isCutOff) = (lease, nodes, isCutOff)
+            if isNewLease { state.hub?.set(isRegistered: lease != nil) }
             for (database, keeper) in state.keepers {
                 if isNewOrder { keeper.post(.rank(rank(of: name, for: database, among: nodes))) }
-                if isNewLease { keeper.post(.lease(result.lease)) }
+                if isNewLease { keeper.post(.lease(lease)) }
+                if isNewReach { keeper.post(.reached(!isCutOff)) }
             }
         }
     }
@@ -132,6 +142,7 @@ package final class ClusterNode: Sendable {
         shared.state.withLock { state in
             state.hub = hub
             hub.set(state.records)
+            hub.set(isRegistered: state.lease != nil)
         }
     }
 
@@ -142,8 +153,18 @@ package final class ClusterNode: Sendable {
         hub?.forward(requests, of: database, to: node)
     }
 
-    /// Answers requests of connections of other nodes. The answers are true as of the operation `sequence`.
-    package func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], sequence: UInt64) {
+    /// Answers requests of connections of other nodes. The answers are true as of the operation `sequence`. What was
+    /// refused because the files of this node take no records, the next owner does.
+    package func answer(
+        _ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], of database: String, sequence: UInt64
+    ) {
+        var answers = answers
+        if shared.state.withLock({ $0.keepers[database] })?.storesRecords == false {
+            for index in answers.indices {
+                guard case .failed(.unavailable) = answers[index].reply else { continue }
+                answers[index].reply = .failed(.unavailable(.ownedElsewhere(node: nil)))
+            }
+        }
         hub?.answer(answers, sequence: sequence)
     }
 
@@ -151,7 +172,7 @@ package final class ClusterNode: Sendable {
     /// owner does them.
     package func turnAway(_ requests: [Request], because error: StorageError) {
         let error = error == .stopping ? StorageError.ownedElsewhere(node: nil) : error
-        answer(requests.map { ($0.connection, $0.number, .failed(.unavailable(error))) }, sequence: 0)
+        hub?.answer(requests.map { ($0.connection, $0.number, .failed(.unavailable(error))) }, sequence: 0)
     }
 
     /// Nothing is owed to connections of other nodes any more.
@@ -221,9 +242,10 @@ package final class ClusterNode: Sendable {
         shared.state.withLock { state in
             state.keepers[database] = keeper
             keeper.post(.rank(Self.rank(of: name, for: database, among: state.nodes)))
+            keeper.post(.reached(!state.isCutOff))
             keeper.post(.lease(state.lease))
         }
-        return NodeLog(file, progress, keeper)
+        return NodeLog(file, progress, keeper, validity)
     }
 
     /// What the files of a database need now to follow its log; nil if they can follow it, or if no copy would help.

@@ -24,6 +24,7 @@ final class LogKeeper: Sendable {
     private let worker: Worker<ReplicatedLog.Event>
     private let caller: Worker<Call>
     private let watcher: LogWatcher
+    private let progress: LogProgress
     /// How far the node has come since it opened the database.
     let start: LogStart
 
@@ -40,6 +41,7 @@ final class LogKeeper: Sendable {
         reachesNodes: Bool
     ) throws(SystemError) {
         let address = Address()
+        self.progress = progress
         let start = LogStart()
         self.start = start
         let watcher = try LogWatcher(cluster, preferredMember: preferredMember, progress) { address.post($0) }
@@ -92,9 +94,13 @@ final class LogKeeper: Sendable {
                 case .own:
                     tell(nil)
                     start.note(.following)
+                    if announced != .owner { progress.own(under: log.lease) }
                     announce(.owner)
                 case .drain: announce(.handingOver)
-                case .disown(let owner): announce(.elsewhere(node: owner))
+                case .disown(let owner):
+                    // Before another node can own it.
+                    progress.disown()
+                    announce(.elsewhere(node: owner))
                 case .appended: progress.decide(nil)
                 case .appendFailed(let failure): progress.decide(CommitFailure(failure))
                 case .settled: progress.settle()
@@ -148,6 +154,9 @@ final class LogKeeper: Sendable {
             "its files end at \(position.sequence), beyond the end of the cluster's log: etcd has lost commits"
         }
     }
+
+    /// Whether the node's own file takes records.
+    var storesRecords: Bool { progress.storesRecords }
 
     /// False once the keeper was told to stop.
     @discardableResult

@@ -20,6 +20,12 @@ final class LogProgress: Sendable {
         /// An append has failed, and it is not known yet whether the shared log has it.
         var isInDoubt = false
         var outcome: CommitFailure?
+        /// The own log takes records.
+        var storesRecords = true
+        /// The lease under which this node owns the shared log; nil if it does not.
+        var ownLease: Int64?
+        /// How often the database was told that this node owns the log.
+        var ownedCount = 0
         var isClosed = false
     }
 
@@ -64,6 +70,23 @@ final class LogProgress: Sendable {
     }
 
     func settle() { state.withLock { $0.isInDoubt = false } }
+
+    /// The database is about to be told that this node owns the log.
+    func own(under lease: Int64?) {
+        state.withLock { state in
+            state.ownLease = lease
+            state.ownedCount += 1
+        }
+    }
+
+    /// Another node may own the log in a moment.
+    func disown() { state.withLock { $0.ownLease = nil } }
+
+    /// The lease under which this node owns the log.
+    ///
+    /// - parameter count: how often the database was told that. If it is to be told once more, others have owned it
+    ///   meanwhile.
+    func ownLease(toldTimes count: Int) -> Int64? { state.withLock { $0.ownedCount == count ? $0.ownLease : nil } }
 
     // MARK: The committing thread
 
@@ -111,6 +134,16 @@ final class LogProgress: Sendable {
         state.withLock { state in
             state.arrivedBytes -= state.arrived[..<count].reduce(0) { $0 + $1.byteCount }
             state.arrived.removeFirst(count)
+        }
+    }
+
+    var storesRecords: Bool { state.withLock { $0.storesRecords } }
+
+    /// Notes whether the own log takes records. Answers whether that is news.
+    func note(storesRecords: Bool) -> Bool {
+        state.withLock { state in
+            defer { state.storesRecords = storesRecords }
+            return state.storesRecords != storesRecords
         }
     }
 

@@ -15,19 +15,29 @@ package final class NodeLog: CommitLog {
     private let local: SQLiteLog
     private let progress: LogProgress
     let keeper: LogKeeper
+    private let validity: LeaseValidity
 
-    init(_ file: LogFile, _ progress: LogProgress, _ keeper: LogKeeper) {
+    init(_ file: LogFile, _ progress: LogProgress, _ keeper: LogKeeper, _ validity: LeaseValidity) {
         self.file = file
         local = SQLiteLog(file)
         self.progress = progress
         self.keeper = keeper
+        self.validity = validity
+    }
+
+    /// Whether no node but this one can own the log at this moment: its lease has not ended by its own clock. A node
+    /// that has just woken up may not know yet that it has lost the log.
+    ///
+    /// - parameter count: how often ``Ownership/owner`` has arrived.
+    package func isOwned(toldTimes count: Int) -> Bool {
+        progress.ownLease(toldTimes: count).map(validity.isValid) ?? false
     }
 
     package func append(_ records: [LogRecord]) throws(CommitFailure) {
         guard let last = records.last else { return }
         try storeArrived()
         try progress.append(records) { keeper.post(.append(records)) }
-        do throws(CommitFailure) { try store(records) } catch {
+        do throws(CommitFailure) { try tryStoring { () throws(CommitFailure) in try store(records) } } catch {
             progress.keep(records)
             throw error
         }
@@ -41,11 +51,21 @@ package final class NodeLog: CommitLog {
     }
 
     private func storeArrived() throws(CommitFailure) {
-        if progress.hasBegun { try mark() }
-        let records = progress.applied()
-        if records.isEmpty { return }
-        try store(records.filter { $0.lastSequence > file.lastSequence })
-        progress.stored(records.count)
+        try tryStoring { () throws(CommitFailure) in
+            if progress.hasBegun { try mark() }
+            let records = progress.applied()
+            if records.isEmpty { return }
+            try store(records.filter { $0.lastSequence > file.lastSequence })
+            progress.stored(records.count)
+        }
+    }
+
+    /// A node whose file takes no records gives the log to one whose file does.
+    private func tryStoring(_ body: () throws(CommitFailure) -> Void) throws(CommitFailure) {
+        do throws(CommitFailure) { try body() } catch {
+            if progress.note(storesRecords: false) { keeper.post(.stores(false)) }
+            throw error
+        }
     }
 
     private func store(_ records: [LogRecord]) throws(CommitFailure) {
@@ -68,7 +88,8 @@ package final class NodeLog: CommitLog {
     /// Whether this node may append is up to its ownership; here it is found out whether its file takes records.
     package func probe() throws(CommitFailure) {
         try storeArrived()
-        try local.probe()
+        try tryStoring { () throws(CommitFailure) in try local.probe() }
+        if progress.note(storesRecords: true) { keeper.post(.stores(true)) }
     }
 
     package func prune(_ pruning: LogPruning) throws(CommitFailure) -> Bool { try local.prune(pruning) }

@@ -10,12 +10,18 @@ struct NodeRegistration {
     private let record: NodeRecord
     private let client: EtcdClient
     private let news: @Sendable (ClusterNews) -> Void
+    private let validity: LeaseValidity
     private var lease: NodeLease
     /// The lease that etcd has granted and that has not ended.
     private var granted: Int64?
     /// The name is registered with the lease.
     private var isRegistered = false
     private var nodes: [String: NodeRecord?] = [:]
+    /// See ``UnreachedNodes``: those of this node, and those that were stated with the present lease.
+    var unreached = UnreachedNodes()
+    private var statedUnreached = UnreachedNodes()
+    /// The other nodes do not reach this one.
+    private(set) var isCutOff = false
     private var nextLook = MonotonicTime(nanoseconds: .min)
     private var nextAttempt = MonotonicTime(nanoseconds: .min)
     private var failures = 0
@@ -30,11 +36,15 @@ struct NodeRegistration {
     private static let attemptInterval = Duration.milliseconds(200)
     private static let failuresUnremarked = 50
 
-    init(_ name: String, _ record: NodeRecord, _ cluster: EtcdCluster, news: @escaping @Sendable (ClusterNews) -> Void)
-    {
+    /// - parameter validity: told how long the lease is valid, as soon as that is known.
+    init(
+        _ name: String, _ record: NodeRecord, _ cluster: EtcdCluster, _ validity: LeaseValidity,
+        news: @escaping @Sendable (ClusterNews) -> Void
+    ) {
         self.name = name
         self.record = record
         self.news = news
+        self.validity = validity
         client = EtcdClient(cluster, preferredMember: Int(record.incarnation % UInt64(cluster.members.count)))
         lease = NodeLease(seed: record.incarnation)
     }
@@ -48,6 +58,7 @@ struct NodeRegistration {
         handle(.tick)
         if let granted, !isRegistered, MonotonicTime.current >= nextAttempt { register(granted) }
         if isRegistered, confirmed > 0, confirmed != toldConfirmed, let granted { confirm(granted) }
+        if isRegistered, unreached != statedUnreached, let granted { state(unreached, granted) }
         if isRegistered, MonotonicTime.current >= nextLook { look() }
         if isTold != isRegistered {
             isTold = isRegistered
@@ -60,7 +71,9 @@ struct NodeRegistration {
     mutating func end() { handle(.release) }
 
     private mutating func handle(_ event: NodeLease.Event) {
-        for action in lease.handle(event, at: now) {
+        let actions = lease.handle(event, at: now)
+        validity.set(lease.validity)
+        for action in actions {
             switch action {
             case .grant(let lease, let seconds):
                 handle(.granted(lease, call(EtcdGrantLease(lease, seconds: seconds))))
@@ -70,6 +83,7 @@ struct NodeRegistration {
                 granted = lease
                 isRegistered = false
                 toldConfirmed = 0
+                statedUnreached = UnreachedNodes()
                 nodes = [:]
             }
         }
@@ -101,11 +115,24 @@ struct NodeRegistration {
         if case .success = call(Confirmations.put(sequence, of: name, lease: lease)) { toldConfirmed = sequence }
     }
 
+    private mutating func state(_ new: UnreachedNodes, _ lease: Int64) {
+        if case .success = call(new.statement(of: name, lease: lease)) { statedUnreached = new }
+    }
+
     private mutating func look() {
         nextLook = .current + Self.lookInterval
-        guard case .success(let reply) = call(EtcdRange(NodeRecord.folder)) else { return }
+        let question = EtcdTransaction(
+            then: [.range(EtcdRange(NodeRecord.folder)), .range(EtcdRange(UnreachedNodes.folder))], isRepeatable: true)
+        guard case .success(let reply) = call(question) else { return }
         nodes = Dictionary(
-            reply.values.map { (NodeRecord.name(of: $0.key), NodeRecord($0.value)) },
+            reply.values(0).map { (NodeRecord.name(of: $0.key), NodeRecord($0.value)) },
             uniquingKeysWith: { first, _ in first })
+        let statements = Dictionary(
+            reply.values(1).compactMap { value in
+                UnreachedNodes(value.value).map { (UnreachedNodes.name(of: value.key), $0) }
+            }, uniquingKeysWith: { first, _ in first })
+        let isNow = UnreachedNodes.cutOff(Set(nodes.keys), statements).contains(name)
+        if isNow != isCutOff { news(.cutOff(isNow)) }
+        isCutOff = isNow
     }
 }

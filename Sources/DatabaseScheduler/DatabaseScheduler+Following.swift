@@ -39,6 +39,7 @@ extension DatabaseScheduler {
             _ = arrivals.takeFirst()
         } while mayFollow && nanoseconds() < end
         store(records)
+        holdWrites()
         freezeSoon()
         applyNext()
     }
@@ -83,11 +84,14 @@ extension DatabaseScheduler {
     /// How long requests of other nodes wait for this node to own the log that it is taking over, in milliseconds.
     private static var takingOverPatience: Int64 { 5000 }
 
-    /// Decides which writes wait for the log to change hands, and lets those go on that do not wait any more.
+    /// Decides which writes wait for the log to change hands, or for certainty that it has not, and lets those go on
+    /// that do not wait any more.
     mutating func holdWrites() {
         let isLate = conditions.uptime - ownershipSince >= Self.takingOverPatience
         let held: HeldWrites =
             switch ownership {
+            // Another node may have changed the data by which they would be decided.
+            case .owner where life == .serving && !(conditions.isOwnershipCertain && arrivals.isEmpty): .all
             case .handingOver where life == .serving: .all
             case .takingOver where life == .serving && !isLate: .ofOtherNodes
             case .alone, .owner, .handingOver, .takingOver, .elsewhere: .none

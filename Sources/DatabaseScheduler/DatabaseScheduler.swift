@@ -115,6 +115,7 @@ package struct DatabaseScheduler: ~Copyable {
         database.observeTime(now, uptime: conditions.uptime, jump: jump)
         if database.forwarded != nil { database.forwardingTime = conditions.uptime }
         if let jump { report(.clockJumped(jump)) }
+        if ownership == .owner { holdWrites() }
         switch event {
         case .opened: open()
         case .requests(let requests):

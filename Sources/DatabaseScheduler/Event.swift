@@ -115,10 +115,13 @@ package struct Conditions: Sendable {
     package var uptime: Int64
     /// The event loops have not delivered enough of the outputs: ``Event/delivered`` will follow.
     package var isBacklogFull: Bool
+    /// As the owner of a log that several nodes append to: no other node can own it at this moment.
+    package var isOwnershipCertain: Bool
 
-    package init(wall: Int64, uptime: Int64, isBacklogFull: Bool = false) {
+    package init(wall: Int64, uptime: Int64, isBacklogFull: Bool = false, isOwnershipCertain: Bool = true) {
         self.wall = wall
         self.uptime = uptime
         self.isBacklogFull = isBacklogFull
+        self.isOwnershipCertain = isOwnershipCertain
     }
 }

@@ -78,10 +78,11 @@ extension Server {
         guard ClusterConfiguration.isValidName(cluster.node) else {
             throw .configuration("--node must have 1 to 64 letters, digits, -, _ and ., unlike '\(cluster.node)'")
         }
-        if let peers = cluster.peers, peers.address.isUnspecified {
+        if let peers = cluster.peers, peers.reachableAddress.isUnspecified {
+            let option = peers.publicAddress == nil ? "--peer-listen" : "--peer-address"
             throw .configuration(
-                "--peer-listen names the address at which other nodes find this one, so it must be one of its own, "
-                    + "not \(peers.address)")
+                "\(option) names the address at which other nodes find this one, so it must be one of its own, "
+                    + "not \(peers.reachableAddress)")
         }
         guard configuration.durability == .full else {
             throw .configuration("a node of a cluster keeps what it says it has: --durability full")

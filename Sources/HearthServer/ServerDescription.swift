@@ -58,6 +58,7 @@ struct ServerDescription: Sendable {
             "cluster": cluster.map { .text($0.members.map { "\($0)" }.joined(separator: ",")) },
             "node": cluster.map { .text($0.node) },
             "peer-listen": cluster?.peers.map { .text("\($0.address)") },
+            "peer-address": cluster?.peers?.publicAddress.map { .text("\($0)") },
             "cluster-secret": cluster?.peers.map { _ in Self.isSet },
             "cluster-ca": cluster?.security.map { .text($0.authorityFile) },
             "cluster-cert": cluster?.security.map { .text($0.certificate.certificateFile) },

@@ -44,10 +44,10 @@ package struct NodeLease: Hashable, Sendable {
         self.seconds = seconds
     }
 
-    /// Whether the node may still answer for what its lease gives it, at a time in milliseconds. Ends a sixth of
-    /// the lease before the lease itself, so that an answer can still arrive.
-    package func isValid(at time: Int64) -> Bool {
-        if case .held(_, let until, _) = state { time < until - margin } else { false }
+    /// The lease, and until when the node may answer for what it gives it, in milliseconds: a sixth of the lease before
+    /// its end, so that an answer can still arrive. Nil without a lease.
+    package var validity: (lease: Int64, end: Int64)? {
+        if case .held(let lease, let until, _) = state { (lease, until - margin) } else { nil }
     }
 
     private var margin: Int64 { seconds * 1000 / 6 }

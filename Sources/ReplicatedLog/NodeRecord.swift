@@ -68,16 +68,22 @@ package struct NodeRecord: Hashable, Sendable {
     }
 
     /// The order in which nodes claim a database that has no owner: another one for each database, so that its nodes
-    /// share the work, and the same at all nodes.
+    /// share the work, and the same at all nodes. It never changes: two versions of the program in one cluster must
+    /// agree.
+    ///
+    /// ```
+    /// state = FNV-1a, 64 bits, of the bytes of  database "/" node
+    /// score = SplitMix64's last step: z = state, z ^= z >> 30, z *= 0xBF58476D1CE4E5B9, z ^= z >> 27,
+    ///         z *= 0x94D049BB133111EB, z ^= z >> 31;  the highest comes first
+    /// ```
     package static func candidates(for database: String, of nodes: [String]) -> [String] {
-        func weight(_ node: String) -> UInt64 {
-            // FNV-1a, and the last step of SplitMix64 to spread it.
+        func score(_ node: String) -> UInt64 {
             var hash: UInt64 = 0xCBF2_9CE4_8422_2325
             for byte in "\(database)/\(node)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01B3 }
             hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
             hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
             return hash ^ (hash >> 31)
         }
-        return nodes.map { (weight($0), $0) }.sorted { $0 > $1 }.map(\.1)
+        return nodes.map { (score($0), $0) }.sorted { $0 > $1 }.map(\.1)
     }
 }

@@ -26,7 +26,7 @@ extension ReplicatedLog {
     }
 
     private var mayClaim: Bool {
-        guard let rank, lease != nil, role == .follower, let ownerlessSince else { return false }
+        guard let rank, lease != nil, mayOwn, role == .follower, let ownerlessSince else { return false }
         return now >= ownerlessSince + Int64(rank) * options.rankMilliseconds
     }
 
@@ -112,7 +112,7 @@ extension ReplicatedLog {
             if let owner = reading.owner, owner.record.node == transactions.owner.node {
                 // Of this process with its present lease: a claim whose answer was lost. Or of an earlier lease or
                 // process, which cannot use it any more.
-                if owner.record == transactions.owner, owner.lease == lease, rank != nil {
+                if owner.record == transactions.owner, owner.lease == lease, rank != nil, mayOwn {
                     role = .claimed(term: owner.term)
                     return
                 }

@@ -172,7 +172,6 @@ extension ReplicatedLog {
     }
 
     mutating func release() {
-        rank = nil
         switch role {
         case .owner(let term, _), .claimed(let term, _): leave(term, because: .fenced(by: nil))
         case .follower, .leaving: break

@@ -64,8 +64,11 @@ package struct ReplicatedLog: Sendable {
         /// Answers ``Action/copy(epoch:from:because:)``: the node's own files are elsewhere now, or the log is to be
         /// looked at again.
         case copied(LogPosition)
-        /// The node gives the log up, so that another one can take it over. It does not claim it before ``rank(_:)``.
-        case release
+        /// Whether the node's own files take records. While they do not, the node gives the log up, so that another one
+        /// can take it over, and does not claim it.
+        case stores(Bool)
+        /// Whether other nodes reach this one. While they do not, the same.
+        case reached(Bool)
         /// Answers ``Action/drain(to:)``: all that was begun was appended.
         case drained
     }
@@ -176,8 +179,10 @@ package struct ReplicatedLog: Sendable {
     package internal(set) var ownerName: String?
     /// Since when the log has no owner, as far as the node knows.
     var ownerlessSince: Int64?
-    var lease: Int64?
+    package internal(set) var lease: Int64?
     var rank: Int?
+    var storesRecords = true
+    var isReached = true
     var keptSequence: UInt64 = 0
     var statedSequence: UInt64?
     /// The log needs records while the node's files are copied.
@@ -219,8 +224,11 @@ package struct ReplicatedLog: Sendable {
     }
 
     /// The node owns the log, as far as it knows. Whether it may answer for that is up to its lease
-    /// (``NodeLease/isValid(at:)``).
+    /// (``NodeLease/validity``).
     package var isOwner: Bool { if case .owner = role { true } else { false } }
+
+    /// Others can take the log over from this node, and have writes made by it.
+    var mayOwn: Bool { storesRecords && isReached }
 
     /// The node has seen the log, whose records its files may follow.
     package var hasBegun: Bool { isOfLog && !isLost }
@@ -255,7 +263,12 @@ package struct ReplicatedLog: Sendable {
                 pinsLog = false
                 tail = TailMeasure(stretchBytes: options.stretchBytes)
             }
-        case .release: release()
+        case .stores(let canStore):
+            storesRecords = canStore
+            if !mayOwn { release() }
+        case .reached(let isReached):
+            self.isReached = isReached
+            if !mayOwn { release() }
         case .drained: drained()
         }
         next()

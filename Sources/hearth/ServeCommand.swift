@@ -97,6 +97,9 @@ extension Command {
                 name: "peer-listen", value: "HOST:PORT",
                 help: "where other nodes find this one, to hand on what their clients write (default: nowhere)"),
             .init(
+                name: "peer-address", value: "HOST:PORT",
+                help: "where other nodes find this one, if that is not --peer-listen, as behind a NAT"),
+            .init(
                 name: "cluster-secret", value: "FILE",
                 help: "what all nodes share, for --peer-listen: a line of at least 32 characters"),
             .init(
@@ -350,13 +353,23 @@ extension ServerConfiguration {
 
     private static func peers(_ arguments: Arguments) throws(UsageError) -> PeerConfiguration? {
         switch (arguments["peer-listen"], arguments["cluster-secret"]) {
-        case (nil, nil): return nil
+        case (nil, nil):
+            if arguments["peer-address"] != nil { throw UsageError(message: "--peer-address needs --peer-listen") }
+            return nil
         case (let text?, let file?):
             guard let address = SocketAddress(hostAndPort: text) else {
                 throw UsageError(message: "--peer-listen must be an address and a port, not '\(text)'")
             }
+            var publicAddress: SocketAddress?
+            if let text = arguments["peer-address"] {
+                publicAddress = SocketAddress(hostAndPort: text)
+                if publicAddress == nil {
+                    throw UsageError(message: "--peer-address must be an address and a port, not '\(text)'")
+                }
+            }
             do throws(ClusterSecret.Failure) {
-                return PeerConfiguration(address: address, secret: try ClusterSecret(file: file))
+                return PeerConfiguration(
+                    address: address, publicAddress: publicAddress, secret: try ClusterSecret(file: file))
             } catch {
                 throw UsageError(message: "--cluster-secret: \(error)")
             }

@@ -3,13 +3,20 @@
 
 #include "CFaults.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
@@ -230,6 +237,54 @@ int mkdir(const char *path, mode_t mode) {
     if (begin(FAULTS_MAKE_FOLDER, path) != 0) return -1;
     int result = real(path, mode);
     if (result == 0) end(FAULTS_MAKE_FOLDER, path, NULL, NULL, 0, 0, 0);
+    return result;
+}
+
+// MARK: The power
+
+int faults_cut_power(const char *path) {
+    // EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH, which no header has that programs may include.
+    uint32_t flags = 2;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return errno;
+    int code = ioctl(descriptor, _IOR('X', 125, uint32_t), &flags) == 0 ? 0 : errno;
+    close(descriptor);
+    return code;
+}
+
+// MARK: Connections
+
+// Asks for one socket. /proc/net/tcp has all of the machine, which are many while tests run.
+int64_t faults_calling_socket(uint16_t caller, uint16_t called) {
+    struct {
+        struct nlmsghdr header;
+        struct inet_diag_req_v2 body;
+    } request = {
+        .header = {.nlmsg_len = sizeof request, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        .body = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = UINT32_MAX},
+    };
+    struct inet_diag_sockid *id = &request.body.id;
+    id->idiag_sport = htons(caller);
+    id->idiag_dport = htons(called);
+    id->idiag_src[0] = id->idiag_dst[0] = htonl(INADDR_LOOPBACK);
+    id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (descriptor < 0) return -errno;
+    union {
+        struct nlmsghdr header;
+        char bytes[4096];
+    } answer;
+    ssize_t size = -1;
+    if (send(descriptor, &request, sizeof request, 0) >= 0) size = recv(descriptor, &answer, sizeof answer, 0);
+    int64_t result = size < 0 ? -errno : -EPROTO;
+    if (size >= (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)) && answer.header.nlmsg_type == NLMSG_ERROR) {
+        int code = ((struct nlmsgerr *)NLMSG_DATA(&answer.header))->error;
+        result = code == -ENOENT ? 0 : code;
+    } else if (size >= (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg))
+               && answer.header.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
+        result = ((struct inet_diag_msg *)NLMSG_DATA(&answer.header))->idiag_inode;
+    }
+    close(descriptor);
     return result;
 }
 

@@ -32,15 +32,16 @@ struct CopyTests {
 
     /// What a node receives. It waits on a thread of its own.
     private static func receive(
-        from address: SocketAddress, to path: String, secret: String = secret
+        from address: SocketAddress, to path: String, secret: String = secret, version: UInt16 = PeerHandshake.version
     ) async throws -> Result<Int, CopyFailure> {
         try await withCheckedThrowingContinuation { done in
             do {
                 _ = try NamedThread(name: "receiver") {
                     done.resume(
                         returning: Result { () throws(CopyFailure) in
-                            let hello = PeerHandshake.Hello(
+                            var hello = PeerHandshake.Hello(
                                 name: "a", incarnation: 2, session: Array(repeating: 1, count: 16))
+                            hello.version = version
                             return try CopyReceiver(hello, ClusterSecret(secret), address) { true }
                                 .receive(request, to: path)
                         })
@@ -73,6 +74,16 @@ struct CopyTests {
         #expect(try await Self.receive(from: hub.address, to: received) == .success(content.count))
         #expect(TemporaryFolder.contents(of: received) == content)
         #expect(requests.withLock { $0 } == [Self.request])
+    }
+
+    @Test("are given to nodes of a later version too, if those speak this one")
+    func versions() async throws {
+        let source = "\(folder.path)/source"
+        TemporaryFolder.write(content(2), to: source)
+        let hub = try Self.sender { _ in Self.open(source) }
+        defer { hub.stop() }
+        #expect(try await Self.receive(from: hub.address, to: received, version: 2) == .success(content(2).count))
+        #expect(TemporaryFolder.contents(of: received) == content(2))
     }
 
     @Test("fail where a connection breaks, and never look complete", arguments: [1, 2, 3])

@@ -128,12 +128,28 @@ struct PeerHandshakeTests {
         check([])
     }
 
-    @Test("a message of another protocol or version is told from one of this")
-    func versions() {
-        var message = PeerHandshake.message(from: Self.hello("caller"))
-        message[9] = 9
-        #expect(throws: PeerHandshake.Failure.unknownVersion(9)) { try PeerHandshake.caller(message[...]) }
+    @Test("a message of another protocol is told from one of this")
+    func malformed() {
         #expect(throws: PeerHandshake.Failure.malformed) { try PeerHandshake.caller(Array("GET / HTTP/1.1".utf8)[...]) }
+    }
+
+    @Test("a caller of a later version is answered with this one; a called side has to speak it")
+    func versions() throws {
+        var (caller, called) = (Self.hello("caller"), Self.hello("called"))
+        caller.version = 9
+        let seen = try PeerHandshake.caller(PeerHandshake.message(from: caller)[...])
+        #expect(seen == caller)
+        let answer = PeerHandshake.message(from: called, to: seen, Self.secret)
+        #expect(try PeerHandshake.called(answer[...], by: caller, Self.secret).version == 1)
+        called.version = 9
+        let later = PeerHandshake.message(from: called, to: seen, Self.secret)
+        #expect(throws: PeerHandshake.Failure.unknownVersion(9)) {
+            try PeerHandshake.called(later[...], by: caller, Self.secret)
+        }
+        caller.version = 0
+        #expect(throws: PeerHandshake.Failure.unknownVersion(0)) {
+            try PeerHandshake.caller(PeerHandshake.message(from: caller)[...])
+        }
     }
 
     @Test("a frame that was changed, repeated or left out is noticed")

@@ -80,8 +80,14 @@ struct PeerHubTests {
             }
         }
 
-        func knows(_ name: String, at address: SocketAddress) {
-            hub.set([name: NodeRecord(incarnation: 1, address: "", peerAddress: "\(address)")])
+        func knows(_ name: String, at address: SocketAddress) { knows([(name, address)]) }
+
+        func knows(_ nodes: [(name: String, address: SocketAddress)]) {
+            hub.set(
+                Dictionary(
+                    uniqueKeysWithValues: nodes.map { name, address in
+                        (name, NodeRecord(incarnation: 1, address: "", peerAddress: "\(address)"))
+                    }))
         }
 
         /// - parameter serial: of the connection that asks.
@@ -127,6 +133,80 @@ struct PeerHubTests {
         let reason = "it has another --cluster-secret"
         #expect(caller.told.state.withLock { $0.news } == [.peerRefused(node: "b", reason: reason)])
         #expect(called.told.state.withLock { $0.requests } == [])
+    }
+
+    /// A node of a later version, which does not speak this one any more.
+    private final class LaterNode: Sendable {
+        private let group: EventLoopGroup
+        private let listener: Listener
+
+        init(_ name: String, secret: String) throws {
+            group = try EventLoopGroup(count: 1, name: "later")
+            listener = try Listener(at: .loopback(port: 0), on: group) { _ in Handler(name, ClusterSecret(secret)) }
+        }
+
+        deinit {
+            group.stop()
+            group.join()
+        }
+
+        var address: SocketAddress { listener.address }
+
+        private final class Handler: StreamHandler {
+            private var own: PeerHandshake.Hello
+            private let secret: ClusterSecret
+            private var input: [UInt8] = []
+
+            init(_ name: String, _ secret: ClusterSecret) {
+                own = PeerHandshake.Hello(name: name, incarnation: 1)
+                own.version = 9
+                self.secret = secret
+            }
+
+            func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+                input += bytes
+                // The size of the message comes first.
+                guard input.count >= 4, input.count == 4 + Int(input[2]) << 8 + Int(input[3]),
+                    let caller = try? PeerHandshake.caller(input.dropFirst(4))
+                else { return }
+                let answer = PeerHandshake.message(from: own, to: caller, secret)
+                stream.send(shared: [0, 0, UInt8(answer.count >> 8), UInt8(answer.count & 0xFF)] + answer)
+            }
+
+            func closed(_ stream: Stream, reason: CloseReason) {}
+        }
+    }
+
+    @Test("a node of a version that is not spoken here is not talked to, and the operator hears why; the others are")
+    func versions() async throws {
+        let (caller, called) = (try Node("a"), try Node("b"))
+        let later = try LaterNode("c", secret: "0123456789abcdef0123456789abcdef")
+        caller.knows([("b", called.hub.address), ("c", later.address)])
+        caller.forward(1, to: "c", serial: 1)
+        caller.forward(2, to: "b", serial: 2)
+        // What was for the node was not done.
+        try await caller.wait("both answers") { Set($0.answers) == [-1, 2] }
+        let reason = "it speaks version 9 of the protocol between nodes"
+        #expect(caller.told.state.withLock { $0.news } == [.peerRefused(node: "c", reason: reason)])
+        caller.forward(3, to: "b", serial: 2)
+        try await caller.wait("an answer") { $0.answers.last == 3 }
+    }
+
+    @Test("a node that has its name knows which others it does not reach, also if it has nothing to send")
+    func reach() async throws {
+        let (own, other) = (try Node("a"), try Node("b"))
+        var proxy: FaultyProxy? = try FaultyProxy(to: other.hub.address, seed: 1)
+        proxy?.faults.calm()
+        own.knows([("a", own.hub.address), ("b", try #require(proxy).address)])
+        own.hub.set(isRegistered: true)
+        // Nothing is sent before the link is there.
+        own.forward(1, to: "b")
+        try await own.wait("the answer") { $0.answers == [1] }
+        #expect(own.hub.unreached == [])
+        proxy = nil
+        try await own.wait("that it is not reached") { _ in own.hub.unreached == ["b"] }
+        own.knows([("a", own.hub.address), ("b", other.hub.address)])
+        try await own.wait("that it is reached") { _ in own.hub.unreached == [] }
     }
 
     @Test("the connections of a node that ends have ended, and what it has not taken was not done")

@@ -28,6 +28,11 @@ struct ServeCommandTests {
                 "--cluster-secret: /nowhere/secret is not there"
             ),
             (["--dev", "--peer-listen", "a", "--cluster-secret", "b"], "--peer-listen must be an address and a port"),
+            (["--dev", "--peer-address", "127.0.0.1:1"], "--peer-address needs --peer-listen"),
+            (
+                ["--dev", "--peer-listen", "127.0.0.1:1", "--cluster-secret", "b", "--peer-address", "a"],
+                "--peer-address must be an address and a port, not 'a'"
+            ),
             (["--dev", "--cluster", "http://a", "--node", "n1"], "--cluster: http://a does not begin with etcd://"),
             (["--dev", "--rules", "/none"], "cannot read the rules file /none: No such file"),
             (["--config", "/none"], "cannot read /none"),

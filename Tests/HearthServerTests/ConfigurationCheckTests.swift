@@ -49,6 +49,16 @@ struct ConfigurationCheckTests {
             $0.cluster?.peers = PeerConfiguration(
                 address: SocketAddress(hostAndPort: "0.0.0.0:9003")!, secret: ClusterSecret("secret"))
         }
+        let everywhere = try #require(SocketAddress(hostAndPort: "0.0.0.0:0"))
+        error("--peer-address names the address") {
+            $0.cluster?.peers = PeerConfiguration(
+                address: .loopback(port: 0), publicAddress: everywhere, secret: ClusterSecret("secret"))
+        }
+        var translated = node
+        translated.cluster?.peers = PeerConfiguration(
+            address: everywhere, publicAddress: SocketAddress(hostAndPort: "203.0.113.1:9003"),
+            secret: ClusterSecret("secret"))
+        #expect(!findings(translated).contains { $0.hasPrefix("error: ") })
         error("--durability full") { $0.durability = .process }
         error("--no-auth") { $0.identity = IdentityConfiguration() }
         error("--seed") { $0.seedFile = "seed.json" }

@@ -118,6 +118,8 @@ struct SharedLogSchedulerTests {
         var actions: [Action] = []
         private var number: Int64 = 0
         private var now: Int64 = 1000
+        /// As the owner, it knows that no other node owns the log.
+        var isCertain = true
 
         init() {
             scheduler = DatabaseScheduler(
@@ -134,15 +136,25 @@ struct SharedLogSchedulerTests {
             // Steps are taken at once.
             while let event = next {
                 var new: [Action] = []
-                scheduler.handle(event, at: Conditions(wall: now, uptime: now), into: &new)
+                scheduler.handle(
+                    event, at: Conditions(wall: now, uptime: now, isOwnershipCertain: isCertain), into: &new)
                 next = new.contains { if case .step = $0 { true } else { false } } ? .step : nil
                 actions += new
             }
         }
 
         mutating func set(_ path: Path, _ value: CanonicalJSON, by connection: ConnectionID = DatabaseBench.writer) {
+            ask(.set(path, value), by: connection)
+        }
+
+        /// Sets "a" if nothing is there.
+        mutating func create(by connection: ConnectionID = DatabaseBench.writer) {
+            ask(.set(WriteTarget(path: "a"), IncomingValue(json: "9"), expecting: []), by: connection)
+        }
+
+        mutating func ask(_ operation: Operation, by connection: ConnectionID = DatabaseBench.writer) {
             number += 1
-            handle(.requests([Request(connection: connection, number: number, operation: .set(path, value))]))
+            handle(.requests([Request(connection: connection, number: number, operation: operation)]))
         }
 
         mutating func pass(milliseconds: Int64) { now += milliseconds }
@@ -223,6 +235,45 @@ struct SharedLogSchedulerTests {
         #expect(bench.stored == mine)
         let sequence = bench.scheduler.database.sequence
         #expect(sequence == 1)
+    }
+
+    @Test("an owner that may have lost its lease decides no write until it knows, and reads as other nodes do")
+    func uncertain() {
+        var bench = Bench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1")
+        bench.handle(.committed(through: 1))
+        bench.isCertain = false
+        bench.create()
+        bench.ask(.get("a"), by: DatabaseBench.reader)
+        #expect(bench.replies == ["\(Reply.value("1"))"])
+        bench.handle(.tick(1))
+        #expect(bench.replies.isEmpty)
+        // The lease was renewed.
+        bench.isCertain = true
+        bench.handle(.tick(2))
+        #expect(bench.replies == ["\(Reply.failed(.stale("1")))"])
+        // It was not.
+        bench.isCertain = false
+        bench.create()
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2"))]))
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"])
+        #expect(bench.appended.isEmpty)
+    }
+
+    @Test("an owner whose last append is under way decides nothing once it hears that another node owns the log")
+    func lateNews() throws {
+        var bench = Bench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1")
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(Self.record(2, "a", "null"))]))
+        bench.create(by: DatabaseBench.reader)
+        bench.handle(.committed(through: 1))
+        #expect(bench.replies == ["\(Reply.done)"])
+        // There is nothing at the place any more.
+        #expect(try bench.value("a") == "null")
+        bench.handle(.committed(through: 2))
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"])
     }
 
     @Test("is never closed, however long nobody asks anything")

@@ -35,8 +35,10 @@ struct Fault: CustomStringConvertible {
         /// The node's watch repeats earlier events.
         case repeatWatch
         case compact
-        /// The node gives up its ownership, and claims it again later.
-        case release
+        /// The node's own files take no records for a while, so it may not own the log.
+        case fullDisk
+        /// The other nodes do not reach it for a while, so it may not own the log either.
+        case unreached
         /// Somebody asks that the node own the log, and waits for a while.
         case move
         /// An operator restores what some node has of the log, at the node.

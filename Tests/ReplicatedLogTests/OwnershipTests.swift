@@ -192,4 +192,25 @@ import Testing
         #expect(world.nodes[0].acknowledged.count == 1)
         #expect(world.violation == nil)
     }
+
+    @Test(
+        "is given up by a node whose files take no records or that no other node reaches, and not claimed by it meanwhile",
+        arguments: [ReplicatedLog.Event.stores, ReplicatedLog.Event.reached])
+    func unfit(event: @Sendable (Bool) -> ReplicatedLog.Event) {
+        var world = Self.owned()
+        for _ in 0..<5 where world.nodes[0].acknowledged.isEmpty { expect(&world, .answer, 0) }
+        world.tell(0, event(false))
+        #expect(!world.nodes[0].log.isOwner)
+        Self.goOn(&world) { $0.nodes[1].log.isOwner }
+        #expect(world.nodes[1].log.isOwner)
+        #expect(world.nodes[1].stored == world.truth)
+        // Nobody is left who may claim it.
+        world.tell(1, event(false))
+        Self.goOn(&world) { $0.nodes.contains { $0.log.isOwner } }
+        #expect(!world.nodes.contains { $0.log.isOwner })
+        world.tell(0, event(true))
+        Self.goOn(&world) { $0.nodes[0].log.isOwner }
+        #expect(world.nodes[0].log.isOwner)
+        #expect(world.violation == nil)
+    }
 }

@@ -21,7 +21,8 @@ struct Simulation {
         case copy(node: Int, incarnation: UInt64, epoch: UInt64, from: UInt64, because: LogMismatch)
         case rebuild
         case start(node: Int)
-        case rank(node: Int, incarnation: UInt64)
+        case store(node: Int, incarnation: UInt64)
+        case reach(node: Int, incarnation: UInt64)
         case drained(node: Int, incarnation: UInt64)
         case withdraw(request: Int64)
         case fault(Fault)
@@ -34,7 +35,8 @@ struct Simulation {
             case .tick(let node): (node, nil)
             case .reply(let node, let incarnation, _), .changes(let node, let incarnation, _, _),
                 .watchEnds(let node, let incarnation, _), .copy(let node, let incarnation, _, _, _),
-                .rank(let node, let incarnation), .drained(let node, let incarnation):
+                .store(let node, let incarnation), .reach(let node, let incarnation),
+                .drained(let node, let incarnation):
                 (node, incarnation)
             case .request, .watchTurn, .start, .withdraw, .rebuild, .fault, .write, .read: nil
             }
@@ -193,7 +195,8 @@ struct Simulation {
             try copy(node, incarnation, epoch, from, mismatch)
         case .rebuild: rebuild()
         case .start(let node): try start(node)
-        case .rank(let node, _): try tell(node, .rank(node))
+        case .store(let node, _): try tell(node, .stores(true))
+        case .reach(let node, _): try tell(node, .reached(true))
         case .drained(let node, _): try tell(node, .drained)
         case .withdraw(let request): _ = engine.apply(MoveRequest.remove(for: "main", createdAt: request))
         case .fault(let fault): try apply(fault)
@@ -225,7 +228,7 @@ struct Simulation {
     mutating func read() throws(Violation) {
         for (node, machine) in machines.enumerated() where machine.pausedUntil <= now {
             guard let process = machine.process, process.log.isOwner, process.draining == .no,
-                process.lease.isValid(at: clock(node))
+                let (_, end) = process.lease.validity, clock(node) < end
             else {
                 continue
             }
@@ -276,12 +279,18 @@ struct Simulation {
             lastTerm = 0
             for index in machines.indices { breakWatch(of: index) }
             queue.add(.rebuild, at: end + 3000)
-        case .release:
+        case .fullDisk:
             guard let incarnation = machines[node].process?.incarnation, machines[node].pausedUntil <= now else {
                 return
             }
-            try tell(node, .release)
-            queue.add(.rank(node: node, incarnation: incarnation), at: end)
+            try tell(node, .stores(false))
+            queue.add(.store(node: node, incarnation: incarnation), at: end)
+        case .unreached:
+            guard let incarnation = machines[node].process?.incarnation, machines[node].pausedUntil <= now else {
+                return
+            }
+            try tell(node, .reached(false))
+            queue.add(.reach(node: node, incarnation: incarnation), at: end)
         }
     }
 

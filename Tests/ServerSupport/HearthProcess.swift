@@ -13,13 +13,17 @@ package final class HearthProcess: Sendable {
     private let errors: LineReader
 
     /// Next to the program that runs the tests, or at `HEARTH_BINARY`.
-    private static let binary =
+    private static let built =
         getenv("HEARTH_BINARY").map { String(cString: $0) } ?? BuiltProgram.path("hearth")
+
+    package static var binary: String {
+        get throws { try #require(built, "hearth is not built") }
+    }
 
     /// Starts it with these words and this environment, nothing else of the tests' own.
     package convenience init(_ words: [String], environment: [String: String] = [:]) throws {
         try self.init(
-            program: try #require(HearthProcess.binary, "hearth is not built"), words, environment: environment)
+            program: try HearthProcess.binary, words, environment: environment)
     }
 
     /// Starts another program.
@@ -90,7 +94,13 @@ package final class HearthProcess: Sendable {
         }
     }
 
+    /// The number of the process.
+    package var number: Int32 { process.number }
+
     package func signal(_ number: Int32) { process.signal(number) }
+
+    /// Ends it as a loss of power would, except that the system's caches stay. Returns after its end.
+    package func kill() { process.kill() }
 
     package var hasEnded: Bool { process.hasEnded }
 

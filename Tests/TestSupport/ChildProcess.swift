@@ -38,6 +38,38 @@ package final class ChildProcess: Sendable {
         }
     }
 
+    /// Starts a program, which is looked for in the usual folders if its name has no slash.
+    ///
+    /// - parameter output: the file to which it appends what it says; nil for this process's own output.
+    /// - parameter input: what it reads; nil for nothing.
+    package static func start(_ words: [String], output: String? = nil, input: Int32? = nil) throws -> ChildProcess {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let input {
+            posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        }
+        for descriptor in output == nil ? [] : [STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_addopen(
+                &actions, descriptor, output ?? "", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        }
+        var strings = words.map { strdup($0) } + [nil]
+        defer { for string in strings { free(string) } }
+        var process: pid_t = 0
+        let code = posix_spawnp(&process, words[0], &actions, nil, &strings, environ)
+        guard code == 0 else { throw SystemError("start \(words[0])", code: code) }
+        return try ChildProcess(process)
+    }
+
+    /// Runs a program to its end, on this thread.
+    package static func run(_ words: [String], output: String? = nil) throws -> Int32 {
+        let process = try start(words, output: output)
+        process.collector.join()
+        return exitCode(process.end.state.withLock { $0.status ?? 0 })
+    }
+
     package var hasEnded: Bool { end.state.withLock { $0.status != nil } }
 
     /// Sends a signal, unless it has ended.
@@ -63,6 +95,10 @@ package final class ChildProcess: Sendable {
             }
             if let status { continuation.resume(returning: status) }
         }
-        return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+        return Self.exitCode(status)
+    }
+
+    private static func exitCode(_ status: Int32) -> Int32 {
+        status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
     }
 }

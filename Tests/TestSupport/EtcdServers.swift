@@ -25,30 +25,49 @@ package final class EtcdServers: Sendable {
     }
 
     package let ports: [UInt16]
+    /// The ports at which processes of the network reach the members; the same as `ports` without one.
+    package let networkPorts: [UInt16]
     private let arguments: [[String]]
     private let folder = TemporaryFolder()
     private let processes: Mutex<[ChildProcess?]>
+    private let network: ProcessNetwork?
+    private let disks: TestDisks?
+
+    /// Members are named so, in a network too, and so are their disks.
+    package static func name(_ index: Int) -> String { "m\(index + 1)" }
 
     /// Starts the members, and returns when all of them serve.
     ///
     /// - parameter certificate: serves clients with TLS; they must have a certificate of the authorities in this
     /// file.
+    /// - parameter network: what the members say to each other passes through it.
+    /// - parameter disks: keep the files of the members.
     package init(
-        count: Int, certificate: (file: String, key: String, authorities: String)? = nil, options: [String] = []
+        count: Int, certificate: (file: String, key: String, authorities: String)? = nil, options: [String] = [],
+        network: ProcessNetwork? = nil, disks: TestDisks? = nil
     ) throws {
+        self.network = network
+        self.disks = disks
         let all = try FreePort.several(2 * count)
         ports = Array(all.prefix(count))
         let peers = all.dropFirst(count)
+        func reachable(_ ports: some Sequence<UInt16>) throws -> [UInt16] {
+            try ports.enumerated().map { try network?.port(to: Self.name($0), listeningAt: $1) ?? $1 }
+        }
+        networkPorts = try reachable(ports)
+        let reachablePeers = try reachable(peers)
         let scheme = certificate == nil ? "http" : "https"
-        let cluster = zip(1..., peers).map { "m\($0)=http://127.0.0.1:\($1)" }.joined(separator: ",")
+        let cluster = reachablePeers.enumerated().map { "\(Self.name($0))=http://127.0.0.1:\($1)" }
         var arguments: [[String]] = []
         for (index, (client, peer)) in zip(ports, peers).enumerated() {
+            let name = Self.name(index)
             var list = [
-                "--name", "m\(index + 1)", "--data-dir", "\(folder.path)/m\(index + 1)",
+                "--name", name, "--data-dir", disks.map { "\($0.path(of: name))/etcd" } ?? "\(folder.path)/\(name)",
                 "--listen-client-urls", "\(scheme)://127.0.0.1:\(client)",
                 "--advertise-client-urls", "\(scheme)://127.0.0.1:\(client)",
                 "--listen-peer-urls", "http://127.0.0.1:\(peer)",
-                "--initial-advertise-peer-urls", "http://127.0.0.1:\(peer)", "--initial-cluster", cluster,
+                "--initial-advertise-peer-urls", "http://127.0.0.1:\(reachablePeers[index])",
+                "--initial-cluster", cluster.joined(separator: ","),
                 "--initial-cluster-token", folder.path, "--pre-vote", "--logger", "zap",
                 "--experimental-watch-progress-notify-interval", "200ms",
             ]
@@ -71,20 +90,9 @@ package final class EtcdServers: Sendable {
     /// Starts a member that does not run.
     package func start(_ index: Int) throws {
         guard let program = Self.program else { preconditionFailure("etcd is not installed") }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        for descriptor in [STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(
-                &actions, descriptor, "\(folder.path)/log\(index)", O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        }
-        var strings = ([program] + arguments[index]).map { strdup($0) } + [nil]
-        defer { for string in strings { free(string) } }
-        var process: pid_t = 0
-        let code = posix_spawn(&process, program, &actions, nil, &strings, environ)
-        guard code == 0 else { throw SystemError("start etcd", code: code) }
-        let child = try ChildProcess(process)
+        let words = (disks?.entering ?? []) + [program] + arguments[index]
+        let child = try ChildProcess.start(words, output: "\(folder.path)/log\(index)")
+        network?.joined(Self.name(index), process: child.number)
         processes.withLock { $0[index] = child }
     }
 
@@ -97,11 +105,14 @@ package final class EtcdServers: Sendable {
         process?.kill()
     }
 
+    /// Whether a member has ended by itself, or was killed.
+    package func hasEnded(_ index: Int) -> Bool { processes.withLock { $0[index]?.hasEnded ?? true } }
+
     /// All members lose everything, and begin again.
     package func loseEverything() throws {
         for index in ports.indices {
             kill(index)
-            let name = "m\(index + 1)"
+            let name = Self.name(index)
             let lostCount = TemporaryFolder.files(in: folder.path).count { $0.hasPrefix("\(name).lost") }
             guard rename("\(folder.path)/\(name)", "\(folder.path)/\(name).lost\(lostCount)") == 0 else {
                 throw SystemError("rename the files of etcd", code: errno)

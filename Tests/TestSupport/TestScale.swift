@@ -11,4 +11,7 @@ package enum TestScale {
     package static let simulationSeconds: Int? = getenv("HEARTH_SIMULATION_SECONDS").flatMap {
         Int(String(cString: $0))
     }
+
+    /// How long random things happen to a cluster of processes, in seconds: `HEARTH_CLUSTER_SECONDS`; nil for a moment.
+    package static let clusterSeconds: Int? = getenv("HEARTH_CLUSTER_SECONDS").flatMap { Int(String(cString: $0)) }
 }

@@ -1,5 +1,4 @@
 import HearthServerSupport
-import HearthEventLoop
 import Glibc
 import Synchronization
 import HearthSystem
@@ -10,40 +9,6 @@ import Testing
 @Suite(
     "A cluster of processes", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
 struct ClusterProcessTests {
-    /// Asks a node once, on a connection of its own. Nil if no answer came.
-    private static func askBlocking(
-        _ method: String, _ path: String, _ body: String = "", fields: String = "", port: UInt16,
-        within time: Duration = .seconds(6)
-    ) -> (status: Int, body: String)? {
-        let target = path.contains(":") ? path : "\(path).json"
-        let request =
-            "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
-            + "\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        do throws(WaitingConnection.Failure) {
-            let connection = try WaitingConnection(
-                host: "127.0.0.1", port: port, timeout: time, deadline: .current + time)
-            try connection.send(Array(request.utf8))
-            var answer: [UInt8] = []
-            while true {
-                let bytes = try connection.receive(maximum: 1 << 16)
-                if bytes.isEmpty { break }
-                answer += bytes
-            }
-            let end = answer.indices.first { answer[$0...].starts(with: Array("\r\n\r\n".utf8)) }
-            let words = String(decoding: answer, as: UTF8.self).split(separator: " ", maxSplits: 2)
-            guard let end, words.count == 3, let status = Int(words[1]) else { return nil }
-            return (status, String(decoding: answer[(end + 4)...], as: UTF8.self))
-        } catch {
-            return nil
-        }
-    }
-
-    private static func ask(
-        _ method: String, _ path: String, _ body: String = "", port: UInt16
-    ) async throws -> (status: Int, body: String)? {
-        try await onThread { askBlocking(method, path, body, port: port) }
-    }
-
     /// Writes keys of its own, one after the other: to all nodes in turn, or to the one that takes writes. Each write
     /// adds 1 to the value, so that one that is made twice is visible.
     private final class Writer: Sendable {
@@ -65,7 +30,7 @@ struct ClusterProcessTests {
             while !history.withLock({ $0.isOver }) {
                 number += 1
                 let key = "k\(number)"
-                let answer = ClusterProcessTests.askBlocking(
+                let answer = NodeAnswer.ask(
                     "PUT", "/\(folder)/\(key)", #"{".sv":{"increment":1}}"#, port: ports[node], within: .seconds(2))
                 history.withLock { history in
                     switch answer?.status {
@@ -89,7 +54,7 @@ struct ClusterProcessTests {
     private static func owner(_ ports: [UInt16]) async throws -> Int {
         var owner: Int?
         try await eventually("an owner") {
-            owner = try await first(of: ports) { try await ask("PUT", "/owner", "1", port: $0)?.status == 200 }
+            owner = try await first(of: ports) { try await NodeAnswer.ask("PUT", "/owner", "1", at: $0)?.status == 200 }
             return owner != nil
         }
         return try #require(owner)
@@ -144,7 +109,7 @@ struct ClusterProcessTests {
             for (index, history) in histories.enumerated() {
                 var tree = ""
                 try await eventually("all writes") {
-                    tree = try await Self.ask("GET", "/h\(index)", port: port)?.body ?? ""
+                    tree = try await NodeAnswer.ask("GET", "/h\(index)", at: port)?.body ?? ""
                     return tree.matches(of: /"k[0-9]+":1[,}]/).count == history.acknowledged.count
                 }
                 #expect(!tree.contains(/"k[0-9]+":[^1]/), "a write was made twice")
@@ -201,12 +166,13 @@ struct ClusterProcessTests {
         // The owner has written a mark after everything else, which all nodes get.
         let mark = "\(history.acknowledged.count)"
         try await eventually("a mark") {
-            try await Self.first(of: ports) { try await Self.ask("PUT", "/mark", mark, port: $0)?.status == 200 } != nil
+            try await Self.first(of: ports) { try await NodeAnswer.ask("PUT", "/mark", mark, at: $0)?.status == 200 }
+                != nil
         }
         var trees: Set<String> = []
         for port in ports {
-            try await eventually("the mark") { try await Self.ask("GET", "/mark", port: port)?.body == mark }
-            trees.insert(try #require(try await Self.ask("GET", "/h", port: port)).body)
+            try await eventually("the mark") { try await NodeAnswer.ask("GET", "/mark", at: port)?.body == mark }
+            trees.insert(try #require(try await NodeAnswer.ask("GET", "/h", at: port)).body)
         }
         #expect(trees.count == 1, "the nodes have different trees")
         let tree = try #require(trees.first)
@@ -253,8 +219,8 @@ struct ClusterProcessTests {
         }
     }
 
-    private static func account(_ operation: String, _ body: String, port: UInt16) -> (status: Int, body: String)? {
-        askBlocking(
+    private static func account(_ operation: String, _ body: String, port: UInt16) -> NodeAnswer? {
+        NodeAnswer.ask(
             "POST", "/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=app", body, port: port,
             within: .seconds(4))
     }
@@ -265,8 +231,8 @@ struct ClusterProcessTests {
         var page = ""
         while true {
             let path = "/identitytoolkit.googleapis.com/v1/projects/-/accounts:batchGet?maxResults=1000\(page)"
-            let fields = "Authorization: Bearer owner\r\n"
-            guard let answer = askBlocking("GET", path, fields: fields, port: port), answer.status == 200 else {
+            let fields = ["Authorization: Bearer owner"]
+            guard let answer = NodeAnswer.ask("GET", path, fields: fields, port: port), answer.status == 200 else {
                 return nil
             }
             users.formUnion(answer.body.matches(of: /"localId":"([^"]+)"/).map { String($0.1) })

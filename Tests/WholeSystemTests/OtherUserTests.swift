@@ -173,6 +173,29 @@ struct OtherUserTests {
         }
     }
 
+    @Test(
+        "what root restores of a cluster's database, the node serves",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func restoreOfCluster() async throws {
+        let etcd = try await onThread { try EtcdServers(count: 1) }
+        let members = "etcd://127.0.0.1:\(etcd.ports[0])"
+        let node = try await serve("--no-auth", "--cluster", members, "--node", "n1")
+        let url = "ws://\(node.address)"
+        try await eventually("a write") { try await HearthProcess.run("set", "/a", "1", "--url", url).code == 0 }
+        let copy = folder.path + "/copy"
+        try await run("backup", copy, "--data", data)
+        try await run("set", "/a", "2", "--url", url)
+        try await run("cluster", "restore", "default", "--from", copy, "--data", data, "--cluster", members, "-y")
+        try await eventually("the backup") {
+            try await HearthProcess.run("get", "/a", "--url", url).output == "1\n"
+        }
+        // Files are opened, replaced and removed by the node.
+        try expectOwned()
+        try await run("set", "/a", "3", "--url", url)
+        try await stop(node.process)
+        try expectOwned()
+    }
+
     @Test("root does not serve the folder by mistake, and is told the command that does")
     func serveAsRoot() async throws {
         let outcome = try await HearthProcess.run("serve", "--data", data, "--rules", rules, "--listen", "127.0.0.1:0")

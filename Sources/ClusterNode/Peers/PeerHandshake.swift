@@ -7,6 +7,9 @@ import HearthJSONWebTokens
 /// 2. called:  version:2 nonce:32 incarnation:8 proof:32 name                      `version` is the one to speak
 /// 3. caller:  proof:32
 /// ```
+/// A caller of a later version may speak this one too: then the called side says so, and the caller goes on or ends. So
+/// nodes of two versions can work together, whichever of them calls.
+///
 /// A proof is an HMAC-SHA256, with the secret as its key, of the role and of both first messages but for the proof. The
 /// same with another word is the key of the codes of all later frames.
 package enum PeerHandshake {
@@ -39,8 +42,9 @@ package enum PeerHandshake {
             self.name = name
         }
 
-        fileprivate init(nonce: [UInt8], session: [UInt8], incarnation: UInt64, name: String) {
-            (self.nonce, self.session, self.incarnation, self.name) = (nonce, session, incarnation, name)
+        fileprivate init(version: UInt16, nonce: [UInt8], session: [UInt8], incarnation: UInt64, name: String) {
+            (self.version, self.nonce, self.session) = (version, nonce, session)
+            (self.incarnation, self.name) = (incarnation, name)
         }
 
         fileprivate var fields: [UInt8] {
@@ -48,12 +52,13 @@ package enum PeerHandshake {
             return [UInt8(version >> 8), UInt8(version & 0xFF)] + nonce + session + number + Array(name.utf8)
         }
 
+        /// - parameter versions: those that are known.
         fileprivate static func parse(
-            _ bytes: ArraySlice<UInt8>, sessionSize: Int
+            _ bytes: ArraySlice<UInt8>, sessionSize: Int, versions: ClosedRange<UInt16>
         ) throws(Failure) -> Hello {
             guard bytes.count >= 2 + nonceSize + sessionSize + 8 else { throw .malformed }
             let version = UInt16(bytes.first!) << 8 | UInt16(bytes.dropFirst().first!)
-            guard version == PeerHandshake.version else { throw .unknownVersion(version) }
+            guard versions.contains(version) else { throw .unknownVersion(version) }
             var rest = bytes.dropFirst(2)
             func take(_ count: Int) -> [UInt8] {
                 defer { rest = rest.dropFirst(count) }
@@ -64,7 +69,7 @@ package enum PeerHandshake {
             guard let name = String(validating: rest, as: UTF8.self), ClusterConfiguration.isValidName(name) else {
                 throw .malformed
             }
-            return Hello(nonce: nonce, session: session, incarnation: incarnation, name: name)
+            return Hello(version: version, nonce: nonce, session: session, incarnation: incarnation, name: name)
         }
     }
 
@@ -72,7 +77,8 @@ package enum PeerHandshake {
 
     package static func caller(_ message: ArraySlice<UInt8>) throws(Failure) -> Hello {
         guard message.starts(with: magic) else { throw .malformed }
-        return try Hello.parse(message.dropFirst(magic.count), sessionSize: sessionSize)
+        return try Hello.parse(
+            message.dropFirst(magic.count), sessionSize: sessionSize, versions: version...UInt16.max)
     }
 
     /// - parameter caller: the position that the called side has received.
@@ -90,7 +96,8 @@ package enum PeerHandshake {
         let head = 2 + nonceSize + 8
         guard message.count >= head + proofSize else { throw .malformed }
         let proof = Array(message.dropFirst(head).prefix(proofSize))
-        let called = try Hello.parse(message.prefix(head) + message.dropFirst(head + proofSize), sessionSize: 0)
+        let called = try Hello.parse(
+            message.prefix(head) + message.dropFirst(head + proofSize), sessionSize: 0, versions: version...version)
         guard Cryptography.areEqual(proof, secret.code(of: "called", transcript(caller, called))) else {
             throw .wrongSecret
         }

@@ -2,6 +2,7 @@ import HearthEventLoop
 import HearthRealtimeDatabase
 import HearthReplicatedLog
 import HearthSystem
+import Synchronization
 
 /// The thread of a node's links to other nodes, and its listener for theirs.
 final class PeerHub: Sendable {
@@ -49,6 +50,12 @@ final class PeerHub: Sendable {
     var address: SocketAddress { listener.address }
 
     func set(_ nodes: [String: NodeRecord]) { run { $0.set(nodes) } }
+
+    /// Whether the name is this process's: another one may have it since the end of the lease.
+    func set(isRegistered: Bool) { run { $0.set(isRegistered: isRegistered) } }
+
+    /// The nodes that run and were not reached for some seconds.
+    var unreached: Set<String> { links.unreached.withLock { $0 } }
 
     func forward(_ requests: [ForwardedRequest], of database: String, to node: String) {
         run { $0.forward(requests, of: database, to: node) }

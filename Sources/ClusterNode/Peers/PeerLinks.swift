@@ -3,6 +3,7 @@ import HearthRealtimeDatabase
 import HearthReplicatedLog
 import HearthStorageErrors
 import HearthSystem
+import Synchronization
 
 /// Messages of links between nodes for the databases of this node.
 struct PeerDelegate: Sendable {
@@ -30,6 +31,8 @@ final class PeerLinks: @unchecked Sendable {
     private static let heartbeat = Duration.milliseconds(500)
     private static let tickInterval = Duration.milliseconds(50)
     private static let attemptInterval = Duration.milliseconds(200)
+    /// A node that does not say anything for so long is not reached.
+    private static let reachPatience = Duration.seconds(5)
 
     private let loop: EventLoop
     private let name: String
@@ -40,11 +43,17 @@ final class PeerLinks: @unchecked Sendable {
     private let tls: TLSContext?
     private var nodes: [String: NodeRecord] = [:]
     private var outgoing: [String: OutgoingLink] = [:]
+    /// When each node that runs was last heard of over the link to it.
+    private var reachedAt: [String: MonotonicTime] = [:]
+    /// The nodes that are not reached. Any thread.
+    let unreached = Mutex<Set<String>>([])
     private var incoming: [[UInt8]: IncomingLink] = [:]
     /// The link and name of each connection of another node, by its name here.
     private var owners: [ConnectionID: (link: IncomingLink, key: IncomingLink.Key)] = [:]
     private var lastAlias: UInt64 = 0
     private var isStopping = false
+    /// The name of this node is this process's.
+    private var isRegistered = false
     /// Processes that have said farewell, until the nodes that run show that they are gone.
     private var departed: [String: UInt64] = [:]
     /// So that an operator hears of each once.
@@ -80,6 +89,11 @@ final class PeerLinks: @unchecked Sendable {
         self.nodes = nodes
         departed = departed.filter { nodes[$0.key]?.incarnation == $0.value }
         for link in outgoing.values.sorted(by: { $0.node < $1.node }) { connect(link) }
+    }
+
+    func set(isRegistered: Bool) {
+        self.isRegistered = isRegistered
+        reachedAt = [:]
     }
 
     func forward(_ requests: [ForwardedRequest], of database: String, to node: String) {
@@ -333,6 +347,7 @@ final class PeerLinks: @unchecked Sendable {
     func tick() {
         if isStopping { return }
         let now = MonotonicTime.current
+        linkAll()
         for link in outgoing.values.sorted(by: { $0.node < $1.node }) {
             connect(link)
             keepAlive(link.connection, &link.session, now)
@@ -342,8 +357,32 @@ final class PeerLinks: @unchecked Sendable {
             keepAlive(link.connection, &link.session, now)
             if link.connection == nil, now - link.downSince >= Self.patience { end(link) }
         }
+        findUnreached(now)
         copies.tick(now)
         loop.schedule(after: Self.tickInterval) { [self] in tick() }
+    }
+
+    /// The other nodes that run, and that this one is to reach. Two processes of one name would end each other's links.
+    private var others: [String] {
+        guard isRegistered else { return [] }
+        return nodes.filter { $0.key != name && $0.value.peerAddress != nil && departed[$0.key] == nil }.keys.sorted()
+    }
+
+    /// Keeps a link to each node, also if there is nothing to send, to know whether it is reached.
+    private func linkAll() {
+        for node in others where outgoing[node] == nil { outgoing[node] = OutgoingLink(node) }
+    }
+
+    private func findUnreached(_ now: MonotonicTime) {
+        reachedAt = Dictionary(
+            uniqueKeysWithValues: others.map { node in
+                guard let connection = outgoing[node]?.connection, connection.isEstablished else {
+                    return (node, reachedAt[node] ?? now)
+                }
+                return (node, connection.lastHeard)
+            })
+        let new = Set(reachedAt.filter { now - $0.value >= Self.reachPatience }.keys)
+        unreached.withLock { $0 = new }
     }
 
     private func keepAlive(_ connection: PeerConnection?, _ session: inout LinkSession, _ now: MonotonicTime) {

@@ -21,6 +21,12 @@ extension Readiness {
             if follows(database) { log.info("cluster.follows-again", [("database", database)]) }
         case .peerRefused(let node, let reason):
             log.error("cluster.peer-refused", [("node", node), ("reason", reason)])
+        case .cutOff(true):
+            cutOff(true)
+            log.error("cluster.cut-off", [("meaning", "other nodes do not reach this one, so it takes no writes")])
+        case .cutOff(false):
+            cutOff(false)
+            log.info("cluster.reached-again")
         }
     }
 }

@@ -18,6 +18,10 @@ final class HostedDatabase {
     private let index: UInt32
     private let logFile: LogFile
     private let log: MeasuredLog
+    /// The same; nil for a log of this process's own.
+    private let nodeLog: NodeLog?
+    /// How often it was said that this node owns it.
+    private var ownedCount = 0
     private let logReader: LogReader
     private let tree: TreeFile
     private let host: DatabaseHost
@@ -53,14 +57,17 @@ final class HostedDatabase {
             // Appends of one database wait for etcd, those of others do not wait for them.
             committer = try Self.ownCommitter(host)
             let sequence = max(tree.sequence, logFile.lastSequence)
-            log = MeasuredLog(
-                try cluster.openLog(of: name, logFile, sequence: sequence) { [report = host.report] arrivals in
-                    report(.event(index, .arrived(arrivals)))
-                } needsCopy: { [report = host.report] need in
-                    report(.needsCopy(index, need))
-                }, host.metrics)
+            let nodeLog = try cluster.openLog(of: name, logFile, sequence: sequence) {
+                [report = host.report] arrivals in
+                report(.event(index, .arrived(arrivals)))
+            } needsCopy: { [report = host.report] need in
+                report(.needsCopy(index, need))
+            }
+            self.nodeLog = nodeLog
+            log = MeasuredLog(nodeLog, host.metrics)
         } else {
             committer = host.committer
+            nodeLog = nil
             log = MeasuredLog(SQLiteLog(logFile), host.metrics)
         }
         let limits = host.limits
@@ -142,12 +149,15 @@ final class HostedDatabase {
         // As the next owner, this node makes the writes of others' connections.
         if case .arrived(let arrivals) = event, arrivals.contains(where: \.makesOwner) {
             database.forfeitOwed(where: host.isRevoked)
+            ownedCount += arrivals.count(where: \.makesOwner)
         }
         // The files are of the cluster's log from now on, and are told so.
         if case .arrived(let arrivals) = event, arrivals.contains(where: \.beginsFiles) {
             committer.post(.storeArrived(database: index, log, through: 0))
         }
-        scheduler.handle(event, at: host.conditions, into: &actions)
+        var conditions = host.conditions
+        if let nodeLog { conditions.isOwnershipCertain = nodeLog.isOwned(toldTimes: ownedCount) }
+        scheduler.handle(event, at: conditions, into: &actions)
         let isStep = if case .step = event { true } else { false }
         time = host.partTimes.ended(isStep ? scheduler.longestPart : event.name, since: time)
         var next: [Event] = []
@@ -302,7 +312,7 @@ final class HostedDatabase {
             }
         }
         builder.finish(host.deliver)
-        if !forwarded.isEmpty { host.cluster?.answer(forwarded, sequence: database.durableSequence) }
+        if !forwarded.isEmpty { host.cluster?.answer(forwarded, of: name, sequence: database.durableSequence) }
     }
 
     private func makeBuilder() -> DeliveryBuilder {

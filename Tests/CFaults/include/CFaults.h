@@ -29,6 +29,14 @@ typedef void (*faults_after)(
 /// Sets the observer of the whole process, for good.
 void faults_observe(faults_before before, faults_after after);
 
+/// Cuts the power of a mounted ext4: what it has not written to its device yet is lost, and nothing is written any more.
+/// Answers 0 or an error number.
+int faults_cut_power(const char *path);
+
+/// Finds the socket at the calling end of a TCP connection on 127.0.0.1, by the ports of both ends. Answers its inode, 0
+/// if there is none any more, or the negative of an error number.
+int64_t faults_calling_socket(uint16_t caller, uint16_t called);
+
 /// Lets the clock of the time of day differ by so many seconds, for the calling thread.
 void faults_set_clock(int64_t seconds);
 
