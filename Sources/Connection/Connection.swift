@@ -207,7 +207,7 @@ package final class Connection: Sendable {
     /// selects. Those that leave the selection become null, those that enter it come whole.
     ///
     /// - parameter since: the position of the reader of an earlier listen (``Changes/position``), to be told first of
-    ///   the   changes since, if the server still knows; empty to be told of positions. Listens to queries always start
+    ///   the changes since, if the server still knows; empty to be told of positions. Listens to queries always start
     ///   over.
     package func listen(
         _ path: Path, query: QueryObject? = nil, since: [UInt8]? = nil

@@ -20,7 +20,7 @@ package enum PrivateFile {
     /// Replaces the file, durably: after a crash it is the old one or the new one. One writer at a time.
     ///
     /// - parameter keepsOwner: a file of the superuser belongs to the owner of the old file, or else to that of the
-    ///   folder,   whose programs have to read it.
+    ///   folder, whose programs have to read it.
     package static func replace(_ path: String, with bytes: [UInt8], keepsOwner: Bool = true) throws(Failure) {
         try attempt { () throws(HearthPlatform.PrivateFile.Failure) in
             try HearthPlatform.PrivateFile.replace(path, with: bytes, keepsOwner: keepsOwner)

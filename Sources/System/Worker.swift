@@ -27,7 +27,7 @@ package final class Worker<Item: Sendable>: Sendable {
     ///
     /// - parameter capacity: how many items may wait; a post that finds this many or more is refused.
     /// - parameter makeBody: runs first on the new thread and returns the handler of batches, so the state that the
-    ///   handler   captures belongs to that thread and need not be `Sendable`.
+    ///   handler captures belongs to that thread and need not be `Sendable`.
     package init(
         name: String, priority: NamedThread.Priority = .normal, capacity: Int = .max,
         makeBody: @escaping @Sendable () -> Body
