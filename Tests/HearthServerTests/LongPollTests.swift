@@ -251,7 +251,7 @@ struct LongPollTests {
         let value = #"{"a":"\#(String(repeating: "x", count: Database.assembledBytesMax + 1))"}"#
         let server = try makeServer {
             $0.logLevel = .info
-            // The large answer, and a few of those behind it.
+            // Room for the large answer and some of the messages after it.
             $0.connectionLimits.outboundBytesMax = ok(2, value).utf8.count + 500
         }
         try server.connectREST().ask("PUT", "/big.json?ns=example", [], value)

@@ -7,8 +7,8 @@ import Synchronization
 /// The TCP connections between processes of a test. All pass through this process, which can cut any two of the others
 /// off from each other.
 ///
-/// One address leads to a process, whoever connects: a caller is recognised by the sockets that it has open. Callers
-/// that have not been named are turned away.
+/// A process has one address, the same for all callers. A caller is recognised by its open sockets, and turned away if
+/// it has no name.
 package final class ProcessNetwork: Sendable {
     package enum Cut: Hashable, Sendable {
         /// As if packets were lost: connections stay open and silent, and what was sent arrives after the end of the

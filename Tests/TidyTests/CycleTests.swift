@@ -117,7 +117,7 @@ import Testing
         return String(words[kind + 1])
     }
 
-    /// The names of files that refer to one another in a circle, from the first one back to it; empty if there are none.
+    /// The files of a circle of references, from the first file back to it. Empty without a circle.
     private static func cycle(in uses: [String: Set<String>]) -> [String] {
         var done: Set<String> = []
         var path: [String] = []

@@ -18,7 +18,7 @@ struct Doctor {
 
         var state: State
         var what: String
-        /// A remedy; empty if there is none.
+        /// The remedy. Empty if no remedy is known.
         var advice = ""
 
         var json: JSONObject {

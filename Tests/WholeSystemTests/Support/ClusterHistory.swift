@@ -150,7 +150,7 @@ final class ClusterHistory: Sendable {
 
     // MARK: Checking
 
-    /// Compares what all nodes have with what is known. No client writes any more.
+    /// Compares the data of all nodes with the history. Clients must have ended their writes.
     func check(_ ports: [UInt16], _ when: String) async throws {
         let mark = "\(place)-mark"
         let value = "\(acknowledgedCount)"
