@@ -69,6 +69,14 @@ struct MailBox {
         #expect(CodeMailer.End.allCases.map(mailer.count(of:)) == [1, 0, 7])
     }
 
+    @Test("a command inherits no descriptor that is open by chance")
+    func descriptors() throws {
+        let folder = TemporaryFolder()
+        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY)
+        defer { close(descriptor) }
+        try MailCommand("test -e /proc/self/fd/0 && test ! -e /proc/self/fd/\(descriptor)").run("a", recipient: "a@x")
+    }
+
     @Test("a command gets the mail and the address, and its failure is noticed")
     func command() throws {
         let folder = TemporaryFolder()
