@@ -9,7 +9,7 @@ func module(_ folder: String) -> String {
 }
 
 let cFolders: Set = [
-    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CFaults",
+    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CCurl", "CFaults",
 ]
 
 /// One module. A module may use only modules above it in `rooms`, so the import direction is checked when the manifest
@@ -44,6 +44,8 @@ let rooms: [Room] = [
     Room(name: "JSONWebTokens", uses: ["Bytes", "JSONValues", "COpenSSL"]),
     Room(name: "SecurityRules", uses: ["Bytes", "JSONTree", "TreeText", "TreeQueries"]),
     Room(name: "EventLoop", uses: ["System", "CLinux", "COpenSSL"]),
+    // Requests to other servers, and mails, with libcurl.
+    Room(name: "Fetching", uses: ["CCurl", "CLinux", "System", "EventLoop"]),
     // How clients reach a server: the seam, a network in memory for tests, and the event loop.
     Room(name: "ClientTransport", testsUse: nil),
     Room(name: "MemoryTransport", uses: ["ClientTransport"]),
@@ -376,6 +378,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("sqlite3")]),
         // The console's files in the program: a C compiler takes them in at no cost.
         .target(name: module("CConsole"), path: "Sources/CConsole", exclude: ["assets"]),
+        .target(name: module("CCurl"), path: "Sources/CCurl", cSettings: [.define("_GNU_SOURCE")]),
         .systemLibrary(name: module("CSQLite"), path: "Sources/CSQLite"),
         .systemLibrary(name: module("COpenSSL"), path: "Sources/COpenSSL"),
         .systemLibrary(name: module("CZlib"), path: "Sources/CZlib"),
