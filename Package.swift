@@ -119,7 +119,7 @@ let rooms: [Room] = [
         name: "Access",
         uses: [
             "System", "JSONTree", "HTTPCodec", "ServerCodecs", "JSONValues", "JSONWebTokens", "SecurityRules",
-            "EventLoop", "RealtimeDatabase", "Identity", "ServerLog",
+            "EventLoop", "Fetching", "RealtimeDatabase", "Identity", "ServerLog",
         ], testsUse: nil),
     Room(name: "HTTPResponses", uses: ["System", "JSONTree", "HTTPCodec", "ServerCodecs"], testsUse: nil),
     Room(
@@ -173,8 +173,8 @@ let rooms: [Room] = [
         name: "HearthServer",
         uses: [
             "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "JSONValues", "SecurityRules",
-            "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
-            "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access",
+            "EventLoop", "Fetching", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
+            "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access",
             "AccountEndpoints", "ClusterSharing", "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
         ],
         testsUse: [
