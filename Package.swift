@@ -105,7 +105,7 @@ let rooms: [Room] = [
     Room(
         name: "Triggers",
         uses: [
-            "Bytes", "System", "HTTPCodec", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "Bytes", "System", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop", "Fetching",
             "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ServerLog",
         ]),
     Room(
