@@ -133,7 +133,7 @@ let rooms: [Room] = [
         name: "AccountEndpoints",
         uses: [
             "Bytes", "System", "HTTPCodec", "ServerCodecs", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "StorageErrors", "Identity", "ServerLog", "Access", "HTTPResponses",
+            "Fetching", "StorageErrors", "Identity", "ServerLog", "Access", "HTTPResponses",
         ], testsUse: nil),
     Room(
         name: "ClusterSharing",
