@@ -127,6 +127,42 @@ import Testing
         #expect(try await fetch(request).get().status == 200)
     }
 
+    @Test("do not use the connection of an earlier one, which was judged by other rules")
+    func connections() async throws {
+        let peer = try AnsweringPeer(Self.answer, closes: false)
+        let fetcher = Fetcher()
+        var request = try request("http://127.0.0.1:\(peer.port)/")
+        #expect(try await fetch(request, with: fetcher).get().status == 200)
+        request.admits = { _ in false }
+        #expect(failure(await fetch(request, with: fetcher)) == .forbidden([.loopback(port: peer.port)]))
+        fetcher.stop()
+    }
+
+    @Test("want a certificate of the authorities that are named, with the name that was asked for")
+    func certificates() async throws {
+        let peer = try AnsweringPeer(Self.answer, usesTLS: true, names: "DNS:localhost")
+        for (host, isNamed) in [("localhost", true), ("127.0.0.1", false)] {
+            var request = try request("https://\(host):\(peer.port)/")
+            request.authorities = .file(peer.certificate.certificateFile)
+            let result = await fetch(request)
+            if isNamed {
+                #expect(try result.get().status == 200)
+            } else if case .certificate = failure(result) {
+                #expect(peer.requests.count == 1)
+            } else {
+                Issue.record("\(result)")
+            }
+            request.authorities = .system
+            guard case .certificate = failure(await fetch(request)) else {
+                Issue.record("the system should not know the certificate")
+                continue
+            }
+        }
+        var request = try request("https://localhost:\(peer.port)/")
+        request.authorities = .file("/nowhere")
+        #expect(failure(await fetch(request))?.description.contains("/nowhere") == true)
+    }
+
     @Test("fail when nobody listens, and when the time is up")
     func absence() async throws {
         guard case .notConnected = failure(await fetch(try request("http://127.0.0.1:1/"))) else {
