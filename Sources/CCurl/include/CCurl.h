@@ -1,5 +1,5 @@
 #pragma once
-// The distribution's libcurl, loaded upon its first use: with Kerberos, LDAP and others it brings in 20 libraries,
+// The distribution's libcurl, loaded upon its first use: with Kerberos, LDAP and others it brings in 26 libraries,
 // which most runs of the program do not need. Variadic functions cannot be called from Swift, so there is one function
 // for each kind of option here. All but the first function are for after a successful load.
 
