@@ -9,7 +9,7 @@ func module(_ folder: String) -> String {
 }
 
 let cFolders: Set = [
-    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CFaults",
+    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CCurl", "CFaults",
 ]
 
 /// One module. A module may use only modules above it in `rooms`, so the import direction is checked when the manifest
@@ -44,6 +44,8 @@ let rooms: [Room] = [
     Room(name: "JSONWebTokens", uses: ["Bytes", "JSONValues", "COpenSSL"]),
     Room(name: "SecurityRules", uses: ["Bytes", "JSONTree", "TreeText", "TreeQueries"]),
     Room(name: "EventLoop", uses: ["System", "CLinux", "COpenSSL"]),
+    // Requests to other servers, and mails, with libcurl.
+    Room(name: "Fetching", uses: ["CCurl", "CLinux", "System", "EventLoop"]),
     // How clients reach a server: the seam, a network in memory for tests, and the event loop.
     Room(name: "ClientTransport", testsUse: nil),
     Room(name: "MemoryTransport", uses: ["ClientTransport"]),
@@ -103,7 +105,7 @@ let rooms: [Room] = [
     Room(
         name: "Triggers",
         uses: [
-            "Bytes", "System", "HTTPCodec", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "Bytes", "System", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop", "Fetching",
             "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ServerLog",
         ]),
     Room(
@@ -117,7 +119,7 @@ let rooms: [Room] = [
         name: "Access",
         uses: [
             "System", "JSONTree", "HTTPCodec", "ServerCodecs", "JSONValues", "JSONWebTokens", "SecurityRules",
-            "EventLoop", "RealtimeDatabase", "Identity", "ServerLog",
+            "EventLoop", "Fetching", "RealtimeDatabase", "Identity", "ServerLog",
         ], testsUse: nil),
     Room(name: "HTTPResponses", uses: ["System", "JSONTree", "HTTPCodec", "ServerCodecs"], testsUse: nil),
     Room(
@@ -131,7 +133,7 @@ let rooms: [Room] = [
         name: "AccountEndpoints",
         uses: [
             "Bytes", "System", "HTTPCodec", "ServerCodecs", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "StorageErrors", "Identity", "ServerLog", "Access", "HTTPResponses",
+            "Fetching", "StorageErrors", "Identity", "ServerLog", "Access", "HTTPResponses",
         ], testsUse: nil),
     Room(
         name: "ClusterSharing",
@@ -170,10 +172,10 @@ let rooms: [Room] = [
     Room(
         name: "HearthServer",
         uses: [
-            "System", "JSONTree", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors",
-            "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery",
-            "Triggers", "DatabaseHost", "Access", "AccountEndpoints", "ClusterSharing", "Backups", "RealtimeSessions",
-            "Administration", "HTTPConnections",
+            "System", "JSONTree", "JSONValues", "SecurityRules", "EventLoop", "Fetching", "EtcdGateway",
+            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity",
+            "ServerLog", "Delivery", "Triggers", "DatabaseHost", "Access", "AccountEndpoints", "ClusterSharing",
+            "Backups", "RealtimeSessions", "Administration", "HTTPConnections",
         ],
         testsUse: [
             "Bytes", "TreeText", "TreeQueries", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
@@ -381,6 +383,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("sqlite3")]),
         // The console's files in the program: a C compiler takes them in at no cost.
         .target(name: module("CConsole"), path: "Sources/CConsole", exclude: ["assets"]),
+        .target(name: module("CCurl"), path: "Sources/CCurl", cSettings: [.define("_GNU_SOURCE")]),
         .systemLibrary(name: module("CSQLite"), path: "Sources/CSQLite"),
         .systemLibrary(name: module("COpenSSL"), path: "Sources/COpenSSL"),
         .systemLibrary(name: module("CZlib"), path: "Sources/CZlib"),

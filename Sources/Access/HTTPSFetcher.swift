@@ -1,8 +1,7 @@
 package import HearthEventLoop
-import HearthHTTPCodec
+package import HearthFetching
 package import HearthJSONWebTokens
 import Synchronization
-import HearthSystem
 
 /// Gets documents over HTTPS, one connection each, with certificates verified. Any thread.
 ///
@@ -19,15 +18,15 @@ package final class HTTPSFetcher: DocumentFetcher {
         package init() {}
     }
 
-    private let loop: EventLoop
-    private let tls: TLSContext
+    private let fetcher: Fetcher
+    private let authorities: TLSContext.Authorities
     private let limits: Limits
     private let openCount = Atomic(0)
 
-    /// - parameter loop: runs until all fetching has ended.
-    package init(loop: EventLoop, tls: TLSContext, limits: Limits = Limits()) {
-        self.loop = loop
-        self.tls = tls
+    package init(_ fetcher: Fetcher, trusting authorities: TLSContext.Authorities = .system, limits: Limits = Limits())
+    {
+        self.fetcher = fetcher
+        self.authorities = authorities
         self.limits = limits
     }
 
@@ -42,83 +41,22 @@ package final class HTTPSFetcher: DocumentFetcher {
             then(result)
         }
         guard count <= limits.openMax else { return end(.failure(FetchError("too many requests to other servers"))) }
-        if !loop.execute({ self.begin(address, then: end) }) { end(.failure(FetchError("the server is stopping"))) }
-    }
-
-    private func begin(
-        _ address: FetchAddress, then: @escaping @Sendable (Result<FetchedDocument, FetchError>) -> Void
-    ) {
-        let fetch = Fetch(address, limits, then: then)
-        var streamLimits = StreamLimits()
-        streamLimits.openTimeout = limits.timeout
-        loop.connect(
-            host: address.host, port: address.port, tls: address.isSecure ? tls : nil, limits: streamLimits,
-            handler: fetch)
-    }
-}
-
-/// One request and its answer. Lives on its loop.
-private final class Fetch: StreamHandler {
-    private let address: FetchAddress
-    private var then: ((Result<FetchedDocument, FetchError>) -> Void)?
-    private var decoder: ResponseDecoder
-    private var head: ResponseHead?
-    private var body: [UInt8] = []
-    private let deadline: MonotonicTime
-
-    init(
-        _ address: FetchAddress, _ limits: HTTPSFetcher.Limits,
-        then: @escaping @Sendable (Result<FetchedDocument, FetchError>) -> Void
-    ) {
-        self.address = address
-        self.then = then
-        decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: limits.bodyBytesMax))
-        deadline = MonotonicTime.current + limits.timeout
-    }
-
-    func opened(_ stream: Stream) {
-        var request: [UInt8] = []
-        RequestWriter.begin(
-            .get, target: Array(address.target.utf8).span, host: Array(address.authority.utf8).span, into: &request)
-        RequestWriter.header("Accept", "application/json", into: &request)
-        RequestWriter.header("Connection", "close", into: &request)
-        RequestWriter.end(into: &request)
-        stream.send(shared: request)
-        stream.setTimeout(after: deadline - MonotonicTime.current)
-    }
-
-    func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
-        var input = UnsafeRawBufferPointer(bytes)
-        while then != nil, let event = decoder.next(&input) { take(event) }
-        if then == nil { stream.close() }
-    }
-
-    func receivedEnd(on stream: Stream) {
-        if then != nil, let event = decoder.finish() { take(event) }
-        stream.close(.peer)
-    }
-
-    private func take(_ event: HTTPEvent<ResponseHead>) {
-        switch event {
-        case .head(let head): self.head = head
-        case .body(let bytes): body.append(contentsOf: bytes)
-        case .end:
-            guard let head else { return }
-            let age = head.headers.combined("cache-control").flatMap(CacheControl.maxAge)
-            settle(.success(FetchedDocument(status: head.status.code, body: body, maxAge: age)))
-        case .failure(let failure): settle(.failure(FetchError("\(address.host): \(failure.reason)")))
+        var request = FetchRequest(.get, address, timeout: limits.timeout)
+        request.headers = [("Accept", Array("application/json".utf8))]
+        request.bodyBytesMax = limits.bodyBytesMax
+        request.authorities = authorities
+        fetcher.fetch(request) { result in
+            end(result.map(Self.document).mapError { Self.error($0, address.host) })
         }
     }
 
-    func closed(_ stream: Stream, reason: CloseReason) {
-        // Without effect if the answer is complete.
-        settle(.failure(FetchError("\(address.host): \(reason)")))
+    private static func document(_ answer: FetchAnswer) -> FetchedDocument {
+        let field = answer.values(of: "cache-control").joined(separator: Array(", ".utf8))
+        return FetchedDocument(status: answer.status, body: answer.body, maxAge: CacheControl.maxAge(Array(field)))
     }
 
-    private func settle(_ result: Result<FetchedDocument, FetchError>) {
-        let then = then
-        self.then = nil
-        then?(result)
+    private static func error(_ failure: FetchFailure, _ host: String) -> FetchError {
+        FetchError(failure == .stopped ? failure.description : "\(host): \(failure)")
     }
 }
 

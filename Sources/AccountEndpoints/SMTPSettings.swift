@@ -19,8 +19,8 @@ package struct SMTPSettings: Sendable {
     package var usesTLS = false
     package var sender: String
     package var credentials: Credentials?
-    /// Whom to trust; nil for the system's authorities.
-    package var tls: TLSContext?
+    /// Whom to trust.
+    package var authorities = TLSContext.Authorities.system
 
     package init(host: String, port: UInt16, sender: String) {
         self.host = host

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -194,6 +195,10 @@ int linux_open_pseudo_terminal(char *path, size_t capacity) {
     int failure = errno;
     close(descriptor);
     return -failure;
+}
+
+int linux_spawn_close_from(void *actions, int descriptor) {
+    return -posix_spawn_file_actions_addclosefrom_np(actions, descriptor);
 }
 
 int linux_semaphore_wait(void *semaphore, int64_t deadline_nanoseconds) {

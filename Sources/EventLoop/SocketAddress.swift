@@ -1,5 +1,5 @@
 import CHearthLinux
-import Glibc
+package import Glibc
 
 /// An IPv4 or IPv6 address with a port.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
@@ -36,7 +36,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads the address that the system wrote; nil for another family.
-    init?(_ address: UnsafePointer<sockaddr>) {
+    package init?(_ address: UnsafePointer<sockaddr>) {
         let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
         case AF_INET:

@@ -1,6 +1,7 @@
 import HearthClusterNode
 import HearthDatabaseHost
 import HearthEventLoop
+import HearthFetching
 import Glibc
 import HearthServerLog
 import Synchronization
@@ -35,6 +36,7 @@ extension Server {
         cluster?.stop()
         group.shutDown(grace: .seconds(5))
         group.join()
+        fetcher.stop()
         // They refer to the contexts, and those to the services.
         services.administered.set([])
         services.helper.stop()

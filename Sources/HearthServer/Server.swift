@@ -2,6 +2,7 @@ import HearthClusterNode
 import HearthDatabaseHost
 import HearthDatabaseScheduler
 package import HearthEventLoop
+import HearthFetching
 import Glibc
 import HearthIdentity
 import HearthJSONTree
@@ -37,6 +38,8 @@ package final class Server: Sendable {
     let services: Services
     /// Nil for a server that is alone.
     let cluster: ClusterNode?
+    /// Asks identity providers.
+    let fetcher: Fetcher
     /// The waiting output.
     var outbound: OutboundMemory { services.outbound }
 
@@ -82,8 +85,9 @@ package final class Server: Sendable {
             let outbound = OutboundMemory(bytesMax: configuration.outboundBytesTotalMax)
             let group = try EventLoopGroup(count: loopCount, outbound: outbound)
             let trail = AuditTrail(log, file: auditFile)
-            let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
-            let trust = try Trust(configuration.trust(in: folder.path), fetcher: fetcher)
+            let fetcher = Fetcher()
+            self.fetcher = fetcher
+            let trust = try Trust(configuration.trust(in: folder.path), fetcher: HTTPSFetcher(fetcher))
             trust.serviceAccounts.observe { before, now in trail.noteKeys(before, now) }
             var names = configuration.databaseNames
             if configuration.isDevelopment { names.allowsNew = true }

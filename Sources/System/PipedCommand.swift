@@ -1,3 +1,4 @@
+import CHearthLinux
 import Glibc
 
 /// A program that is started for one task: it reads a text from its standard input, and its status tells whether it
@@ -43,6 +44,8 @@ package struct PipedCommand: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
+        // Libraries open some that a program would inherit.
+        _ = linux_spawn_close_from(&actions, STDERR_FILENO + 1)
         let kept = ["PATH", "HOME", "LANG"].compactMap { (name: String) -> String? in
             getenv(name).map { "\(name)=\(String(cString: $0))" }
         }

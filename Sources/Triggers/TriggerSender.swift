@@ -1,4 +1,5 @@
 import HearthEventLoop
+import HearthFetching
 import HearthJSONTree
 package import HearthRealtimeDatabase
 package import HearthSecurityRules
@@ -15,6 +16,7 @@ package final class TriggerSender: @unchecked Sendable {
     // rest is constant.
 
     private let configuration: TriggerConfiguration
+    private let fetcher = Fetcher()
     private let log: Log
     /// Tells a database the outcomes of events. Any thread.
     private let report: @Sendable (_ database: UInt32, OutboxReport) -> Void
@@ -22,7 +24,6 @@ package final class TriggerSender: @unchecked Sendable {
     private let shared = Mutex<[TriggerFigures]>([])
 
     private var databases: [UInt32: DatabaseTriggers] = [:]
-    private var tls: TLSContext?
     private var timer: Timer?
     /// Attempts that are under way.
     private var underWay = 0
@@ -91,6 +92,8 @@ package final class TriggerSender: @unchecked Sendable {
     package func stop() {
         guard let loop = loop.withLock({ $0 }) else { return }
         _ = loop.execute { self.databases = [:] }
+        // Nothing arrives at a receiver after this.
+        fetcher.stop()
         loop.stop()
         loop.join()
     }
@@ -213,23 +216,17 @@ package final class TriggerSender: @unchecked Sendable {
         guard let address = FetchAddress(url, allowsPlain: true), let loop = loop.withLock({ $0 }) else {
             return later { finish(.failed("the url is not an address")) }
         }
-        do throws(TLSError) {
-            let tls = try makeTLS()
-            let (headers, body) = event.message(isBinary: definition.isBinary)
-            let signature = WebhookSignature.headers(
-                id: event.id, seconds: WallClock.milliseconds / 1000, body: body, secrets: definition.secrets)
-            EventPost(address, headers + signature, body, timeout: configuration.timeout, then: finish)
-                .begin(on: loop, tls: tls, configuration)
-        } catch {
-            later { finish(.failed(error.description)) }
+        let (headers, body) = event.message(isBinary: definition.isBinary)
+        let signature = WebhookSignature.headers(
+            id: event.id, seconds: WallClock.milliseconds / 1000, body: body, secrets: definition.secrets)
+        var request = FetchRequest(.post(body), address, timeout: configuration.timeout)
+        request.headers = headers + signature + [("User-Agent", Array("hearth".utf8))]
+        request.authorities = configuration.authorities ?? .system
+        request.admits = { [configuration] in configuration.admits($0, isSecure: address.isSecure) }
+        let box = OnLoop(finish)
+        fetcher.fetch(request) { result in
+            _ = loop.execute { box.value(TriggerQueue.Outcome(result, of: address.host)) }
         }
-    }
-
-    private func makeTLS() throws(TLSError) -> TLSContext {
-        if let tls { return tls }
-        let made = try TLSContext.client(trusting: configuration.authorities ?? .system)
-        tls = made
-        return made
     }
 
     private func run(

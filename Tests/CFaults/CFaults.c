@@ -11,6 +11,8 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <netdb.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -300,4 +302,42 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     int result = real(clock, time);
     if (result == 0 && clock == CLOCK_REALTIME) time->tv_sec += clock_offset;
     return result;
+}
+
+// Names
+
+static pthread_mutex_t lookup_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t lookups_end = PTHREAD_COND_INITIALIZER;
+static int lookup_count;
+static int lookup_generation;
+
+int faults_lookup_count(void) {
+    pthread_mutex_lock(&lookup_lock);
+    int count = lookup_count;
+    pthread_mutex_unlock(&lookup_lock);
+    return count;
+}
+
+void faults_end_lookups(void) {
+    pthread_mutex_lock(&lookup_lock);
+    lookup_generation++;
+    pthread_cond_broadcast(&lookups_end);
+    pthread_mutex_unlock(&lookup_lock);
+}
+
+typedef int (*lookup)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+int getaddrinfo(
+    const char *restrict name, const char *restrict service, const struct addrinfo *restrict hints,
+    struct addrinfo **restrict found) {
+    REAL(getaddrinfo, lookup)
+    size_t length = name == NULL ? 0 : strlen(name), end = strlen(FAULTS_HANGING);
+    if (length < end || strcmp(name + length - end, FAULTS_HANGING) != 0) return real(name, service, hints, found);
+    pthread_mutex_lock(&lookup_lock);
+    lookup_count++;
+    int generation = lookup_generation;
+    while (lookup_generation == generation) pthread_cond_wait(&lookups_end, &lookup_lock);
+    lookup_count--;
+    pthread_mutex_unlock(&lookup_lock);
+    return EAI_AGAIN;
 }

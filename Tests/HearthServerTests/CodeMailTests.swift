@@ -69,6 +69,14 @@ struct MailBox {
         #expect(CodeMailer.End.allCases.map(mailer.count(of:)) == [1, 0, 7])
     }
 
+    @Test("a command inherits no descriptor that is open by chance")
+    func descriptors() throws {
+        let folder = TemporaryFolder()
+        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY)
+        defer { close(descriptor) }
+        try MailCommand("test -e /proc/self/fd/0 && test ! -e /proc/self/fd/\(descriptor)").run("a", recipient: "a@x")
+    }
+
     @Test("a command gets the mail and the address, and its failure is noticed")
     func command() throws {
         let folder = TemporaryFolder()
@@ -91,7 +99,14 @@ struct MailBox {
         try SMTPRelay(relay.settings).send("a\r\n.b\r\n", to: "r@x")
         #expect(
             relay.received()
-                == "EHLO hearth\r\nMAIL FROM:<s@x>\r\nRCPT TO:<r@x>\r\nDATA\r\na\r\n..b\r\n\r\n.\r\nQUIT\r\n")
+                == "EHLO hearth\r\nMAIL FROM:<s@x>\r\nRCPT TO:<r@x>\r\nDATA\r\na\r\n..b\r\n.\r\nQUIT\r\n")
+    }
+
+    @Test("a relay that knows HELO alone gets the mail (RFC 5321, section 3.2)")
+    func oldRelay() throws {
+        let relay = try ScriptedRelay(["220 hello\r\n", "502 what\r\n", "250 me\r\n"] + Self.rest)
+        try SMTPRelay(relay.settings).send("a", to: "r@x")
+        #expect(relay.received() == "EHLO hearth\r\nHELO hearth\r\n" + Self.mailText)
     }
 
     @Test("what a relay refuses is an error")
@@ -101,11 +116,15 @@ struct MailBox {
             try SMTPRelay(relay.settings).send("a", to: "r@x")
         }
         #expect(refusal?.reason == "the mail relay 127.0.0.1: it answered 550 no, not 250")
-        #expect(relay.received() == "EHLO hearth\r\nMAIL FROM:<s@x>\r\n")
+        #expect(relay.received() == "EHLO hearth\r\nMAIL FROM:<s@x>\r\nQUIT\r\n")
         let absence = #expect(throws: MailError.self) {
             try SMTPRelay(SMTPSettings(host: "127.0.0.1", port: 1, sender: "s@x")).send("a", to: "r@x")
         }
         #expect(absence?.reason == "the mail relay 127.0.0.1: 127.0.0.1:1 cannot be reached")
+        let nonsense = #expect(throws: MailError.self) {
+            try SMTPRelay(SMTPSettings(host: "a@127.0.0.1", port: 1, sender: "s@x")).send("a", to: "r@x")
+        }
+        #expect(nonsense?.reason == "the mail relay a@127.0.0.1: a@127.0.0.1 has no address")
     }
 
     /// What follows the credentials.
@@ -118,8 +137,7 @@ struct MailBox {
     @Test("credentials are shown over STARTTLS, or TLS from the start", arguments: [false, true], ["PLAIN", "LOGIN"])
     func credentials(usesTLS: Bool, way: String) throws {
         let certificate = TestCertificate()
-        let signIn =
-            way == "PLAIN" ? ["235 ok\r\n"] : ["334 VXNlcm5hbWU6\r\n", "334 UGFzc3dvcmQ6\r\n", "235 ok\r\n"]
+        let signIn = way == "PLAIN" ? ["235 ok\r\n"] : ["334 UGFzc3dvcmQ6\r\n", "235 ok\r\n"]
         let hello = "250-me\r\n250 AUTH \(way) X\r\n"
         let relay = try ScriptedRelay(
             (usesTLS ? ["220 hello\r\n"] : ["220 hello\r\n", "250-me\r\n250 STARTTLS\r\n", "220 go on\r\n"])
@@ -127,11 +145,11 @@ struct MailBox {
         var settings = relay.settings
         settings.usesTLS = usesTLS
         settings.credentials = Self.credentials
-        settings.tls = try TLSContext.client(trusting: .file(certificate.certificateFile))
+        settings.authorities = .file(certificate.certificateFile)
         try SMTPRelay(settings).send("a", to: "r@x")
         let shown =
             way == "PLAIN"
-            ? "AUTH PLAIN AGFubgBzw6ljcmV0\r\n" : "AUTH LOGIN\r\nYW5u\r\nc8OpY3JldA==\r\n"
+            ? "AUTH PLAIN AGFubgBzw6ljcmV0\r\n" : "AUTH LOGIN YW5u\r\nc8OpY3JldA==\r\n"
         let start = usesTLS ? "" : "EHLO hearth\r\nSTARTTLS\r\n"
         #expect(relay.received() == start + "EHLO hearth\r\n" + shown + Self.mailText)
     }
@@ -154,9 +172,38 @@ struct MailBox {
         let stranger = try ScriptedRelay(["220 hello\r\n"], certificate: TestCertificate(), encryptsFrom: 0)
         settings.port = stranger.port
         settings.usesTLS = true
-        settings.tls = try TLSContext.client(trusting: .file(other.certificateFile))
+        settings.authorities = .file(other.certificateFile)
         #expect { try SMTPRelay(settings).send("a", to: "r@x") } throws: {
             ($0 as? MailError)?.reason.contains("verify the certificate") == true
+        }
+    }
+
+    @Test("a relay that takes credentials in no way that is known gets no mail")
+    func unknownWay() throws {
+        let certificate = TestCertificate()
+        for hello in ["250 AUTH CRAM-MD5\r\n", "250-me\r\n250 8BITMIME\r\n"] {
+            let relay = try ScriptedRelay(["220 hello\r\n", hello], certificate: certificate, encryptsFrom: 0)
+            var settings = relay.settings
+            settings.usesTLS = true
+            settings.credentials = Self.credentials
+            settings.authorities = .file(certificate.certificateFile)
+            let refusal = #expect(throws: MailError.self) { try SMTPRelay(settings).send("a", to: "r@x") }
+            #expect(refusal?.reason.hasSuffix("it takes credentials neither by PLAIN nor by LOGIN") == true)
+            #expect(relay.received() == "EHLO hearth\r\n")
+        }
+    }
+
+    @Test("a relay that hangs up or refuses the text is no success")
+    func brokenOff() throws {
+        let start = ["220 hello\r\n", "250 me\r\n", "250 ok\r\n", "250 ok\r\n"]
+        for (answers, reason) in [
+            (start + ["354 go on\r\n", "554 spam\r\n"], "it answered 554 spam, not 250"),
+            (start + ["452 full\r\n"], "it answered 452 full, not 354"),
+            (["554 no\r\n"], "it answered 554 no, not 220"),
+        ] {
+            let relay = try ScriptedRelay(answers)
+            let refusal = #expect(throws: MailError.self) { try SMTPRelay(relay.settings).send("a", to: "r@x") }
+            #expect(refusal?.reason == "the mail relay 127.0.0.1: \(reason)")
         }
     }
 
@@ -168,7 +215,7 @@ struct MailBox {
         var settings = relay.settings
         settings.usesTLS = true
         settings.credentials = Self.credentials
-        settings.tls = try TLSContext.client(trusting: .file(certificate.certificateFile))
+        settings.authorities = .file(certificate.certificateFile)
         #expect { try SMTPRelay(settings).send("a", to: "r@x") } throws: {
             ($0 as? MailError)?.reason == "the mail relay 127.0.0.1: it answered 535 wrong, not 235 to the credentials"
         }

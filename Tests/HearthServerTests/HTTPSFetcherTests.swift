@@ -1,4 +1,5 @@
 import HearthEventLoop
+import HearthFetching
 import HearthJSONWebTokens
 import Synchronization
 import HearthTestSupport
@@ -6,70 +7,16 @@ import Testing
 @testable import HearthAccess
 
 struct HTTPSFetcherTests {
-    /// Answers every request with the same bytes, on loopback, with and without TLS.
-    private final class Peer {
-        let certificate = TestCertificate()
-        private let group: EventLoopGroup
-        private let listener: Listener
-
-        private final class Handler: StreamHandler {
-            let answer: [UInt8]
-            let note: (String) -> Void
-
-            init(_ answer: [UInt8], note: @escaping (String) -> Void) {
-                self.answer = answer
-                self.note = note
-            }
-
-            func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
-                note(String(decoding: bytes, as: UTF8.self))
-                if answer.isEmpty { return }
-                stream.send(shared: answer)
-                stream.close()
-            }
-
-            func closed(_ stream: Stream, reason: CloseReason) {}
-        }
-
-        final class Noted: Sendable {
-            let requests = Mutex<[String]>([])
-        }
-
-        let noted = Noted()
-
-        init(_ answer: String, usesTLS: Bool) throws {
-            group = try EventLoopGroup(count: 1, name: "peer")
-            var options = Listener.Options()
-            if usesTLS {
-                options.tls = try TLSContext.server(
-                    certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)
-            }
-            let (noted, answer) = (noted, Array(answer.utf8))
-            listener = try Listener(at: .loopback(port: 0), on: group, options: options) { _ in
-                Handler(answer) { request in noted.requests.withLock { $0.append(request) } }
-            }
-        }
-
-        deinit {
-            group.stop()
-            group.join()
-        }
-
-        var port: UInt16 { listener.address.port }
-        var firstRequest: String? { noted.requests.withLock { $0.first } }
-    }
-
     private func fetch(
-        _ url: String, from peer: Peer? = nil, trusting tls: TLSContext? = nil, _ limits: HTTPSFetcher.Limits = .init()
+        _ url: String, from peer: AnsweringPeer? = nil, trusting authorities: TLSContext.Authorities = .system,
+        _ limits: HTTPSFetcher.Limits = .init()
     ) async throws -> Result<FetchedDocument, FetchError> {
-        let loop = try EventLoop(name: "fetch")
-        try loop.start()
-        let fetcher = HTTPSFetcher(loop: loop, tls: try tls ?? .client(), limits: limits)
+        let fetcher = Fetcher()
+        defer { fetcher.stop() }
+        let documents = HTTPSFetcher(fetcher, trusting: authorities, limits: limits)
         let result = await withCheckedContinuation { continuation in
-            fetcher.fetch(DocumentRequest(url: url)) { continuation.resume(returning: $0) }
+            documents.fetch(DocumentRequest(url: url)) { continuation.resume(returning: $0) }
         }
-        loop.stop()
-        loop.join()
         return withExtendedLifetime(peer) { result }
     }
 
@@ -82,8 +29,8 @@ struct HTTPSFetcherTests {
 
     @Test("a document comes over TLS from a server whose certificate is trusted, and from no other")
     func overTLS() async throws {
-        let peer = try Peer(Self.answer, usesTLS: true)
-        let trusting = try TLSContext.client(trusting: .file(peer.certificate.certificateFile))
+        let peer = try AnsweringPeer(Self.answer, usesTLS: true)
+        let trusting = TLSContext.Authorities.file(peer.certificate.certificateFile)
         let url = "https://localhost:\(peer.port)/keys?a=b#part"
         let document = try await fetch(url, from: peer, trusting: trusting).get()
         #expect(document.status == 200)
@@ -93,7 +40,7 @@ struct HTTPSFetcherTests {
         #expect(request.hasPrefix("GET /keys?a=b HTTP/1.1\r\nHost: localhost:\(peer.port)\r\n"))
         let unknown = error(try await fetch(url, from: peer))
         #expect(unknown?.description.contains("verify the certificate") == true)
-        let stranger = try Peer(Self.answer, usesTLS: true)
+        let stranger = try AnsweringPeer(Self.answer, usesTLS: true)
         let refused = error(
             try await fetch("https://localhost:\(stranger.port)/", from: stranger, trusting: trusting))
         #expect(refused?.description.contains("verify the certificate") == true)
@@ -102,7 +49,7 @@ struct HTTPSFetcherTests {
 
     @Test("plain text is spoken with this machine alone")
     func plain() async throws {
-        let peer = try Peer(Self.answer, usesTLS: false)
+        let peer = try AnsweringPeer(Self.answer, usesTLS: false)
         #expect(try await fetch("http://127.0.0.1:\(peer.port)", from: peer).get().body == Array("{}".utf8))
         for url in ["http://example.com/", "ftp://localhost/", "localhost", "https://", "https://a@b/", ""] {
             #expect(error(try await fetch(url)) == FetchError("not an https address"), "\(url)")
@@ -116,7 +63,7 @@ struct HTTPSFetcherTests {
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1", "HTTP/1.1 200 OK\r\nContent-", "hello\r\n\r\n",
         ])
     func broken(answer: String) async throws {
-        let peer = try Peer(answer, usesTLS: false)
+        let peer = try AnsweringPeer(answer, usesTLS: false)
         var limits = HTTPSFetcher.Limits()
         limits.bodyBytesMax = 10
         #expect(error(try await fetch("http://localhost:\(peer.port)/", from: peer, limits)) != nil)
@@ -124,7 +71,8 @@ struct HTTPSFetcherTests {
 
     @Test("a body up to the limit comes, whatever the status, and ends with the connection if nothing else ends it")
     func status() async throws {
-        let peer = try Peer("HTTP/1.1 404 Not Found\r\nCache-Control: no-store\r\n\r\n1234567890", usesTLS: false)
+        let peer = try AnsweringPeer(
+            "HTTP/1.1 404 Not Found\r\nCache-Control: no-store\r\n\r\n1234567890", usesTLS: false)
         var limits = HTTPSFetcher.Limits()
         limits.bodyBytesMax = 10
         let document = try await fetch("http://localhost:\(peer.port)/", from: peer, limits).get()
@@ -135,7 +83,7 @@ struct HTTPSFetcherTests {
 
     @Test("a server that does not answer is given up, and so is one that is not there")
     func silence() async throws {
-        let peer = try Peer("", usesTLS: false)
+        let peer = try AnsweringPeer("", usesTLS: false)
         var limits = HTTPSFetcher.Limits()
         limits.timeout = .milliseconds(50)
         for url in ["http://localhost:\(peer.port)/", "http://localhost:1/"] {
@@ -143,45 +91,42 @@ struct HTTPSFetcherTests {
         }
     }
 
-    @Test("a loop that has ended fetches nothing, and says so")
+    @Test("a fetcher that has ended fetches nothing, and says so")
     func ended() async throws {
-        let loop = try EventLoop(name: "fetch")
-        try loop.start()
-        loop.stop()
-        loop.join()
-        let fetcher = HTTPSFetcher(loop: loop, tls: try .client())
+        let fetcher = Fetcher()
+        fetcher.stop()
+        let documents = HTTPSFetcher(fetcher)
         let result = await withCheckedContinuation { continuation in
-            fetcher.fetch(DocumentRequest(url: "https://localhost/")) { continuation.resume(returning: $0) }
+            documents.fetch(DocumentRequest(url: "https://localhost/")) { continuation.resume(returning: $0) }
         }
         #expect(error(result) == FetchError("the server is stopping"))
     }
 
     @Test("more requests than are allowed at a time fail at once, and make room when they end")
     func tooMany() async throws {
-        let silent = try Peer("", usesTLS: false)
-        let loop = try EventLoop(name: "fetch")
-        try loop.start()
+        let silent = try AnsweringPeer("", usesTLS: false)
+        let fetcher = Fetcher()
+        defer { fetcher.stop() }
         var limits = HTTPSFetcher.Limits()
         limits.openMax = 1
         limits.timeout = .seconds(2)
-        let fetcher = HTTPSFetcher(loop: loop, tls: try .client(), limits: limits)
+        let documents = HTTPSFetcher(fetcher, limits: limits)
         let request = DocumentRequest(url: "http://localhost:\(silent.port)/")
         let second = Mutex<Result<FetchedDocument, FetchError>?>(nil)
         await withCheckedContinuation { continuation in
-            fetcher.fetch(request) { _ in continuation.resume() }
-            fetcher.fetch(request) { result in second.withLock { $0 = result } }
+            documents.fetch(request) { _ in continuation.resume() }
+            documents.fetch(request) { result in second.withLock { $0 = result } }
         }
         let refused = second.withLock { $0 }
         #expect(refused.flatMap(error) == FetchError("too many requests to other servers"))
-        let peer = try Peer(Self.answer, usesTLS: false)
+        let peer = try AnsweringPeer(Self.answer, usesTLS: false)
         let third = await withCheckedContinuation { continuation in
-            fetcher.fetch(DocumentRequest(url: "http://localhost:\(peer.port)/")) { continuation.resume(returning: $0) }
+            documents.fetch(DocumentRequest(url: "http://localhost:\(peer.port)/")) {
+                continuation.resume(returning: $0)
+            }
         }
         #expect(try third.get().status == 200)
-        withExtendedLifetime((silent, peer)) {
-            loop.stop()
-            loop.join()
-        }
+        withExtendedLifetime((silent, peer)) {}
     }
 
     @Test(

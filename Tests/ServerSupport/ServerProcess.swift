@@ -12,10 +12,13 @@ package struct ServerProcess: Sendable {
         package init(outcome: HearthProcess.Outcome) { self.outcome = outcome }
     }
 
-    package init(_ folder: String, isDevelopment: Bool = true, _ words: String...) async throws {
+    package init(
+        _ folder: String, isDevelopment: Bool = true, _ words: String..., environment: [String: String] = [:]
+    ) async throws {
         process = try HearthProcess(
             ["serve", "--data", folder, "--listen", "127.0.0.1:0", "--log-level", "warning"]
-                + (isDevelopment ? ["--dev"] : []) + words)
+                + (isDevelopment ? ["--dev"] : []) + words,
+            environment: environment)
         let ready = "hearth: ready on "
         while let line = await process.line() {
             guard line.hasPrefix(ready) else { continue }

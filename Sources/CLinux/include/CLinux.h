@@ -96,6 +96,12 @@ void linux_keep_little_free_memory(size_t bytes);
 // A new pseudo-terminal: the descriptor of the side that is not the program's. The path of the other one goes to `path`.
 int linux_open_pseudo_terminal(char *path, size_t capacity);
 
+// programs
+
+// Has a program that is started with these actions (posix_spawn_file_actions_t *) inherit none of the descriptors from
+// this one on.
+int linux_spawn_close_from(void *actions, int descriptor);
+
 // signals
 
 // From now on each arrival of the signal writes its number as one byte to the pipe. One pipe serves the process.

@@ -40,4 +40,11 @@ int64_t faults_calling_socket(uint16_t caller, uint16_t called);
 /// Lets the clock of the time of day differ by so many seconds, for the calling thread.
 void faults_set_clock(int64_t seconds);
 
+/// Look-ups of names with this end do not return before `faults_end_lookups`, and then find nothing.
+#define FAULTS_HANGING ".hanging.test"
+
+/// How many of them are under way.
+int faults_lookup_count(void);
+void faults_end_lookups(void);
+
 #endif
