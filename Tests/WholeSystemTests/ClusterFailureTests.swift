@@ -5,9 +5,11 @@ import HearthTestSupport
 import Testing
 
 /// Failures that a cluster of processes goes through, one after the other, and what clients see of each. The table is in
-/// docs/decisions/0010-replicated-log-on-etcd.md.
+/// docs/decisions/0010-replicated-log-on-etcd.md. The tests run one at a time: with many clusters on one machine, members
+/// of etcd answer too late.
 @Suite(
-    "Failures of a cluster", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
+    "Failures of a cluster", .serialized, .enabled(if: EtcdServers.isInstalled, "etcd is not installed"),
+    .timeLimit(.minutes(10)))
 struct ClusterFailureTests {
     /// Those that take longest run in `make test-cluster` only.
     private static let isThorough = TestScale.clusterSeconds != nil
@@ -142,7 +144,21 @@ struct ClusterFailureTests {
 
     @Test("an owner that wakes up after another node has taken over decides nothing by what it knew before")
     func owner() async throws {
-        let world = try await World()
+        var world = try await World()
+        var answers: [NodeAnswer?]
+        repeat {
+            world.owner = try await world.recordedOwner()
+            answers = try await answersOfWakingOwner(world)
+        } while answers.allSatisfy { $0?.status == 503 }
+        // On a busy machine, etcd may not answer in time: such writes are refused, and not by old data.
+        let wrong = answers.filter { $0?.status != 200 && $0?.status != 503 }
+        #expect(wrong.isEmpty, "the conditions are true of the present data")
+        try await world.awaitReadiness()
+    }
+
+    /// Answers to conditional writes that wait for the owner while it is paused. The conditions are true of what another
+    /// node writes meanwhile.
+    private func answersOfWakingOwner(_ world: World) async throws -> [NodeAnswer?] {
         let (owner, other) = (world.owner, world.followers[0])
         let places = (0..<20).map { "/n/\($0)" }
         try await world.write("n", "[" + places.map { _ in "1" }.joined(separator: ",") + "]", at: owner)
@@ -153,17 +169,13 @@ struct ClusterFailureTests {
             NodeAnswer.ask("GET", places[0], fields: ["X-Firebase-ETag: true"], port: port)?.tag
         }
         let field = "if-match: \(try #require(tag))"
-        let answers = try await onThread { [port = world.cluster.ports[owner]] in
-            // All of these wait for it when it wakes up.
+        return try await onThread { [port = world.cluster.ports[owner]] in
             let questions = try places.map {
                 try NodeQuestion("PUT", $0, "3", fields: [field], port: port, within: .seconds(60))
             }
             node.signal(SIGCONT)
             return questions.map { $0.answer() }
         }
-        let others = answers.filter { $0?.status != 200 }
-        #expect(others.isEmpty, "all are true of the present data")
-        try await world.awaitReadiness()
     }
 
     @Test(
