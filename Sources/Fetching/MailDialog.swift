@@ -18,7 +18,7 @@ final class MailDialog {
 
     private static let replyBytesMax = 64 << 10
 
-    private let mail: MailHandIn
+    private let signsIn: Bool
     private var rest: ArraySlice<UInt8>
     private var step = Step.greeting
     /// The last line of the answer to the step.
@@ -30,10 +30,12 @@ final class MailDialog {
     /// The reason, if it is not libcurl's.
     private var refusal: String?
 
-    init(_ mail: MailHandIn) {
-        self.mail = mail
-        rest = mail.message[...]
-        awaitsTLS = mail.encryption == .startTLS
+    /// - parameter signsIn: the relay is shown credentials.
+    /// - parameter awaitsTLS: encryption begins with STARTTLS.
+    init(_ message: [UInt8], signsIn: Bool, awaitsTLS: Bool) {
+        rest = message[...]
+        self.signsIn = signsIn
+        self.awaitsTLS = awaitsTLS
     }
 
     func failure(_ code: CURLcode, _ text: String) -> FetchFailure {
@@ -74,7 +76,7 @@ final class MailDialog {
         abilities.append(text.dropFirst(4).uppercased())
         if text.dropFirst(3).first == "-" { return true }
         reply = text
-        guard step == .hello, text.hasPrefix("250"), mail.credentials != nil else { return true }
+        guard step == .hello, text.hasPrefix("250"), signsIn else { return true }
         refusal = reasonNotToSignIn
         return refusal == nil
     }

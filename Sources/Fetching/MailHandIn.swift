@@ -38,7 +38,7 @@ package struct MailHandIn: Sendable {
     package func perform() throws(FetchFailure) {
         linux_block_broken_pipe_signal()
         guard host.utf8.allSatisfy(Self.isOfHost) else { throw .nameNotFound("'\(host)' is no name of a host") }
-        let dialog = MailDialog(self)
+        let dialog = MailDialog(message, signsIn: credentials != nil, awaitsTLS: encryption == .startTLS)
         let scheme = encryption == .tls ? "smtps" : "smtp"
         let handle = try EasyHandle(scheme, authorities: authorities, timeout: limits.whole, context: dialog)
         // The path is the name in EHLO.
