@@ -23,6 +23,16 @@ package struct Admission: ~Copyable {
         case turn(isLarge: Bool)
         /// A large request: the rows of its value are being made, or its text is being stored.
         case preparation
+        /// A large request that takes long, until there may be such a turn again (``LongTurns``).
+        case pause
+    }
+
+    private enum LongTurn {
+        /// Whether the request takes one is not known yet.
+        case unknown
+        case paused
+        /// It may come.
+        case due
     }
 
     private struct Entry {
@@ -31,6 +41,7 @@ package struct Admission: ~Copyable {
         var question: UInt64?
         /// How often its scan did not hold any more when its turn came.
         var rescans = 0
+        var longTurn = LongTurn.unknown
     }
 
     /// Never empty while it is one of the lines. An object, so that it is looked up once for each step.
@@ -51,13 +62,10 @@ package struct Admission: ~Copyable {
     private var largeCount = 0
     /// The connection whose first request, a large one, is being prepared.
     private var begun: ConnectionID?
+    /// Connections whose first request waits until there may be a long turn, and others that no longer do.
+    private var paused = Queue<ConnectionID>()
 
-    private var questions: [HistoryQuestion] = []
-    private var questionsMade: UInt64 = 0
-    /// Connections whose questions are being answered, nil while none are.
-    private var asking: Set<ConnectionID>?
-    private var askers: Set<ConnectionID> = []
-    private var lastAsked: UInt64 = 0
+    private var questions = HistoryQuestions()
     /// Requests that wait.
     package private(set) var count = 0
 
@@ -67,6 +75,8 @@ package struct Admission: ~Copyable {
     package init(largeBytesMin: Int = DatabaseLimits().largeRequestBytesMin) { self.largeBytesMin = largeBytesMin }
 
     package var isEmpty: Bool { lines.isEmpty }
+    /// Requests wait for a long turn.
+    package var isPausing: Bool { !paused.isEmpty }
     /// Some request waits for nothing but its turn.
     package var hasReady: Bool { smallCount + largeCount > 0 || begun != nil }
     package var hasSmall: Bool { smallCount > 0 }
@@ -118,12 +128,12 @@ package struct Admission: ~Copyable {
             if case .largeRead = wait { lineUp(connection, line) }
             return
         }
-        let question = need.map { ask($0, for: connection) }
+        let question = need.map { questions.ask($0, for: connection) }
         line.entries.append(Entry(request: request, question: question))
         count += 1
         switch line.wait {
         case .scan: gate.waitsBehindScan(request)
-        case .history, .largeRead, .turn, .preparation: break
+        case .history, .largeRead, .turn, .preparation, .pause: break
         }
         if case .disconnect = request.operation { dropReads(of: connection, gate) }
     }
@@ -131,7 +141,7 @@ package struct Admission: ~Copyable {
     @discardableResult
     private mutating func open(with request: Request, _ need: HistoryNeed?, _ wait: Wait) -> Line {
         let line = Line(wait)
-        line.entries.append(Entry(request: request, question: need.map { ask($0, for: request.connection) }))
+        line.entries.append(Entry(request: request, question: need.map { questions.ask($0, for: request.connection) }))
         lines[request.connection] = line
         count += 1
         return line
@@ -141,7 +151,7 @@ package struct Admission: ~Copyable {
     private mutating func dropReads(of connection: ConnectionID, _ gate: some AdmissionGate) {
         guard let line = lines[connection] else { return }
         switch line.wait {
-        case .turn, .preparation: return
+        case .turn, .preparation, .pause: return
         case .scan: gate.endScan(for: connection)
         case .history, .largeRead: break
         }
@@ -232,6 +242,38 @@ package struct Admission: ~Copyable {
         lines[connection]?.wait = .largeRead
     }
 
+    /// Whether the large request that was begun, and takes a long turn, has to wait for it. If so, another one may be
+    /// begun.
+    ///
+    /// - parameter isTooEarly: there may be no such turn yet.
+    package mutating func pauseBegun(isTooEarly: Bool) -> Bool {
+        guard let connection = begun, let line = lines[connection], let state = line.entries.first?.longTurn else {
+            return false
+        }
+        let mayBegin =
+            switch state {
+            case .due: true
+            // After those that wait already.
+            case .unknown: !isTooEarly && paused.isEmpty
+            case .paused: !isTooEarly
+            }
+        line.entries.first?.longTurn = mayBegin ? .due : .paused
+        if mayBegin { return false }
+        begun = nil
+        line.wait = .pause
+        if case .paused = state { paused.prepend(connection) } else { paused.append(connection) }
+        return true
+    }
+
+    /// There may be a long turn: the next request that waits for one is lined up.
+    package mutating func endPause() {
+        while let connection = paused.takeFirst() {
+            if let line = lines[connection], case .pause = line.wait { return lineUp(connection, line) }
+        }
+    }
+
+    private mutating func endPauses() { while !paused.isEmpty { endPause() } }
+
     /// Puts back requests of the last turn in front of all others of their connections. Those in `waiting`, which came
     /// first, wait for the end of a large read.
     package mutating func giveBack(_ requests: ArraySlice<Request>, waiting: [Request]) {
@@ -268,6 +310,7 @@ package struct Admission: ~Copyable {
     /// - parameter excluded: connections that wait for answers to earlier requests.
     package mutating func takeRefusable(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
         cancelBegun()
+        endPauses()
         var taken: [Request] = []
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) where !excluded.contains(connection) {
             guard let line = lines[connection] else { continue }
@@ -372,8 +415,9 @@ package struct Admission: ~Copyable {
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) { largeReadEnded(of: connection) }
     }
 
-    /// Nothing waits for scans and large reads any more.
+    /// Nothing waits for scans, large reads and long turns any more.
     package mutating func releaseAll(_ gate: some AdmissionGate) {
+        endPauses()
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) {
             guard let line = lines[connection] else { continue }
             switch line.wait {
@@ -381,39 +425,21 @@ package struct Admission: ~Copyable {
                 gate.endScan(for: connection)
                 lineUp(connection, line)
             case .largeRead: lineUp(connection, line)
-            case .history, .turn, .preparation: break
+            case .history, .turn, .preparation, .pause: break
             }
         }
     }
 
     // MARK: History
 
-    private mutating func ask(_ need: HistoryNeed, for connection: ConnectionID) -> UInt64 {
-        questionsMade += 1
-        questions.append(HistoryQuestion(serial: questionsMade, path: need.path, after: need.after))
-        askers.insert(connection)
-        return questionsMade
-    }
-
     /// The next questions to the log; nil without questions, or while the last ones are being answered.
-    package mutating func takeQuestions() -> [HistoryQuestion]? {
-        guard asking == nil, !questions.isEmpty else { return nil }
-        defer {
-            questions = []
-            askers = []
-        }
-        lastAsked = questionsMade
-        asking = askers
-        return questions
-    }
+    package mutating func takeQuestions() -> [HistoryQuestion]? { questions.take() }
 
     /// The questions are answered, as far as that was possible.
     package mutating func answered(_ answers: [UInt64: MissedChanges.Found], _ gate: some AdmissionGate) {
-        guard let asking else { return }
-        self.asking = nil
-        for connection in asking.sorted(by: { $0.raw < $1.raw }) {
+        for connection in questions.answered() {
             guard let line = lines[connection] else { continue }
-            line.entries.update { entry in
+            line.entries.update { [lastAsked = questions.lastAsked] entry in
                 guard let serial = entry.question, serial <= lastAsked else { return }
                 if case .listen(let path, let known, let since, _) = entry.request.operation {
                     entry.request = entry.request.asking(
@@ -442,8 +468,8 @@ package struct Admission: ~Copyable {
             case .preparation: precondition(begun == connection, "a line waits for a preparation that is not under way")
             case .history:
                 precondition(line.entries.first?.question != nil, "a line waits for an answer that was not requested")
-                precondition(
-                    asking?.contains(connection) == true || askers.contains(connection), "no request asks the log")
+                precondition(questions.owes(connection), "no request asks the log")
+            case .pause: precondition(paused.contains { $0 == connection }, "a pause does not end")
             case .scan, .largeRead: break
             }
         }
@@ -452,18 +478,6 @@ package struct Admission: ~Copyable {
             entries == count && smallLines == smallCount && largeLines == largeCount,
             "the counts of requests that wait are wrong")
         if let begun, case .preparation? = lines[begun]?.wait {} else { precondition(begun == nil) }
-    }
-}
-
-extension [Request] {
-    /// Whether they can be one turn: none is large, and all together have up to `bytesMax` bytes of values.
-    package func areShort(bytesMax: Int, largeBytesMin: Int) -> Bool {
-        var bytes = 0
-        for request in self {
-            bytes += request.byteCount
-            if bytes > bytesMax || request.isLarge || request.byteCount > largeBytesMin { return false }
-        }
-        return true
     }
 }
 

@@ -1,4 +1,3 @@
-package import HearthJSONTree
 package import HearthRealtimeDatabase
 
 /// The reasons for which a request may have to wait.
@@ -13,23 +12,4 @@ package protocol AdmissionGate {
     func waitsBehindScan(_ request: Request)
     /// The request of a connection does not wait for its scan any more.
     func endScan(for connection: ConnectionID)
-}
-
-package struct HistoryNeed: Sendable {
-    package let path: Path
-    package let after: UInt64
-
-    package init(path: Path, after: UInt64) {
-        self.path = path
-        self.after = after
-    }
-}
-
-/// A resuming listener's question to the log.
-package struct HistoryQuestion: Sendable {
-    /// Tells the questions of a database apart.
-    package let serial: UInt64
-    package let path: Path
-    /// The last operation that the listener knows.
-    package let after: UInt64
 }

@@ -9,6 +9,10 @@ package struct DatabaseLimits: Sendable {
     /// Rows that a client's write may set one by one in its turn; administrators have no limit. A row takes some
     /// microseconds. Those of one large value, or of children of one place, are made beforehand and do not count.
     package var rowsAtOnceMax = 50_000
+    /// Turns that set more rows one by one for a client are kept apart (``LongTurns``).
+    package var rowsOfShortTurnMax = 5000
+    /// After such a turn there is none for so many times as long, and longer if it took more than 20 ms.
+    package var longTurnPauses: Int64 = 4
     /// Children that a step of a scan visits, if their time is less than that of a turn.
     package var scannedPerStepMax = 200
     /// Records on their way to the commit log, in bytes. With more, further requests wait: a small write comes after

@@ -38,10 +38,15 @@ extension DatabaseScheduler {
 
     private mutating func runTurn(ofLarge request: Request) {
         let sequence = database.sequence
+        let start = nanoseconds()
         // Its turn may have no room for it, or the data may change before it: then it stays first in its line, and
         // keeps its parts.
         let (count, waiting) = process([request])
         guard count == 1 else { return }
+        if takesLongTurn(request) {
+            let end = nanoseconds()
+            longTurns.ended(at: end, after: end - start)
+        }
         if waiting.isEmpty { admission.takeBegun(gate) } else { admission.blockBegun() }
         endLarge()
         if request.isPrepared, database.sequence == sequence { emit(.dropParts) }
@@ -159,7 +164,9 @@ extension DatabaseScheduler {
     mutating func prepared(_ request: Request, _ serial: UInt64) {
         switch largeWrite {
         case .examining(serial):
-            if !database.isTooMuch(request), database.beginReading(for: request) {
+            if mustPause(request) {
+                endLarge()
+            } else if !database.isTooMuch(request), database.beginReading(for: request) {
                 largeWrite = .reading(request)
             } else {
                 goOn(request)
@@ -170,6 +177,21 @@ extension DatabaseScheduler {
         case .none, .examining, .reading, .resolving, .deciding, .preparing, .storing, .ready, .final: break
         }
     }
+
+    // MARK: Long turns
+
+    private func takesLongTurn(_ request: Request) -> Bool {
+        !request.principal.isAdministrator && !database.isTooMuch(request)
+            && database.setsRowsOneByOne(request, moreThan: limits.rowsOfShortTurnMax)
+    }
+
+    private mutating func mustPause(_ request: Request) -> Bool {
+        guard takesLongTurn(request), life == .serving, database.refusal == nil else { return false }
+        return admission.pauseBegun(isTooEarly: !longTurns.mayBegin(at: nanoseconds()))
+    }
+
+    /// Lets a write begin that waits for a long turn, if there may be one.
+    mutating func goOnAfterPause() { if longTurns.mayBegin(at: nanoseconds()) { admission.endPause() } }
 
     private mutating func rowsMade(_ request: Request, _ serial: UInt64) {
         if let text = request.textToStore {

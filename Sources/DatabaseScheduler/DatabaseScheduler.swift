@@ -18,6 +18,7 @@ package struct DatabaseScheduler: ~Copyable {
     var turnSize = TurnSize()
     var largeWrite = LargeWrite.none
     var largeWritesMade: UInt64 = 0
+    var longTurns: LongTurns
     var recovery = Recovery.none
     /// Why memory could not be built again the last time, as operators were told.
     var recoveryFailure: StorageError?
@@ -86,6 +87,7 @@ package struct DatabaseScheduler: ~Copyable {
         self.database = database
         self.limits = limits
         admission = Admission(largeBytesMin: limits.largeRequestBytesMin)
+        longTurns = LongTurns(pauses: limits.longTurnPauses)
         appliedSequence = database.sequence
         ownership = isShared ? .elsewhere(node: nil) : .alone
         ownershipSince = conditions.uptime
@@ -102,6 +104,9 @@ package struct DatabaseScheduler: ~Copyable {
 
     /// Requests that wait for their turn.
     package var waitingCount: Int { admission.count }
+
+    /// Writes wait for a long turn (``LongTurns``).
+    package var isPausing: Bool { admission.isPausing }
 
     /// Handles an event.
     ///
@@ -276,6 +281,7 @@ package struct DatabaseScheduler: ~Copyable {
         handOutJobs()
         noteSent()
         holdWrites()
+        goOnAfterPause()
         database.forwarded?.tick(now: conditions.uptime)
         building = .possible
         if number.isMultiple(of: 50) || hasMoreToPrune { prune() }

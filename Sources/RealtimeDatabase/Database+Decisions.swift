@@ -29,15 +29,19 @@ extension Database {
         }
     }
 
-    /// Whether a write sets more rows one by one than a turn may, or has more increments. Administrators may do so.
-    package func isTooMuch(_ request: Request) -> Bool {
-        guard let examined = request.examined, !request.principal.isAdministrator else { return false }
-        if examined.increments.count > rowsAtOnceMax { return true }
-        guard examined.rowCount > rowsAtOnceMax else { return false }
+    /// Whether the turn of an examined write sets more rows one by one.
+    package func setsRowsOneByOne(_ request: Request, moreThan count: Int) -> Bool {
+        guard let examined = request.examined, examined.rowCount > count else { return false }
         if case .setChildren(let base, let children) = request.operation {
             return !mayBeText(children, of: base, by: request.principal)
         }
         return true
+    }
+
+    /// Whether a write sets more rows one by one than a turn may, or has more increments. Administrators may do so.
+    package func isTooMuch(_ request: Request) -> Bool {
+        guard let examined = request.examined, !request.principal.isAdministrator else { return false }
+        return examined.increments.count > rowsAtOnceMax || setsRowsOneByOne(request, moreThan: rowsAtOnceMax)
     }
 
     func checkCost(of request: Request) throws(Failure) {

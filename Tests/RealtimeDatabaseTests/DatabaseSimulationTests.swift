@@ -52,6 +52,8 @@ struct DatabaseSimulationTests {
             sizes.tellingStepCostMax = [1, .max].randomElement(using: &random) ?? 1
             sizes.limits.turnBytesMax = [100, 256 << 10].randomElement(using: &random) ?? 0
             sizes.limits.largeRequestBytesMin = [150, 64 << 10].randomElement(using: &random) ?? 0
+            sizes.limits.rowsOfShortTurnMax = 0
+            sizes.limits.longTurnPauses = [9, 1000].randomElement(using: &random) ?? 9
             sizes.limits.turnReadBytesMax = [200, 16 << 20].randomElement(using: &random) ?? 0
             sizes.limits.waitingReadBytesMax = [500, 64 << 20].randomElement(using: &random) ?? 0
             sizes.limits.changedBytesSoft = [500, 24 << 20].randomElement(using: &random) ?? 0
