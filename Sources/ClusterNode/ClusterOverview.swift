@@ -10,6 +10,8 @@ package struct ClusterOverview: Sendable {
     private var members: [(member: EtcdMember, state: Result<EtcdStatus.Reply, EtcdError>)] = []
     /// Nil for records of unknown versions.
     private var nodes: [(name: String, record: NodeRecord?)] = []
+    /// The nodes that a node does not reach, in order.
+    private var unreached: [String: [String]] = [:]
     private var logs: [(database: String, log: LogOverview?)] = []
 
     private static let callDuration = Duration.seconds(3)
@@ -32,6 +34,13 @@ package struct ClusterOverview: Sendable {
         nodes = try client.call(EtcdRange(NodeRecord.folder), within: Self.callDuration).values.map {
             (NodeRecord.name(of: $0.key), NodeRecord($0.value))
         }
+        let statements = try client.call(EtcdRange(UnreachedNodes.folder), within: Self.callDuration).values
+        let running = Set(nodes.map(\.name))
+        unreached = Dictionary(
+            uniqueKeysWithValues: statements.map { statement in
+                let names = UnreachedNodes(statement.value)?.names.intersection(running) ?? []
+                return (UnreachedNodes.name(of: statement.key), names.sorted())
+            })
         logs = []
         while let key = try client.call(
             LogKeys.nextDatabase(after: logs.last?.database), within: Self.callDuration
@@ -59,6 +68,7 @@ package struct ClusterOverview: Sendable {
                 continue
             }
             lines.append("  \(name)  clients at \(record.address), nodes at \(record.peerAddress ?? "no address")")
+            for other in unreached[name] ?? [] { lines.append("    does not reach \(other)") }
         }
         lines.append("databases")
         for (database, log) in logs {
@@ -94,6 +104,7 @@ package struct ClusterOverview: Sendable {
                 JSONObject([
                     "name": .text(name), "address": record.map { .text("\($0.address)") },
                     "peerAddress": record?.peerAddress.map { .text("\($0)") },
+                    "unreached": .array((unreached[name] ?? []).map { .text($0) }),
                 ]))
         }
         let databases = logs.map { (database, log) in
@@ -121,6 +132,9 @@ package struct ClusterOverview: Sendable {
             problems.append("no database has begun")
         }
         for (name, record) in nodes {
+            for other in unreached[name] ?? [] {
+                problems.append("the node '\(name)' does not reach the node '\(other)'")
+            }
             if record == nil { problems.append("the node '\(name)' runs a version that is not known here") }
             for (database, log) in logs where log?.kept[name] == nil && log != nil {
                 problems.append("the node '\(name)' has not said how much it has of the database '\(database)'")

@@ -18,7 +18,7 @@ final class EasyHandle {
     init(
         _ scheme: String, authorities: TLSContext.Authorities, timeout: Duration, context: AnyObject
     ) throws(FetchFailure) {
-        if let problem = hearth_curl_load() { throw .other(String(cString: problem)) }
+        if let problem = FetchLibrary.problem { throw .other(problem) }
         guard let pointer = hearth_curl_easy_init() else { throw .other("no memory for a transfer") }
         (self.pointer, self.context) = (pointer, context)
         message = .allocate(capacity: Int(CURL_ERROR_SIZE))

@@ -2,6 +2,7 @@ import HearthClusterNode
 import HearthDatabaseHost
 import HearthEtcdGateway
 import HearthEventLoop
+import HearthFetching
 import Glibc
 import HearthIdentity
 import HearthSecurityRules
@@ -38,6 +39,7 @@ package struct ConfigurationCheck: Sendable {
         checkArchive()
         checkAddresses()
         checkCluster()
+        checkLibraries()
     }
 
     package var hasErrors: Bool { findings.contains { $0.severity == .error } }
@@ -63,6 +65,11 @@ package struct ConfigurationCheck: Sendable {
         if let address = configuration.cluster?.peers?.address, !address.isLoopback {
             warn("\(address): connections between nodes are not encrypted, and carry all that clients write")
         }
+    }
+
+    private mutating func checkLibraries() {
+        guard let problem = FetchLibrary.problem else { return }
+        warn("\(problem): events to addresses, mails to relays and keys of identity providers need it")
     }
 
     private mutating func checkRules() {

@@ -14,14 +14,15 @@ extension Command {
                 summary: "Show the members of etcd, the nodes, and who takes the writes of each database.",
                 json: #"""
                     {"members": [{"address", "version", "leads", "bytes", or "error"}…], "nodes": [{"name", "address",
-                    "peerAddress"}…], "databases": [{"name", "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}}…],
-                    "problems": [TEXT…]}.
+                    "peerAddress", "unreached": [NODE…]}…], "databases": [{"name", "owner", "first", "last",
+                    "onDisk": {NODE: SEQUENCE…}}…], "problems": [TEXT…]}.
                     """#,
                 details: """
-                    It asks etcd, and no node: which members answer, which nodes run, which node takes the writes of each
-                    database, which commits etcd still has, and how far each node's own files reach (as nodes say every 5
-                    seconds). It ends with 1 if a member does not answer, no node runs, no database has begun, a database has
-                    no owner, or a node has not said how far it is.
+                    It asks etcd, and no node: which members answer, which nodes run and do not reach each other, which
+                    node takes the writes of each database, which commits etcd still has, and how far each node's own
+                    files reach (as nodes say every 5 seconds). It ends with 1 if a member does not answer, no node runs,
+                    a node does not reach another one, no database has begun, a database has no owner, or a node has not
+                    said how far it is.
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()

@@ -25,6 +25,18 @@ struct DoctorTests {
         #expect(access(data, F_OK) != 0)
     }
 
+    @Test("a libcurl that cannot be loaded is found, with what needs it")
+    func libraries() async throws {
+        let words = ["--check", "--data", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
+        TemporaryFolder.write(Array("no library".utf8), to: folder.path + "/libcurl.so.4")
+        let outcome = try await HearthProcess(
+            ["serve"] + words + ["--rules", rules(#"{"rules":{}}"#)], environment: ["LD_LIBRARY_PATH": folder.path]
+        ).outcome()
+        #expect(outcome.code == 0, "\(outcome)")
+        #expect(outcome.errors.contains("libcurl cannot be loaded: "), "\(outcome)")
+        #expect(outcome.errors.contains("mails to relays"), "\(outcome)")
+    }
+
     @Test("a healthy installation passes, running or stopped, and the public address is tried as clients do")
     func healthy() async throws {
         let file = rules(#"{"rules":{}}"#)

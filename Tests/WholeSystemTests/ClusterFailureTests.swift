@@ -114,6 +114,11 @@ struct ClusterFailureTests {
         let answer = try await world.ask("GET", "/readyz", at: owner)
         #expect(answer?.status == 503)
         #expect(answer?.body.contains("other nodes do not reach the node '\(world.name(owner))'") == true)
+        let status = try await world.cluster.command("status")
+        #expect(status.code == 1)
+        for node in world.followers.map(world.name) {
+            #expect(status.errors.contains("the node '\(node)' does not reach the node '\(world.name(owner))'"))
+        }
         try world.cluster.cutOff(world.name(owner), from: world.followers.map(world.name), nil)
         try await world.awaitReadiness()
         for node in 0..<3 { try await world.write("c/\(node)", at: node) }
