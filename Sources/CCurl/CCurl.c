@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -18,7 +19,7 @@ static struct {
     FUNCTIONS(MEMBER)
 } curl;
 
-static char problem[256];
+static _Thread_local char problem[256];
 
 // 7.87 is the first version in which a look-up of a name that hangs does not hold up the end of its transfer.
 #define VERSION_MIN 0x075700
@@ -48,8 +49,13 @@ static void load(void) {
 }
 
 const char *hearth_curl_load(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_loaded;
+    pthread_mutex_lock(&lock);
+    problem[0] = 0;
+    if (!is_loaded) load();
+    is_loaded = problem[0] == 0;
+    pthread_mutex_unlock(&lock);
     return problem[0] != 0 ? problem : NULL;
 }
 
@@ -121,7 +127,7 @@ CURLMcode hearth_curl_multi_perform(CURLM *multi) {
 
 CURLMcode hearth_curl_multi_wait(CURLM *multi) { return curl.multi_poll(multi, NULL, 0, INT_MAX, NULL); }
 
-void hearth_curl_multi_wake(CURLM *multi) { curl.multi_wakeup(multi); }
+CURLMcode hearth_curl_multi_wake(CURLM *multi) { return curl.multi_wakeup(multi); }
 
 CURL *hearth_curl_multi_next_ended(CURLM *multi, CURLcode *outcome) {
     int left = 0;

@@ -27,6 +27,7 @@ package enum FetchFailure: Error, Hashable, Sendable, CustomStringConvertible {
             case CURLE_COULDNT_CONNECT: .notConnected(text)
             case CURLE_OPERATION_TIMEDOUT: .timedOut
             case CURLE_PEER_FAILED_VERIFICATION: .certificate(text)
+            case CURLE_RECV_ERROR, CURLE_GOT_NOTHING: .other("the peer has hung up")
             default: .other(text)
             }
     }

@@ -26,7 +26,7 @@ package struct FetchRequest: Sendable {
         (self.method, self.address, self.timeout) = (method, address, timeout)
     }
 
-    /// As libcurl takes them, in which a name alone would be left out.
+    /// In the form of libcurl, which leaves out a name without a value unless a semicolon follows it.
     var headerLines: [String] {
         headers.map { name, value in
             let text = value.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }

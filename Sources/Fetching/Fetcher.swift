@@ -80,11 +80,16 @@ package final class Fetcher: Sendable {
             shared.mailbox.withLock { $0.transfers = nil }
             transfers.end()
         } catch {
-            let jobs = shared.mailbox.withLock { mailbox in
-                mailbox.end = error
-                return mailbox.jobs
+            // The next request tries again: the system may only have been short of something.
+            while true {
+                let jobs = shared.mailbox.withLock { mailbox in
+                    defer { mailbox.jobs = [] }
+                    if mailbox.jobs.isEmpty { mailbox.thread = nil }
+                    return mailbox.jobs
+                }
+                if jobs.isEmpty { break }
+                for job in jobs { job.then(.failure(error)) }
             }
-            for job in jobs { job.then(.failure(error)) }
         }
     }
 }
@@ -97,16 +102,20 @@ private final class Transfers: @unchecked Sendable {
     private var open: [UnsafeMutableRawPointer: (transfer: HTTPTransfer, then: Fetcher.Completion)] = [:]
 
     init() throws(FetchFailure) {
-        if let problem = hearth_curl_load() { throw .other(String(cString: problem)) }
+        if let problem = FetchLibrary.problem { throw .other(problem) }
         guard let multi = hearth_curl_multi_init() else { throw .other("no memory for transfers") }
         self.multi = multi
+        guard hearth_curl_multi_wake(multi) == CURLM_OK else { throw .other("no descriptors for transfers") }
     }
 
     deinit { hearth_curl_multi_cleanup(multi) }
 
-    func wake() { hearth_curl_multi_wake(multi) }
+    func wake() { _ = hearth_curl_multi_wake(multi) }
 
-    func wait() { _ = hearth_curl_multi_wait(multi) }
+    func wait() {
+        // Without memory, waiting fails at once.
+        if hearth_curl_multi_wait(multi) != CURLM_OK { _ = Semaphore().wait(atMost: .milliseconds(100)) }
+    }
 
     func begin(_ job: Fetcher.Job) {
         do throws(FetchFailure) {

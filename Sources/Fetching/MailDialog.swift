@@ -21,6 +21,8 @@ final class MailDialog {
     private let signsIn: Bool
     private var rest: ArraySlice<UInt8>
     private var step = Step.greeting
+    /// libcurl says QUIT also after a refusal, whose reply is kept.
+    private var hasQuit = false
     /// The last line of the answer to the step.
     private var reply: String?
     private var abilities: [String] = []
@@ -58,7 +60,9 @@ final class MailDialog {
         case "STARTTLS": step = .startTLS
         case "MAIL", "RCPT": step = .address
         case "DATA": step = .data
-        case "QUIT": return
+        case "QUIT":
+            hasQuit = true
+            return
         // Parts of them are lines without a verb.
         default: step = .credentials
         }
@@ -67,16 +71,17 @@ final class MailDialog {
 
     /// Takes a line of an answer; false ends the conversation.
     private func take(_ line: UnsafeRawBufferPointer) -> Bool {
+        if hasQuit { return true }
         replyByteCount += line.count
         guard replyByteCount <= Self.replyBytesMax else {
             refusal = "it says too much"
             return false
         }
         let text = String(decoding: line.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        abilities.append(text.dropFirst(4).uppercased())
+        abilities.append(String(text.dropFirst(4)))
         if text.dropFirst(3).first == "-" { return true }
         reply = text
-        guard step == .hello, text.hasPrefix("250"), signsIn else { return true }
+        guard step == .hello, text.first == "2", signsIn else { return true }
         refusal = reasonNotToSignIn
         return refusal == nil
     }
@@ -87,7 +92,7 @@ final class MailDialog {
             return abilities.contains("STARTTLS")
                 ? nil : "it does not offer STARTTLS, and credentials are not shown without encryption"
         }
-        // libcurl would go on without credentials.
+        // libcurl would go on without credentials. Some of its versions know these words in capitals only.
         let ways = abilities.first { $0.hasPrefix("AUTH ") }?.split(separator: " ").dropFirst() ?? []
         return ways.contains("PLAIN") || ways.contains("LOGIN")
             ? nil : "it takes credentials neither by PLAIN nor by LOGIN"

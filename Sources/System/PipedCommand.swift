@@ -44,7 +44,7 @@ package struct PipedCommand: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
-        // Libraries open some that a program would inherit.
+        // Libraries open descriptors that the program would inherit.
         _ = linux_spawn_close_from(&actions, STDERR_FILENO + 1)
         let kept = ["PATH", "HOME", "LANG"].compactMap { (name: String) -> String? in
             getenv(name).map { "\(name)=\(String(cString: $0))" }

@@ -31,7 +31,7 @@ package final class TriggerSender: @unchecked Sendable {
     /// Warnings that were given, so that each is given once while its cause lasts.
     private var warned: Set<String> = []
 
-    /// Attempts of all databases together: each has a descriptor.
+    /// Attempts of all databases together: each has up to three descriptors.
     private static let underWayMax = 512
     /// How long to wait for the tree file.
     private static let patience: Int64 = 200

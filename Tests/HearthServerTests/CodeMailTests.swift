@@ -111,7 +111,7 @@ struct MailBox {
 
     @Test("what a relay refuses is an error")
     func refusal() throws {
-        let relay = try ScriptedRelay(["220 hello\r\n", "250 me\r\n", "550 no\r\n"])
+        let relay = try ScriptedRelay(["220 hello\r\n", "250 me\r\n", "550 no\r\n", "221 bye\r\n"])
         let refusal = #expect(throws: MailError.self) {
             try SMTPRelay(relay.settings).send("a", to: "r@x")
         }
@@ -181,7 +181,7 @@ struct MailBox {
     @Test("a relay that takes credentials in no way that is known gets no mail")
     func unknownWay() throws {
         let certificate = TestCertificate()
-        for hello in ["250 AUTH CRAM-MD5\r\n", "250-me\r\n250 8BITMIME\r\n"] {
+        for hello in ["250 AUTH CRAM-MD5\r\n", "250-me\r\n250 8BITMIME\r\n", "250 auth PLAIN\r\n", "251 AUTH X\r\n"] {
             let relay = try ScriptedRelay(["220 hello\r\n", hello], certificate: certificate, encryptsFrom: 0)
             var settings = relay.settings
             settings.usesTLS = true
@@ -197,8 +197,9 @@ struct MailBox {
     func brokenOff() throws {
         let start = ["220 hello\r\n", "250 me\r\n", "250 ok\r\n", "250 ok\r\n"]
         for (answers, reason) in [
-            (start + ["354 go on\r\n", "554 spam\r\n"], "it answered 554 spam, not 250"),
-            (start + ["452 full\r\n"], "it answered 452 full, not 354"),
+            (start + ["354 go on\r\n", "554 spam\r\n", "221 bye\r\n"], "it answered 554 spam, not 250"),
+            (start + ["452 full\r\n", "221 bye\r\n"], "it answered 452 full, not 354"),
+            (start, "the peer has hung up"),
             (["554 no\r\n"], "it answered 554 no, not 220"),
         ] {
             let relay = try ScriptedRelay(answers)

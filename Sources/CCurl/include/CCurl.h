@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// NULL, or why the library cannot be used. Any thread, any number of times.
+// NULL, or why the library cannot be used: a text for this thread, until its next call. A later call tries again.
 const char *hearth_curl_load(void);
 
 // one transfer
@@ -49,6 +49,6 @@ void hearth_curl_multi_remove(CURLM *multi, CURL *easy);
 CURLMcode hearth_curl_multi_perform(CURLM *multi);
 // Waits for the network, a time of a transfer, or the other function, which any thread may call.
 CURLMcode hearth_curl_multi_wait(CURLM *multi);
-void hearth_curl_multi_wake(CURLM *multi);
+CURLMcode hearth_curl_multi_wake(CURLM *multi);
 // A transfer that has ended, with its outcome, or NULL.
 CURL *hearth_curl_multi_next_ended(CURLM *multi, CURLcode *outcome);

@@ -98,8 +98,7 @@ int linux_open_pseudo_terminal(char *path, size_t capacity);
 
 // programs
 
-// Has a program that is started with these actions (posix_spawn_file_actions_t *) inherit none of the descriptors from
-// this one on.
+// A program that is started with these actions (posix_spawn_file_actions_t *) inherits no descriptor from this number up.
 int linux_spawn_close_from(void *actions, int descriptor);
 
 // signals
