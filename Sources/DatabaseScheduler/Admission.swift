@@ -9,7 +9,7 @@ package import HearthRealtimeDatabase
 /// The first request of a line waits for one thing at a time: for the history that a listener needs to resume, for the
 /// scan of a query, for the end of a large read, or for its turn. Small requests of all connections share a turn; the
 /// clients that have had the least time go first (``TimeShares``). A large request lets the small ones go first, and
-/// one at a time is prepared.
+/// one at a time is prepared. One that takes a long turn waits for the time of that (``LongTurns``).
 package struct Admission: ~Copyable {
     private enum Wait {
         /// For the log to be read.
@@ -19,21 +19,13 @@ package struct Admission: ~Copyable {
         /// For the end of a large read, for the answer of another node, for the turn of a large write that has read
         /// something here, or for the log to change hands.
         case largeRead
-        /// For its turn: the connection is in `small` or `large`.
-        case turn(isLarge: Bool)
+        /// For its turn: the connection is in `small`, `large` or `long`.
+        case turn(Turn)
         /// A large request: the rows of its value are being made, or its text is being stored.
         case preparation
-        /// A large request that takes long, until there may be such a turn again (``LongTurns``).
-        case pause
     }
 
-    private enum LongTurn {
-        /// Whether the request takes one is not known yet.
-        case unknown
-        case paused
-        /// It may come.
-        case due
-    }
+    private enum Turn { case small, large, long }
 
     private struct Entry {
         var request: Request
@@ -41,7 +33,8 @@ package struct Admission: ~Copyable {
         var question: UInt64?
         /// How often its scan did not hold any more when its turn came.
         var rescans = 0
-        var longTurn = LongTurn.unknown
+        /// It takes a long turn, as is known once it was begun.
+        var isLong = false
     }
 
     /// Never empty while it is one of the lines. An object, so that it is looked up once for each step.
@@ -57,13 +50,13 @@ package struct Admission: ~Copyable {
     /// time of late.
     private var small = FairLine()
     private var large = FairLine()
+    private var long = FairLine()
     private var shares = TimeShares()
     private var smallCount = 0
     private var largeCount = 0
+    private var longCount = 0
     /// The connection whose first request, a large one, is being prepared.
     private var begun: ConnectionID?
-    /// Connections whose first request waits until there may be a long turn, and others that no longer do.
-    private var paused = Queue<ConnectionID>()
 
     private var questions = HistoryQuestions()
     /// Requests that wait.
@@ -75,13 +68,18 @@ package struct Admission: ~Copyable {
     package init(largeBytesMin: Int = DatabaseLimits().largeRequestBytesMin) { self.largeBytesMin = largeBytesMin }
 
     package var isEmpty: Bool { lines.isEmpty }
-    /// Requests wait for a long turn.
-    package var isPausing: Bool { !paused.isEmpty }
-    /// Some request waits for nothing but its turn.
+    /// Some request waits until a long turn may begin.
+    package var hasLong: Bool { longCount > 0 }
+    /// Some request waits for nothing but its turn, and not for the time of a long one.
     package var hasReady: Bool { smallCount + largeCount > 0 || begun != nil }
     package var hasSmall: Bool { smallCount > 0 }
-    /// A large request can be begun.
-    package var hasLarge: Bool { begun == nil && largeCount > 0 }
+    /// A large request was begun.
+    package var hasBegun: Bool { begun != nil }
+
+    /// Whether a large request can be begun.
+    ///
+    /// - parameter orLong: a long turn may begin.
+    package func hasLarge(orLong: Bool) -> Bool { begun == nil && (largeCount > 0 || orLong && hasLong) }
 
     /// Requests that wait end a connection, or make it somebody else's. O(its requests that wait).
     package func isChanging(_ connection: ConnectionID) -> Bool {
@@ -133,7 +131,7 @@ package struct Admission: ~Copyable {
         count += 1
         switch line.wait {
         case .scan: gate.waitsBehindScan(request)
-        case .history, .largeRead, .turn, .preparation, .pause: break
+        case .history, .largeRead, .turn, .preparation: break
         }
         if case .disconnect = request.operation { dropReads(of: connection, gate) }
     }
@@ -151,7 +149,7 @@ package struct Admission: ~Copyable {
     private mutating func dropReads(of connection: ConnectionID, _ gate: some AdmissionGate) {
         guard let line = lines[connection] else { return }
         switch line.wait {
-        case .turn, .preparation, .pause: return
+        case .turn, .preparation: return
         case .scan: gate.endScan(for: connection)
         case .history, .largeRead: break
         }
@@ -208,13 +206,24 @@ package struct Admission: ~Copyable {
     }
 
     /// A turn is over.
-    package mutating func endTurn() { if !hasReady { shares.reset() } }
+    package mutating func endTurn() { if !hasReady, !hasLong { shares.reset() } }
 
     /// Begins a large request. Until it is taken or put back, it stays first in its line, and no other large one is
     /// begun.
-    package mutating func beginLarge() -> Request? {
-        guard begun == nil, let connection = large.takeFirst(&shares) else { return nil }
+    ///
+    /// - parameter orLong: a long turn may begin; requests that wait for that go first.
+    package mutating func beginLarge(orLong: Bool) -> Request? {
+        guard begun == nil else { return nil }
+        if orLong, let connection = long.takeFirst(&shares) {
+            longCount -= 1
+            return begin(connection)
+        }
+        guard let connection = large.takeFirst(&shares) else { return nil }
         largeCount -= 1
+        return begin(connection)
+    }
+
+    private mutating func begin(_ connection: ConnectionID) -> Request? {
         begun = connection
         let line = lines[connection]
         line?.wait = .preparation
@@ -242,37 +251,20 @@ package struct Admission: ~Copyable {
         lines[connection]?.wait = .largeRead
     }
 
-    /// Whether the large request that was begun, and takes a long turn, has to wait for it. If so, another one may be
-    /// begun.
+    /// The large request that was begun takes a long turn. False if it may have that now; otherwise it is put back, and
+    /// waits for it.
     ///
-    /// - parameter isTooEarly: there may be no such turn yet.
-    package mutating func pauseBegun(isTooEarly: Bool) -> Bool {
-        guard let connection = begun, let line = lines[connection], let state = line.entries.first?.longTurn else {
+    /// - parameter isTooEarly: no long turn may begin yet.
+    package mutating func setAsideBegun(isTooEarly: Bool) -> Bool {
+        guard let connection = begun, let line = lines[connection], line.entries.first?.isLong == false else {
             return false
         }
-        let mayBegin =
-            switch state {
-            case .due: true
-            // After those that wait already.
-            case .unknown: !isTooEarly && paused.isEmpty
-            case .paused: !isTooEarly
-            }
-        line.entries.first?.longTurn = mayBegin ? .due : .paused
-        if mayBegin { return false }
-        begun = nil
-        line.wait = .pause
-        if case .paused = state { paused.prepend(connection) } else { paused.append(connection) }
+        line.entries.first?.isLong = true
+        // If others wait already, the one whose client has had the least time goes first.
+        guard isTooEarly || hasLong else { return false }
+        cancelBegun()
         return true
     }
-
-    /// There may be a long turn: the next request that waits for one is lined up.
-    package mutating func endPause() {
-        while let connection = paused.takeFirst() {
-            if let line = lines[connection], case .pause = line.wait { return lineUp(connection, line) }
-        }
-    }
-
-    private mutating func endPauses() { while !paused.isEmpty { endPause() } }
 
     /// Puts back requests of the last turn in front of all others of their connections. Those in `waiting`, which came
     /// first, wait for the end of a large read.
@@ -291,6 +283,7 @@ package struct Admission: ~Copyable {
 
     private mutating func putBack(_ request: Request) {
         let connection = request.connection
+        if begun == connection { cancelBegun() }
         let line: Line
         if let known = lines[connection] {
             line = known
@@ -310,7 +303,6 @@ package struct Admission: ~Copyable {
     /// - parameter excluded: connections that wait for answers to earlier requests.
     package mutating func takeRefusable(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
         cancelBegun()
-        endPauses()
         var taken: [Request] = []
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) where !excluded.contains(connection) {
             guard let line = lines[connection] else { continue }
@@ -331,7 +323,7 @@ package struct Admission: ~Copyable {
     package mutating func takeLarge(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
         var taken: [Request] = []
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) where !excluded.contains(connection) {
-            guard let line = lines[connection], case .turn(isLarge: true) = line.wait else { continue }
+            guard let line = lines[connection], case .turn(let turn) = line.wait, turn != .small else { continue }
             leaveTurn(connection, line)
             count -= line.entries.count
             line.entries.removeAll { entry in
@@ -372,29 +364,40 @@ package struct Admission: ~Copyable {
     }
 
     private mutating func lineUp(_ connection: ConnectionID, _ line: Line) {
-        guard let request = line.entries.first?.request else { return }
-        let isLarge = isLarge(request)
-        line.wait = .turn(isLarge: isLarge)
-        if isLarge {
-            largeCount += 1
-            large.append(connection, of: request.sharer, shares)
-        } else {
+        guard let entry = line.entries.first else { return }
+        let turn = turn(of: entry)
+        line.wait = .turn(turn)
+        let sharer = entry.request.sharer
+        switch turn {
+        case .small:
             smallCount += 1
-            small.append(connection, of: request.sharer, shares)
+            small.append(connection, of: sharer, shares)
+        case .large:
+            largeCount += 1
+            large.append(connection, of: sharer, shares)
+        case .long:
+            longCount += 1
+            long.append(connection, of: sharer, shares)
         }
     }
+
+    private func turn(of entry: Entry) -> Turn { entry.isLong ? .long : isLarge(entry.request) ? .large : .small }
 
     private func isLarge(_ request: Request) -> Bool { request.isLarge || request.byteCount > largeBytesMin }
 
     /// The line does not wait for its turn any more.
     private mutating func leaveTurn(_ connection: ConnectionID, _ line: Line) {
-        guard case .turn(let isLarge) = line.wait, let request = line.entries.first?.request else { return }
-        if isLarge {
-            largeCount -= 1
-            large.remove(connection, of: request.sharer)
-        } else {
+        guard case .turn(let turn) = line.wait, let sharer = line.entries.first?.request.sharer else { return }
+        switch turn {
+        case .small:
             smallCount -= 1
-            small.remove(connection, of: request.sharer)
+            small.remove(connection, of: sharer)
+        case .large:
+            largeCount -= 1
+            large.remove(connection, of: sharer)
+        case .long:
+            longCount -= 1
+            long.remove(connection, of: sharer)
         }
         line.wait = .largeRead
     }
@@ -415,9 +418,8 @@ package struct Admission: ~Copyable {
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) { largeReadEnded(of: connection) }
     }
 
-    /// Nothing waits for scans, large reads and long turns any more.
+    /// Nothing waits for scans and large reads any more.
     package mutating func releaseAll(_ gate: some AdmissionGate) {
-        endPauses()
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) {
             guard let line = lines[connection] else { continue }
             switch line.wait {
@@ -425,7 +427,7 @@ package struct Admission: ~Copyable {
                 gate.endScan(for: connection)
                 lineUp(connection, line)
             case .largeRead: lineUp(connection, line)
-            case .history, .turn, .preparation, .pause: break
+            case .history, .turn, .preparation: break
             }
         }
     }
@@ -455,27 +457,30 @@ package struct Admission: ~Copyable {
 
     /// Traps if the counts and the lines contradict each other. O(requests that wait).
     package func checkInvariants() {
-        var (entries, smallLines, largeLines) = (0, 0, 0)
+        var (entries, smallLines, largeLines, longLines) = (0, 0, 0, 0)
         for (connection, line) in lines {
             precondition(!line.entries.isEmpty, "a line is empty")
             entries += line.entries.count
             switch line.wait {
-            case .turn(let isLarge):
-                if isLarge { largeLines += 1 } else { smallLines += 1 }
-                precondition(
-                    line.entries.first.map { self.isLarge($0.request) } == isLarge, "a request is in the wrong queue")
+            case .turn(let turn):
+                switch turn {
+                case .small: smallLines += 1
+                case .large: largeLines += 1
+                case .long: longLines += 1
+                }
+                precondition(line.entries.first.map { self.turn(of: $0) } == turn, "a request is in the wrong queue")
                 precondition(line.entries.first?.question == nil, "a question is not answered")
             case .preparation: precondition(begun == connection, "a line waits for a preparation that is not under way")
             case .history:
                 precondition(line.entries.first?.question != nil, "a line waits for an answer that was not requested")
                 precondition(questions.owes(connection), "no request asks the log")
-            case .pause: precondition(paused.contains { $0 == connection }, "a pause does not end")
             case .scan, .largeRead: break
             }
         }
-        precondition(small.isEmpty == (smallCount == 0) && large.isEmpty == (largeCount == 0), "a turn does not come")
+        precondition(small.isEmpty == (smallCount == 0), "a small turn does not come")
+        precondition(large.isEmpty == (largeCount == 0) && long.isEmpty == (longCount == 0), "a turn does not come")
         precondition(
-            entries == count && smallLines == smallCount && largeLines == largeCount,
+            entries == count && smallLines == smallCount && largeLines == largeCount && longLines == longCount,
             "the counts of requests that wait are wrong")
         if let begun, case .preparation? = lines[begun]?.wait {} else { precondition(begun == nil) }
     }

@@ -11,7 +11,7 @@ package struct DatabaseLimits: Sendable {
     package var rowsAtOnceMax = 50_000
     /// Turns that set more rows one by one for a client are kept apart (``LongTurns``).
     package var rowsOfShortTurnMax = 5000
-    /// After such a turn there is none for so many times as long, and longer if it took more than 20 ms.
+    /// After such a turn, the next one waits for this many times its duration, and longer if it took more than 20 ms.
     package var longTurnPauses: Int64 = 4
     /// Children that a step of a scan visits, if their time is less than that of a turn.
     package var scannedPerStepMax = 200

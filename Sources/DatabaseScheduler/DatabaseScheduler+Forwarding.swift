@@ -17,7 +17,11 @@ extension DatabaseScheduler {
         for (node, requests) in work.toSend { emit(.forward(to: node, requests)) }
         database.answer(work.answers, now: now)
         if !work.ended.isEmpty { emit(.abandon(work.ended)) }
-        if !work.returned.isEmpty { admission.giveBack(work.returned[...], waiting: []) }
+        if !work.returned.isEmpty {
+            admission.giveBack(work.returned[...], waiting: [])
+            // A large request is no longer the first of its connection.
+            if !admission.hasBegun { abandonLarge() }
+        }
         for connection in work.released { admission.largeReadEnded(of: connection) }
         release()
     }

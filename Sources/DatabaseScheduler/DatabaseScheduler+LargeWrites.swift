@@ -6,7 +6,8 @@ extension DatabaseScheduler {
     /// Large requests come one at a time, and wait for the applier and until memory is looked through; meanwhile small
     /// ones go on.
     var mayRunLarge: Bool {
-        guard admission.hasLarge, case .none = largeWrite else { return false }
+        guard case .none = largeWrite else { return false }
+        guard admission.hasLarge(orLong: admission.hasLong && mayBeginLong) else { return false }
         let rows = database.rows
         guard rows.canAttach, rows.trimBacklog < Self.trimBacklogMax else { return false }
         if !applying.isWriting, !clearing.isUnderWay { return true }
@@ -18,7 +19,7 @@ extension DatabaseScheduler {
         case .ready(let request): runReadyLarge(request)
         case .final(let request): runTurn(ofLarge: request)
         case .none, .examining, .reading, .resolving, .deciding, .preparing, .storing:
-            guard mayRunLarge, let request = admission.beginLarge() else { return }
+            guard mayRunLarge, let request = admission.beginLarge(orLong: mayBeginLong) else { return }
             if database.mustWaitForOwner(request) == true || database.holds(request) { return admission.blockBegun() }
             begin(request)
         }
@@ -33,7 +34,7 @@ extension DatabaseScheduler {
         // Children that could come as text when the write was begun may be asked for one by one now.
         if !database.mayForward(request), database.mustExamine(request) { return begin(request) }
         if mustDecide(request, isLast: true) { return largeWrite = .deciding(request) }
-        runTurn(ofLarge: request)
+        if !setAside(request) { runTurn(ofLarge: request) }
     }
 
     private mutating func runTurn(ofLarge request: Request) {
@@ -101,6 +102,12 @@ extension DatabaseScheduler {
         if database.endPendingWrite() { admission.goOnWaiting() }
     }
 
+    /// Gives up what was done for the large write, which is begun again or refused.
+    mutating func abandonLarge() {
+        if case .ready(let request) = largeWrite, request.isPrepared { emit(.dropParts) }
+        endLarge()
+    }
+
     private func mustReadAgain(_ request: Request) -> Bool {
         !database.mayForward(request) && !database.isTooMuch(request) && !database.hasCurrentBases(request)
     }
@@ -164,9 +171,8 @@ extension DatabaseScheduler {
     mutating func prepared(_ request: Request, _ serial: UInt64) {
         switch largeWrite {
         case .examining(serial):
-            if mustPause(request) {
-                endLarge()
-            } else if !database.isTooMuch(request), database.beginReading(for: request) {
+            if setAside(request) { return }
+            if !database.isTooMuch(request), database.beginReading(for: request) {
                 largeWrite = .reading(request)
             } else {
                 goOn(request)
@@ -185,13 +191,21 @@ extension DatabaseScheduler {
             && database.setsRowsOneByOne(request, moreThan: limits.rowsOfShortTurnMax)
     }
 
-    private mutating func mustPause(_ request: Request) -> Bool {
-        guard takesLongTurn(request), life == .serving, database.refusal == nil else { return false }
-        return admission.pauseBegun(isTooEarly: !longTurns.mayBegin(at: nanoseconds()))
+    /// Whether a long turn may begin. Writes that are refused or forwarded wait for nothing.
+    private var mayBeginLong: Bool {
+        life != .serving || database.refusal != nil || database.ownedElsewhere != nil
+            || longTurns.mayBegin(at: nanoseconds())
     }
 
-    /// Lets a write begin that waits for a long turn, if there may be one.
-    mutating func goOnAfterPause() { if longTurns.mayBegin(at: nanoseconds()) { admission.endPause() } }
+    /// Puts a write back that has to wait for a long turn. What other nodes forward does not wait, as they send no more
+    /// meanwhile (``ForwardedWrites/sentBytesMax``).
+    private mutating func setAside(_ request: Request) -> Bool {
+        guard takesLongTurn(request), !request.connection.isForwarded,
+            admission.setAsideBegun(isTooEarly: !mayBeginLong)
+        else { return false }
+        abandonLarge()
+        return true
+    }
 
     private mutating func rowsMade(_ request: Request, _ serial: UInt64) {
         if let text = request.textToStore {

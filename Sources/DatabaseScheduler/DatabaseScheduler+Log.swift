@@ -81,7 +81,7 @@ extension DatabaseScheduler {
     /// Reading is impossible for an unknown time, and clients get an error. Requests that end something wait, and so do
     /// those after a request that waits: each connection is answered in order.
     private mutating func refuseWaiting(because error: StorageError) {
-        endLarge()
+        abandonLarge()
         let requests = admission.takeRefusable(except: database.connectionsWithPendingTurns, gate)
         if requests.isEmpty { return }
         for request in requests { database.endScanUse(by: request) }

@@ -144,7 +144,7 @@ extension DatabaseScheduler {
     }
 
     private var mayRunReady: Bool {
-        if !admission.hasReady || !mayRun { return false }
+        guard admission.hasReady || admission.hasLong, mayRun else { return false }
         switch largeWrite {
         case .ready(let request) where !mustWaitToAttach(request): return true
         case .final: return true

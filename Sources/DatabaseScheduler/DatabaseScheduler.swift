@@ -105,8 +105,8 @@ package struct DatabaseScheduler: ~Copyable {
     /// Requests that wait for their turn.
     package var waitingCount: Int { admission.count }
 
-    /// Writes wait for a long turn (``LongTurns``).
-    package var isPausing: Bool { admission.isPausing }
+    /// Some writes wait until a long turn may begin (``LongTurns``).
+    package var hasLongWaiting: Bool { admission.hasLong }
 
     /// Handles an event.
     ///
@@ -281,7 +281,6 @@ package struct DatabaseScheduler: ~Copyable {
         handOutJobs()
         noteSent()
         holdWrites()
-        goOnAfterPause()
         database.forwarded?.tick(now: conditions.uptime)
         building = .possible
         if number.isMultiple(of: 50) || hasMoreToPrune { prune() }

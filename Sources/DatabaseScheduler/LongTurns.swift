@@ -1,7 +1,7 @@
 /// Keeps the turns apart that set very many rows one by one: each of them is one step, for which all others wait.
 ///
-/// They take a fifth of the time at most (``DatabaseLimits/longTurnPauses``), and the part of them beyond 20 ms takes a
-/// hundredth, so that 99 of 100 small writes wait for no more than that.
+/// Together they take at most a fifth of the time (``DatabaseLimits/longTurnPauses``). The part of each beyond 20 ms is
+/// limited to a hundredth, so that 99 of 100 small writes wait for at most 20 ms for them.
 struct LongTurns {
     private static let tolerable: Int64 = 20_000_000
 

@@ -29,7 +29,7 @@ extension Database {
         }
     }
 
-    /// Whether the turn of an examined write sets more rows one by one.
+    /// Whether the turn of an examined write sets more than `count` rows one by one.
     package func setsRowsOneByOne(_ request: Request, moreThan count: Int) -> Bool {
         guard let examined = request.examined, examined.rowCount > count else { return false }
         if case .setChildren(let base, let children) = request.operation {

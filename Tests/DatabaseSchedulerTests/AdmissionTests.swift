@@ -62,7 +62,7 @@ struct AdmissionTests {
     }
 
     private func takeLarge(_ admission: inout Admission) -> Request? {
-        let request = admission.beginLarge()
+        let request = admission.beginLarge(orLong: false)
         admission.takeBegun(gate)
         return request
     }
@@ -94,20 +94,31 @@ struct AdmissionTests {
         var admission = waiting([
             Self.set(Self.large, by: 1, 10), Self.set(1, by: 1, 11), Self.set(Self.large, by: 2, 20),
         ])
-        #expect(admission.beginLarge()?.number == 10)
+        #expect(admission.beginLarge(orLong: false)?.number == 10)
         admission.append(Self.set(1, by: 1, 12), gate)
         admission.append(Self.set(1, by: 3, 30), gate)
         #expect(numbers(&admission) == [30])
         #expect(numbers(&admission).isEmpty)
-        #expect(admission.hasLarge == false)
-        #expect(admission.beginLarge() == nil)
+        #expect(admission.hasLarge(orLong: true) == false)
+        #expect(admission.beginLarge(orLong: false) == nil)
         admission.takeBegun(gate)
         #expect(numbers(&admission) == [11, 12])
-        #expect(admission.beginLarge()?.number == 20)
+        #expect(admission.beginLarge(orLong: false)?.number == 20)
         admission.cancelBegun()
-        #expect(admission.beginLarge()?.number == 20)
+        #expect(admission.beginLarge(orLong: false)?.number == 20)
         admission.takeBegun(gate)
         #expect(admission.count == 0)
+    }
+
+    @Test("a request that comes back goes before a large one that was begun")
+    func backBeforeLarge() {
+        var admission = waiting([Self.set(Self.large, by: 1, 10)])
+        #expect(admission.beginLarge(orLong: false)?.number == 10)
+        admission.giveBack([Self.set(1, by: 1, 9)], waiting: [])
+        admission.checkInvariants()
+        #expect(!admission.hasBegun && !admission.hasLarge(orLong: true))
+        #expect(admission.takeSmall(countMax: 9, bytesMax: 9, gate).map(\.number) == [9])
+        #expect(admission.beginLarge(orLong: false)?.number == 10)
     }
 
     @Test("connections take turns, and a turn has only so many bytes")
@@ -222,7 +233,7 @@ struct AdmissionTests {
             Self.set(1, by: 1, 10), Self.ask(.unlisten("a"), by: 1, 11), Self.set(1, by: 1, 12),
             Self.set(Self.large, by: 2, 20), Self.set(1, by: 3, 30), Self.scan(by: 4, 40), Self.set(1, by: 4, 41),
         ])
-        _ = admission.beginLarge()
+        _ = admission.beginLarge(orLong: false)
         let refused = admission.takeRefusable(except: [Self.connection(3)], gate)
         #expect(refused.map(\.number) == [10, 20])
         admission.checkInvariants()

@@ -97,6 +97,10 @@ import HearthTreeStorage
         let reason = "the server has as much to write as it can hold: try again later"
         #expect(try peer.receiveMessage() == response(1, "unavailable", "\"\(reason)\""))
         #expect(try peer.receiveMessage() == response(2))
+        // The places of an update take memory too.
+        let places = (0..<600).map { #""place\#($0)/x":1"# }.joined(separator: ",")
+        try peer.send(request(3, "m", #"{"p":"","d":{\#(places)}}"#))
+        #expect(try peer.receiveMessage() == response(3, "unavailable", "\"\(reason)\""))
         let client = try server.connectREST()
         let refused = try client.ask("PUT", "/a.json", [], "\"\(text)\(text)\"")
         // It could never be taken.

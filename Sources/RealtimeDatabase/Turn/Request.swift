@@ -78,6 +78,14 @@ package final class Request: Sendable {
             || byteCount >= Self.demandingBytes && operation.isDemanding
     }
 
+    /// Bytes that the request holds while it waits, about: its values, and the places of an update. O(its places).
+    package var heldByteCount: Int {
+        switch kind {
+        case .update, .onDisconnect: byteCount + operation.placesByteCount
+        default: byteCount
+        }
+    }
+
     /// Values of a request that is large, in bytes.
     private static let largeBytes = 64 << 10
     /// With values of fewer bytes, no request is demanding, unless it sets so many places.
@@ -189,6 +197,18 @@ extension Operation {
         default: 0
         }
     }
+
+    /// What the places of an update hold, in bytes, about.
+    fileprivate var placesByteCount: Int {
+        switch self {
+        case .update(_, let entries), .onDisconnect(let entries):
+            entries.reduce(0) { $0 + $1.target.path.encoded.count + Self.entryByteCount }
+        default: 0
+        }
+    }
+
+    /// A place and a value, without their bytes.
+    private static var entryByteCount: Int { 100 }
 
     /// Whether it writes so many small things that this takes longer than others should wait.
     fileprivate var isDemanding: Bool {

@@ -200,11 +200,12 @@ package final class RealtimeSession: TableMember {
             connection: id, number: number, principal: principal ?? authentication.principal, operation: operation,
             client: origin.client.number)
         var counted = 0
-        if request.byteCount >= RequestMemory.bytesMin {
-            counted = request.byteCount
+        let held = request.heldByteCount
+        if held >= RequestMemory.bytesMin {
+            counted = held
             let claim = context.services.requestMemory.claim(counted, for: origin.client)
             request = claim.map(request.keeping) ?? request.asking(.relay(.failed(.noRoom)))
-        } else if !smallRequests.add(request.byteCount, context.services.requestMemory, for: origin.client) {
+        } else if !smallRequests.add(held, context.services.requestMemory, for: origin.client) {
             request = request.asking(.relay(.failed(.noRoom)))
         }
         if timed == nil, let kind = request.kind, !request.operation.mayWait {

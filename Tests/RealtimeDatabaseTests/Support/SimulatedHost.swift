@@ -511,7 +511,7 @@ final class SimulatedHost {
     private func checkNothingIsForgotten() {
         if hasFailed || database.refusal != nil || database.tornBy != nil { return }
         expect(
-            scheduler.waitingCount == 0 || scheduler.isPausing,
+            scheduler.waitingCount == 0 || scheduler.hasLongWaiting,
             "\(scheduler.waitingCount) requests wait, and nobody goes on")
         expect(!database.hasReadyTurns, "a turn is durable, and nobody is told")
         expect(!database.isTelling, "a commit is told half, and nobody goes on")
