@@ -46,7 +46,7 @@ package struct StoredSessions: Sendable {
             guard !principal.isAdministrator, let auth = try? JSONValue(parsing: principal.json).object,
                 let user = auth["uid"]?.text, let claims = auth["token"]?.object,
                 let project = claims["aud"]?.text, let seconds = claims["iat"]?.integer,
-                claims["iss"]?.isText(TokenAuthority.idTokenIssuer(project)) == true
+                claims["iss"]?.isText(IDToken.issuer(of: project)) == true
             else { return nil }
             realm = Realm(project: project, tenant: claims["firebase"]?.object?["tenant"]?.text)
             self.user = user

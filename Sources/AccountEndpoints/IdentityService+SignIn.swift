@@ -11,7 +11,7 @@ extension IdentityService {
     static func tokens(_ signIn: SignIn) -> JSONObject {
         JSONObject([
             "idToken": .string(signIn.idToken), "refreshToken": .string(signIn.refreshToken),
-            "expiresIn": .text(String(TokenAuthority.idTokenSeconds)),
+            "expiresIn": .text(String(IDToken.seconds)),
         ])
     }
 
@@ -141,7 +141,7 @@ extension IdentityService {
         let signIn = try refresh(refreshToken, request)
         return HTTPResponse(
             identity: JSONObject([
-                "access_token": .string(signIn.idToken), "expires_in": .text(String(TokenAuthority.idTokenSeconds)),
+                "access_token": .string(signIn.idToken), "expires_in": .text(String(IDToken.seconds)),
                 "token_type": .text("Bearer"), "refresh_token": .string(signIn.refreshToken),
                 "id_token": .string(signIn.idToken), "user_id": .text(signIn.user.id),
                 "project_id": .text(Self.projectNumber),

@@ -16,9 +16,6 @@ public protocol ClientTransport: Sendable {
     func authorities(in file: String) throws(ClientTransportError) -> any ClientAuthorities
 }
 
-/// Authorities that a transport has read. Only that transport knows the contents.
-public protocol ClientAuthorities: Sendable {}
-
 /// Why a transport cannot be used.
 public struct ClientTransportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One line for people.

@@ -225,7 +225,7 @@ package final class Connection: Sendable {
         }
         // From here on it is removed when it is no longer referenced, also if the server refuses or the task is
         // cancelled.
-        let listen = Listen(self, number: number, buffer: buffer)
+        let listen = Listen(buffer) { self.unlisten(number) }
         let reply = Reply<Bool, ConnectionError>()
         let isPosted = loop.execute {
             core.listen(number, to: path, query, since: since, buffer, isAbandoned: { reply.isSettled }) {

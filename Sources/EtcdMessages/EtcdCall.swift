@@ -16,22 +16,6 @@ package protocol EtcdCall: Sendable {
     func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> Reply
 }
 
-/// The beginning of each reply.
-package struct EtcdHeader: Hashable, Sendable {
-    package var cluster: UInt64
-    package var member: UInt64
-    /// Of the store. That of a write is its own.
-    package var revision: Int64
-    package var raftTerm: UInt64
-
-    package init(cluster: UInt64 = 0, member: UInt64 = 0, revision: Int64, raftTerm: UInt64 = 0) {
-        self.cluster = cluster
-        self.member = member
-        self.revision = revision
-        self.raftTerm = raftTerm
-    }
-}
-
 extension EtcdCall {
     /// Reads the body of an HTTP response.
     package func reply(status: Int, body: [UInt8]) throws(EtcdError) -> (header: EtcdHeader, reply: Reply) {

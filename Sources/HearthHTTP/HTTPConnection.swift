@@ -10,7 +10,8 @@ final class HTTPConnection: StreamHandler, @unchecked Sendable {
 
     private let loop: EventLoop
     private unowned let stream: Stream
-    private let options: HTTPServer.Options
+    private let requestTimeout: Duration
+    private let idleTimeout: Duration
     private let router: Router
     private var decoder: RequestDecoder
     /// The request that is being received.
@@ -23,12 +24,15 @@ final class HTTPConnection: StreamHandler, @unchecked Sendable {
     private var isEnding = false
     private var isClosed = false
 
-    init(_ stream: Stream, options: HTTPServer.Options, router: Router) {
-        (self.stream, loop, self.options, self.router) = (stream, stream.loop, options, router)
-        decoder = RequestDecoder(limits: HTTPLimits(headBytesMax: 16 << 10, bodyBytesMax: options.bodyBytesMax))
+    init(
+        _ stream: Stream, bodyBytesMax: Int, requestTimeout: Duration, idleTimeout: Duration, router: Router
+    ) {
+        (self.stream, loop, self.router) = (stream, stream.loop, router)
+        (self.requestTimeout, self.idleTimeout) = (requestTimeout, idleTimeout)
+        decoder = RequestDecoder(limits: HTTPLimits(headBytesMax: 16 << 10, bodyBytesMax: bodyBytesMax))
     }
 
-    func opened(_ stream: Stream) { stream.setTimeout(after: options.requestTimeout) }
+    func opened(_ stream: Stream) { stream.setTimeout(after: requestTimeout) }
 
     // MARK: Requests
 
@@ -60,9 +64,9 @@ final class HTTPConnection: StreamHandler, @unchecked Sendable {
             stream.pauseReading()
             stream.clearTimeout()
         } else if decoder.isIdle {
-            stream.setTimeout(after: options.idleTimeout)
+            stream.setTimeout(after: idleTimeout)
         } else if wasIdle {
-            stream.setTimeout(after: options.requestTimeout)
+            stream.setTimeout(after: requestTimeout)
         }
     }
 

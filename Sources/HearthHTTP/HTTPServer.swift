@@ -59,7 +59,9 @@ public final class HTTPServer: Sendable {
         do throws(SystemError) {
             group = try EventLoopGroup(count: 1, name: "http")
             listener = try Listener(at: place, on: group, options: listening) { stream in
-                HTTPConnection(stream, options: options, router: router)
+                HTTPConnection(
+                    stream, bodyBytesMax: options.bodyBytesMax, requestTimeout: options.requestTimeout,
+                    idleTimeout: options.idleTimeout, router: router)
             }
         } catch {
             throw HTTPServerError(description: "\(error)")

@@ -1,5 +1,3 @@
-package import HearthEtcdMessages
-
 /// The histories that a log has had, or that a node's files have: the value of `/hearth/1/db/NAME/past` and of
 /// `/hearth/1/files/NAME/NODE`.
 ///
@@ -64,46 +62,4 @@ package struct LogPast: Hashable, Sendable {
 
     /// The last operation of a history that the log has; nil if the log never had this history.
     func end(of epoch: UInt64) -> UInt64? { epochs.last { $0.name == epoch }?.end }
-}
-
-/// Why files cannot follow a log from where they are.
-package enum LogMismatch: Hashable, Sendable {
-    /// They are a beginning of the log, which does not have the records any more that follow them.
-    case behind
-    /// They end where the present history of the log began, and only have to be told of it.
-    case continued
-    /// They are of a history that the log has given up: all of them, or their end.
-    case replaced
-    /// They are of a history that the log never had. They may have data that no other node has.
-    case foreign
-    /// They are of the present history, and go beyond the end of the log.
-    case ahead
-
-    /// Nil for files that can follow.
-    static func of(_ position: LogPosition, in reading: LogReading, _ head: LogHead) -> LogMismatch? {
-        let isBehind = position.sequence + 1 < reading.floor
-        guard let epoch = position.epoch else { return isBehind ? .behind : nil }
-        if epoch == head.epoch { return position.sequence > head.lastSequence ? .ahead : isBehind ? .behind : nil }
-        guard let end = reading.past.end(of: epoch) else { return .foreign }
-        if position.sequence > end { return .replaced }
-        return isBehind ? .behind : .continued
-    }
-}
-
-extension ReplicatedLog {
-    /// For ``mismatch(of:in:)``.
-    package static func look(at database: String) -> EtcdTransaction {
-        let nobody = OwnerRecord(node: "", incarnation: 0)
-        return LogTransactions(LogKeys(database: database), owner: nobody).read(from: 1, limit: 1)
-    }
-
-    /// Why files cannot follow a log, its history, and the first operation that the store still has; nil if they can.
-    package static func mismatch(
-        of position: LogPosition, in reply: EtcdTransactionReply
-    ) -> (LogMismatch, epoch: UInt64, floor: UInt64)? {
-        guard let reading = LogReading(reply), let head = reading.head,
-            let mismatch = LogMismatch.of(position, in: reading, head)
-        else { return nil }
-        return (mismatch, head.epoch, reading.floor)
-    }
 }

@@ -35,7 +35,7 @@ package struct RulesTest: Sendable {
     enum Action: Sendable {
         case ask(Operation)
         /// Reads the past of a place, or compares two moments of it.
-        case readPast(Path, TestedDatabase.PastQuestion)
+        case readPast(Path, PastQuestion)
         /// Sets a place to its value as of a time.
         case restore(Path, at: Int64)
         case work(Path, Work)

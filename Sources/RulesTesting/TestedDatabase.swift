@@ -125,15 +125,6 @@ final class TestedDatabase {
         return told
     }
 
-    /// A question about the past of a place.
-    enum PastQuestion {
-        case value(at: Int64)
-        /// To be restored.
-        case whole(at: Int64)
-        /// Without a second time, from the first one until now.
-        case differences(from: Int64, to: Int64?)
-    }
-
     /// Answers a question about the past of a place.
     func readPast(
         _ path: Path, _ question: PastQuestion, by principal: Principal, client: UInt64

@@ -86,11 +86,3 @@ extension DatabaseURL: CustomStringConvertible {
     /// Scheme, host and port.
     package var description: String { (usesTLS ? "wss://" : "ws://") + authority }
 }
-
-/// Why a text is not the URL of a database.
-package struct DatabaseURLError: Error, Hashable, Sendable {
-    /// For people.
-    package let reason: String
-
-    init(_ reason: String) { self.reason = reason }
-}

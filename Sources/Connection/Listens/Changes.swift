@@ -43,15 +43,13 @@ package struct Changes: AsyncSequence, Sendable {
 /// A listen while somebody is interested in it.
 final class Listen: Sendable {
     let buffer: ChangeBuffer
-    /// Keeps the connection open.
-    private let connection: Connection
-    private let number: UInt64
+    private let end: @Sendable () -> Void
 
-    init(_ connection: Connection, number: UInt64, buffer: ChangeBuffer) {
-        self.connection = connection
-        self.number = number
+    /// - parameter end: ends it at the server. It keeps the connection open.
+    init(_ buffer: ChangeBuffer, end: @escaping @Sendable () -> Void) {
         self.buffer = buffer
+        self.end = end
     }
 
-    deinit { connection.unlisten(number) }
+    deinit { end() }
 }

@@ -20,7 +20,7 @@ package struct AccountOptions: Sendable {
     package var allowsEmailLinks = true
     /// The project's tenants.
     package var tenants: Set<String> = []
-    package var passwordCost = PasswordHasher.Cost.standard
+    package var passwordCost = ScryptCost.standard
     /// Wrong passwords for one account in ``attemptWindow``; changes of its password or address too.
     package var attemptsPerAccountMax = 10
     /// Sign-ins of any kind from one address in ``attemptWindow``; and as many new accounts, requests for mails, and

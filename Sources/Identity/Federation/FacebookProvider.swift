@@ -28,7 +28,7 @@ package struct FacebookProvider: Sendable {
     /// Checks an access token, in two requests. Never waits.
     ///
     /// - parameter now: seconds since 1970.
-    package func verify(_ accessToken: [UInt8], now: Int64, answer: @escaping OpenIDProvider.Answer) {
+    package func verify(_ accessToken: [UInt8], now: Int64, answer: @escaping ProviderAnswer) {
         guard 1...4096 ~= accessToken.count else { return answer(.failure(.token(.malformed))) }
         let ours = Array("\(applicationID)|".utf8) + secret
         get("debug_token", ["input_token": accessToken, "access_token": ours]) { reply in
@@ -51,7 +51,7 @@ package struct FacebookProvider: Sendable {
         return end == 0 || now < end ? user : nil
     }
 
-    private func fetchProfile(of user: [UInt8], _ accessToken: [UInt8], answer: @escaping OpenIDProvider.Answer) {
+    private func fetchProfile(of user: [UInt8], _ accessToken: [UInt8], answer: @escaping ProviderAnswer) {
         let proof = Hexadecimal.encode(Cryptography.hmacSHA256(accessToken, key: secret))
         let fields = Array("id,name,email,first_name,last_name,picture".utf8)
         get("me", ["fields": fields, "access_token": accessToken, "appsecret_proof": proof]) { reply in

@@ -36,7 +36,7 @@ package struct IdentityProviders: Sendable {
     ///
     /// - parameter now: seconds since 1970.
     package func verify(
-        _ credential: Credential, of id: String, now: Int64, answer: @escaping OpenIDProvider.Answer
+        _ credential: Credential, of id: String, now: Int64, answer: @escaping ProviderAnswer
     ) {
         for provider in providers[id] ?? [] {
             switch (provider, credential.idToken, credential.accessToken) {

@@ -5,8 +5,6 @@ package import HearthJSONWebTokens
 /// A provider that vouches for its users with ID tokens (OpenID Connect Core 1.0, section 3.1.3.7): Google, Apple,
 /// Facebook's limited login, or any other.
 package struct OpenIDProvider: Sendable {
-    package typealias Answer = @Sendable (Result<ProviderIdentity, ProviderError>) -> Void
-
     package let id: String
     /// The token's `iss` is one of these. Google spells its own in two ways.
     package let issuers: [String]
@@ -61,7 +59,7 @@ package struct OpenIDProvider: Sendable {
     /// - parameter nonce: the client's random text for this sign-in. The token holds it or the SHA-256 of it in
     /// hexadecimal.
     /// - parameter now: seconds since 1970.
-    package func verify(_ idToken: [UInt8], nonce: [UInt8]?, now: Int64, answer: @escaping Answer) {
+    package func verify(_ idToken: [UInt8], nonce: [UInt8]?, now: Int64, answer: @escaping ProviderAnswer) {
         let token: JSONWebToken
         do throws(TokenError) {
             token = try JSONWebToken(parsing: idToken)

@@ -44,6 +44,8 @@ package struct ProviderIdentity: Sendable {
     static func isTrue(_ claim: JSONValue?) -> Bool { claim?.bool ?? claim?.isText("true") ?? false }
 }
 
+package typealias ProviderAnswer = @Sendable (Result<ProviderIdentity, ProviderError>) -> Void
+
 /// Why a provider's credential is not believed.
 package enum ProviderError: Error, Hashable, Sendable {
     case token(TokenError)

@@ -30,7 +30,7 @@ extension KeptPassword {
         case "scrypt":
             if let logarithm = fields.number("ln"), let blockSize = fields.number("r"), let rounds = fields.number("p")
             {
-                scheme = .scrypt(PasswordHasher.Cost(logarithm: logarithm, blockSize: blockSize, rounds: rounds))
+                scheme = .scrypt(ScryptCost(logarithm: logarithm, blockSize: blockSize, rounds: rounds))
             }
         case "firebase":
             if let logarithm = fields.number("ln"), let blockSize = fields.number("r"),

@@ -4,7 +4,7 @@ import HearthJSONWebTokens
 /// The hash of a password with everything that is needed to make it again.
 struct KeptPassword {
     enum Scheme: Hashable {
-        case scrypt(PasswordHasher.Cost)
+        case scrypt(ScryptCost)
         /// Firebase's: scrypt makes a key from password, salt and `separator`, with which the project's `signerKey` is
         /// encrypted (AES-256 in counter mode, from zero); that is the hash.
         case firebase(logarithm: Int, blockSize: Int, separator: [UInt8], signerKey: [UInt8])
@@ -64,7 +64,7 @@ struct KeptPassword {
                 signerKey,
                 key: try scrypt(
                     password, salt: salt + separator,
-                    cost: PasswordHasher.Cost(logarithm: logarithm, blockSize: blockSize, rounds: 1), byteCount: 32))
+                    cost: ScryptCost(logarithm: logarithm, blockSize: blockSize, rounds: 1), byteCount: 32))
         case .pbkdf2(let digest, let rounds): try pbkdf2(password, digest, rounds: rounds)
         case .hmac(let digest, let key, let order):
             try Cryptography.hmac(digest.algorithm, order.join(salt: salt, password: password), key: key)
@@ -84,7 +84,7 @@ struct KeptPassword {
     }
 
     private func scrypt(
-        _ password: [UInt8], salt: [UInt8], cost: PasswordHasher.Cost, byteCount: Int
+        _ password: [UInt8], salt: [UInt8], cost: ScryptCost, byteCount: Int
     ) throws(CryptographyError) -> [UInt8] {
         guard 1...24 ~= cost.logarithm, 1...64 ~= cost.blockSize, 1...64 ~= cost.rounds, byteCount > 0 else {
             throw CryptographyError("scrypt's parameters are out of range")

@@ -6,22 +6,6 @@ package import HearthJSONWebTokens
 /// A kept hash is one text that says how it was made: `$scrypt$ln=14,r=8,p=5$SALT$HASH`, both in Base64url (accounts.md
 /// 14). So costs can be raised, and hashes of other systems can be stored as well.
 package struct PasswordHasher: Sendable {
-    /// The cost of scrypt (RFC 7914): 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds` times.
-    package struct Cost: Hashable, Sendable {
-        package var logarithm: Int
-        package var blockSize: Int
-        package var rounds: Int
-
-        package init(logarithm: Int, blockSize: Int, rounds: Int) {
-            self.logarithm = logarithm
-            self.blockSize = blockSize
-            self.rounds = rounds
-        }
-
-        /// 16 MiB and 0.2 s: as costly to attack as the usual 128 MiB in one round, at an eighth of the memory.
-        package static let standard = Cost(logarithm: 14, blockSize: 8, rounds: 5)
-    }
-
     package enum Verdict: Hashable, Sendable {
         case wrong
         /// `needsNewHash`: hash it again, now that it is known, because it was kept with another cost or in another
@@ -34,9 +18,9 @@ package struct PasswordHasher: Sendable {
 
     static let hashByteCount = 32
 
-    package let cost: Cost
+    package let cost: ScryptCost
 
-    package init(cost: Cost = .standard) { self.cost = cost }
+    package init(cost: ScryptCost = .standard) { self.cost = cost }
 
     /// The text to keep. A password longer than ``passwordByteCountMax`` is an error.
     package func hash(_ password: [UInt8]) throws(CryptographyError) -> String {

@@ -46,7 +46,7 @@ package struct PasswordImport: Sendable {
             }
             guard cost * blockSize * rounds <= Self.scryptWorkMax else { throw .invalidParameter("parallelization") }
             scheme = .scrypt(
-                PasswordHasher.Cost(logarithm: cost.trailingZeroBitCount, blockSize: blockSize, rounds: rounds))
+                ScryptCost(logarithm: cost.trailingZeroBitCount, blockSize: blockSize, rounds: rounds))
         case "BCRYPT": scheme = .bcrypt
         default: throw .unsupportedAlgorithm
         }

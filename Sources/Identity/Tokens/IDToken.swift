@@ -37,9 +37,9 @@ package struct IDTokenContents: Sendable {
         for (provider, ids) in identities { identitiesByProvider[provider] = .array(ids.map { .text($0) }) }
         claims.merge(
             JSONObject([
-                "iss": .text(TokenAuthority.idTokenIssuer(project)), "aud": .text(project),
+                "iss": .text(IDToken.issuer(of: project)), "aud": .text(project),
                 "auth_time": .integer(authTime), "user_id": .string(uid), "sub": .string(uid),
-                "iat": .integer(issuedAt), "exp": .integer(issuedAt + TokenAuthority.idTokenSeconds),
+                "iat": .integer(issuedAt), "exp": .integer(issuedAt + IDToken.seconds),
                 "email": email.map { .text($0) }, "email_verified": email.map { _ in .bool(isEmailVerified) },
                 "phone_number": phoneNumber.map { .text($0) },
                 "provider_id": signInProvider == "anonymous" ? .text("anonymous") : nil,
@@ -56,6 +56,11 @@ package struct IDTokenContents: Sendable {
 
 /// An ID token or session cookie that was believed.
 package struct IDToken: Sendable {
+    /// How long it is good for.
+    package static let seconds: Int64 = 3600
+
+    package static func issuer(of project: String) -> String { "https://securetoken.google.com/\(project)" }
+
     /// 1 to 128 bytes.
     package let uid: [UInt8]
     package let claims: JSONObject

@@ -19,12 +19,9 @@ package struct TokenAuthority: Sendable {
         self.mode = mode
     }
 
-    package static let idTokenSeconds: Int64 = 3600
     /// How long a session cookie may live (accounts.md 6).
     package static let sessionCookieSeconds: ClosedRange<Int64> = 300...KeyStore.tokenSecondsMax
     package static let uidByteCountMax = 128
-
-    package static func idTokenIssuer(_ project: String) -> String { "https://securetoken.google.com/\(project)" }
 
     package static func sessionCookieIssuer(_ project: String) -> String {
         "https://session.firebase.google.com/\(project)"
@@ -68,7 +65,7 @@ package struct TokenAuthority: Sendable {
     /// The claims of an ID token, if it is one of this project. Whether the user still exists and the token was revoked
     /// is not known here.
     package func verifyIDToken(_ text: [UInt8], now: Int64) throws(TokenError) -> IDToken {
-        try verify(text, issuer: Self.idTokenIssuer(project), now: now)
+        try verify(text, issuer: IDToken.issuer(of: project), now: now)
     }
 
     package func verifySessionCookie(_ text: [UInt8], now: Int64) throws(TokenError) -> IDToken {
@@ -87,7 +84,7 @@ package struct TokenAuthority: Sendable {
 
     /// Reads an ID token whose signature was checked.
     func read(_ token: JSONWebToken, now: Int64) throws(TokenError) -> IDToken {
-        try IDToken(token, issuer: Self.idTokenIssuer(project), audiences: [project], now: now)
+        try IDToken(token, issuer: IDToken.issuer(of: project), audiences: [project], now: now)
     }
 }
 

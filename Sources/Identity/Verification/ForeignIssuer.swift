@@ -25,7 +25,7 @@ package struct ForeignIssuer: Sendable {
     package static func firebase(project: String, fetcher: any DocumentFetcher) -> ForeignIssuer {
         let url = "https://www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
         return ForeignIssuer(
-            issuer: TokenAuthority.idTokenIssuer(project), audiences: [project],
+            issuer: IDToken.issuer(of: project), audiences: [project],
             keys: .remote(RemoteKeys(.document(url: url), fetcher: fetcher)))
     }
 

@@ -30,7 +30,7 @@ package final class TokenVerifier: Sendable {
     /// Whether another issuer has the name that this server has as the issuer of ID tokens for a project: the service
     /// from which the project moved here has it.
     package func hasForeignIssuer(ofProject project: String) -> Bool {
-        let own = TokenAuthority.idTokenIssuer(project)
+        let own = IDToken.issuer(of: project)
         return issuers.contains { $0.issuer.utf8.elementsEqual(own.utf8) }
     }
 
@@ -83,7 +83,7 @@ package final class TokenVerifier: Sendable {
         case .signed: break
         }
         guard let issuer = issuers.first(where: { token.claims["iss"]?.isText($0.issuer) == true }) else {
-            let isOwn = token.claims["iss"]?.isText(TokenAuthority.idTokenIssuer(authority.project)) == true
+            let isOwn = token.claims["iss"]?.isText(IDToken.issuer(of: authority.project)) == true
             return answer(.failure(isOwn ? .unknownKey : .wrongIssuer))
         }
         issuer.find(token.keyID, now: now) { keys in

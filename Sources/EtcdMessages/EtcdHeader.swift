@@ -1,0 +1,15 @@
+/// The beginning of each reply.
+package struct EtcdHeader: Hashable, Sendable {
+    package var cluster: UInt64
+    package var member: UInt64
+    /// Of the store. That of a write is its own.
+    package var revision: Int64
+    package var raftTerm: UInt64
+
+    package init(cluster: UInt64 = 0, member: UInt64 = 0, revision: Int64, raftTerm: UInt64 = 0) {
+        self.cluster = cluster
+        self.member = member
+        self.revision = revision
+        self.raftTerm = raftTerm
+    }
+}
