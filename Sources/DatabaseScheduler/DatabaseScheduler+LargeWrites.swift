@@ -44,7 +44,7 @@ extension DatabaseScheduler {
         // keeps its parts.
         let (count, waiting) = process([request])
         guard count == 1 else { return }
-        if takesLongTurn(request) {
+        if takesLongTurn(request), waiting.isEmpty {
             let end = nanoseconds()
             longTurns.ended(at: end, after: end - start)
         }
@@ -186,8 +186,10 @@ extension DatabaseScheduler {
 
     // MARK: Long turns
 
+    /// What other nodes forward is not kept apart, as they would send no more meanwhile
+    /// (``ForwardedWrites/sentBytesMax``).
     private func takesLongTurn(_ request: Request) -> Bool {
-        !request.principal.isAdministrator && !database.isTooMuch(request)
+        !request.principal.isAdministrator && !request.connection.isForwarded && !database.isTooMuch(request)
             && database.setsRowsOneByOne(request, moreThan: limits.rowsOfShortTurnMax)
     }
 
@@ -197,12 +199,9 @@ extension DatabaseScheduler {
             || longTurns.mayBegin(at: nanoseconds())
     }
 
-    /// Puts a write back that has to wait for a long turn. What other nodes forward does not wait, as they send no more
-    /// meanwhile (``ForwardedWrites/sentBytesMax``).
+    /// Puts a write back that has to wait for a long turn.
     private mutating func setAside(_ request: Request) -> Bool {
-        guard takesLongTurn(request), !request.connection.isForwarded,
-            admission.setAsideBegun(isTooEarly: !mayBeginLong)
-        else { return false }
+        guard takesLongTurn(request), admission.setAsideBegun(isTooEarly: !mayBeginLong) else { return false }
         abandonLarge()
         return true
     }
@@ -217,7 +216,11 @@ extension DatabaseScheduler {
     }
 
     mutating func stored(_ parts: TextParts, _ serial: UInt64, _ failure: CommitFailure?) {
-        guard case .storing(let request, serial) = largeWrite else { return emit(.dropParts) }
+        guard case .storing(let request, serial) = largeWrite else {
+            // Another write that is being stored has begun parts of its own.
+            if case .storing = largeWrite { return }
+            return emit(.dropParts)
+        }
         if let text = parts.stored {
             largeWrite = .ready(request.storing(text))
         } else if failure != nil || database.refusal != nil {

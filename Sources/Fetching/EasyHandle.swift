@@ -56,7 +56,8 @@ final class EasyHandle {
         switch authorities {
         case .file(let path):
             try set(CURLOPT_CAINFO, path)
-            try set(CURLOPT_CAPATH, nil)
+            // Later versions take none for the system's folder.
+            try set(CURLOPT_CAPATH, "/nonexistent")
         case .system:
             if let file = getenv("SSL_CERT_FILE") { try set(CURLOPT_CAINFO, String(cString: file)) }
             try set(CURLOPT_CAPATH, getenv("SSL_CERT_DIR").map { String(cString: $0) })
