@@ -36,11 +36,7 @@ package struct ClusterOverview: Sendable {
         }
         let statements = try client.call(EtcdRange(UnreachedNodes.folder), within: Self.callDuration).values
         let running = Set(nodes.map(\.name))
-        unreached = Dictionary(
-            uniqueKeysWithValues: statements.map { statement in
-                let names = UnreachedNodes(statement.value)?.names.intersection(running) ?? []
-                return (UnreachedNodes.name(of: statement.key), names.sorted())
-            })
+        unreached = UnreachedNodes.statements(in: statements).mapValues { $0.names.intersection(running).sorted() }
         logs = []
         while let key = try client.call(
             LogKeys.nextDatabase(after: logs.last?.database), within: Self.callDuration

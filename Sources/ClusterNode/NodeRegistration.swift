@@ -127,10 +127,7 @@ struct NodeRegistration {
         nodes = Dictionary(
             reply.values(0).map { (NodeRecord.name(of: $0.key), NodeRecord($0.value)) },
             uniquingKeysWith: { first, _ in first })
-        let statements = Dictionary(
-            reply.values(1).compactMap { value in
-                UnreachedNodes(value.value).map { (UnreachedNodes.name(of: value.key), $0) }
-            }, uniquingKeysWith: { first, _ in first })
+        let statements = UnreachedNodes.statements(in: reply.values(1))
         let isNow = UnreachedNodes.cutOff(Set(nodes.keys), statements).contains(name)
         if isNow != isCutOff { news(.cutOff(isNow)) }
         isCutOff = isNow

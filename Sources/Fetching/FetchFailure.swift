@@ -1,7 +1,7 @@
 import CHearthCurl
 package import HearthEventLoop
 
-/// Why a transfer came to nothing. Texts may name the host, never the whole address, which may hold secrets.
+/// Why a transfer failed. Texts may name the host, never the whole address, which may hold secrets.
 package enum FetchFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// None of the host's addresses, which are these, may be connected to.
     case forbidden([SocketAddress])

@@ -71,7 +71,7 @@ package struct MailHandIn: Sendable {
         if code != CURLE_OK { throw dialog.failure(code, handle.text(of: code)) }
     }
 
-    /// Letters, digits and what else names and addresses consist of.
+    /// The characters of names and addresses of hosts.
     private static func isOfHost(_ byte: UInt8) -> Bool {
         0x61...0x7A ~= byte | 0x20 || 0x30...0x3A ~= byte || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
             || byte == UInt8(ascii: "_")

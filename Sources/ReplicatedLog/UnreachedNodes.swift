@@ -19,9 +19,13 @@ package struct UnreachedNodes: Hashable, Sendable {
 
     private static func key(of node: String) -> [UInt8] { folder.start + node.utf8 }
 
-    /// The name of the node with a key of the folder.
-    package static func name(of key: [UInt8]) -> String {
-        String(decoding: key.dropFirst(folder.start.count), as: UTF8.self)
+    /// The statements in the folder, by the names of the nodes that make them. Those of unknown versions are left out.
+    package static func statements(in values: [EtcdKeyValue]) -> [String: UnreachedNodes] {
+        Dictionary(
+            values.compactMap { value in
+                let name = String(decoding: value.key.dropFirst(folder.start.count), as: UTF8.self)
+                return UnreachedNodes(value.value).map { (name, $0) }
+            }, uniquingKeysWith: { first, _ in first })
     }
 
     package var bytes: [UInt8] { [Self.version] + names.sorted().joined(separator: ",").utf8 }

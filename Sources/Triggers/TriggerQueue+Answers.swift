@@ -2,8 +2,7 @@ import HearthEventLoop
 import HearthFetching
 
 extension TriggerQueue.Outcome {
-    /// The outcome of an attempt to post an event to a host. The status decides; what else the receiver says is not
-    /// read.
+    /// The outcome of an attempt to post an event to a host. The status decides; the rest of the answer is not read.
     init(_ result: Result<FetchAnswer, FetchFailure>, of host: String) {
         switch result {
         case .success(let answer): self.init(answer)

@@ -45,7 +45,7 @@ import Testing
             ])
     }
 
-    @Test("give the fields of the answer, whatever their case, and not those of a head before it")
+    @Test("give the fields of the answer in any letter case, without those of an interim head")
     func fields() async throws {
         let peer = try AnsweringPeer(
             "HTTP/1.1 103 Early Hints\r\nage: 1\r\n\r\nHTTP/1.1 404 No\r\nAge:  2 \r\nAGE:3\r\nContent-Length: 0\r\n\r\n"

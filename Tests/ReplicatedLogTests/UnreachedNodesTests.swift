@@ -1,3 +1,4 @@
+import HearthEtcdMessages
 import HearthReplicatedLog
 import HearthTestSupport
 import Testing
@@ -43,5 +44,19 @@ import Testing
         #expect(UnreachedNodes([]) == nil)
         #expect(UnreachedNodes([2]) == nil)
         #expect(UnreachedNodes([1, 0xFF]) == nil)
+    }
+
+    @Test("are read by the names of their nodes; invalid keys and values do no harm") func folder() {
+        func value(_ name: [UInt8], _ bytes: [UInt8]) -> EtcdKeyValue {
+            EtcdKeyValue(
+                key: UnreachedNodes.folder.start + name, value: bytes, createRevision: 1, modRevision: 1)
+        }
+        let statement = UnreachedNodes(names: ["b"])
+        let read = UnreachedNodes.statements(in: [
+            value(Array("a".utf8), statement.bytes), value(Array("c".utf8), [2]),
+            // Both are the same text when they are decoded.
+            value([0xFE], statement.bytes), value([0xFF], statement.bytes),
+        ])
+        #expect(read == ["a": statement, "\u{FFFD}": statement])
     }
 }

@@ -2,7 +2,7 @@ import HearthEventLoop
 import HearthSystem
 import Synchronization
 
-/// A server on this machine, with and without TLS, that answers whatever it receives with the same bytes.
+/// A local server, with or without TLS, that answers each request with the same bytes.
 package final class AnsweringPeer: Sendable {
     package let certificate: TestCertificate
     private let group: EventLoopGroup
