@@ -69,8 +69,11 @@ package final class TestDisks: Sendable {
         guard code == 0 else { throw SystemError("cut the power of \(name)", code: code) }
     }
 
-    /// No process uses the disk.
-    package func restorePower(_ name: String) throws { try script("umount \(path(of: name))\n\(mounting(name))") }
+    /// No process uses the disk. It has room, as the removal of what filled it earlier may not have been synced.
+    package func restorePower(_ name: String) throws {
+        try script("umount \(path(of: name))\n\(mounting(name))")
+        try free(name)
+    }
 
     /// Leaves no room on it.
     package func fill(_ name: String) throws {
