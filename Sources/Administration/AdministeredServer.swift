@@ -119,7 +119,7 @@ package final class AdministeredServer: Sendable {
 
     /// All databases that have files or are in use, and the default one, sorted.
     package var databaseNames: [String] {
-        Set(folder.databases).union(directory.names).filter(DataFolder.isValidName).sorted()
+        Set(folder.databases).union(directory.names).filter(DatabaseName.isValid).sorted()
     }
 
     /// The time between two calls of ``noteFigures()``.

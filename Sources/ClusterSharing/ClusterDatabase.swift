@@ -96,7 +96,7 @@ package final class ClusterDatabase: Sendable {
     /// - parameter epoch: the history that the number is of; 0 if that is not known.
     /// - returns: the last one's, and its history; nil if the log does not reach back so far, or has another history.
     func forEachOperation(
-        after sequence: UInt64, epoch: UInt64 = 0, _ body: (LogRecord.Operation) throws(StorageError) -> Void
+        after sequence: UInt64, epoch: UInt64 = 0, _ body: (LoggedOperation) throws(StorageError) -> Void
     ) throws(StorageError) -> (sequence: UInt64, epoch: UInt64)? {
         // The file may have been replaced by a copy of another node's.
         guard let reader = folder.makeLogReader(of: DataFolder.clusterDatabase) else { return (sequence, epoch) }

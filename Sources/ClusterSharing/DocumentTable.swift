@@ -132,7 +132,7 @@ final class DocumentTable {
     }
 
     /// Those that an operation has written.
-    private static func documents(of operation: LogRecord.Operation) -> [Text] {
+    private static func documents(of operation: LoggedOperation) -> [Text] {
         operation.assignments.compactMap { assignment in
             guard let key = assignment.target.path.suffix(after: root)?.firstKey, let text = assignment.value.string
             else { return nil }

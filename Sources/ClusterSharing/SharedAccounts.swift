@@ -36,7 +36,7 @@ final class SharedAccounts: AccountSharing {
         try database.hasHad(place.sequence, epoch: place.epoch)
     }
 
-    private static func commit(_ operation: LogRecord.Operation) -> SharedCommit? {
+    private static func commit(_ operation: LoggedOperation) -> SharedCommit? {
         var commit = SharedCommit(version: 0, author: "", rows: [])
         for assignment in operation.assignments {
             guard let keys = assignment.target.path.suffix(after: root)?.texts else { continue }

@@ -124,6 +124,6 @@ extension String {
     fileprivate func dropping(_ prefix: String) -> String? {
         guard hasPrefix(prefix) else { return nil }
         let rest = String(dropFirst(prefix.count))
-        return DataFolder.isValidName(rest) ? rest : nil
+        return DatabaseName.isValid(rest) ? rest : nil
     }
 }

@@ -63,7 +63,7 @@ extension DatabaseScheduler {
     /// Begins with a large write again, as it was sent: the data read for it have changed. That is not done for ever.
     private mutating func beginAnew(_ request: Request) {
         if request.isPrepared { emit(.dropParts) }
-        let original = request.examined?.original ?? request
+        let original = request.original
         switch database.restart(request) {
         case .anew: begin(original)
         case .inOneStep: doInOneStep(original)
@@ -149,7 +149,7 @@ extension DatabaseScheduler {
         switch outcome {
         case .success(false): break
         // Its turn meets the same error, and answers with it.
-        case .failure: doInOneStep(request.examined?.original ?? request)
+        case .failure: doInOneStep(request.original)
         case .success(true):
             guard let known = database.knowingBases(request) else { return beginAnew(request) }
             guard request.examined?.increments.isEmpty == false else { return goOn(request) }

@@ -59,7 +59,7 @@ extension DatabaseScheduler {
         }
     }
 
-    mutating func logRead(_ result: Result<[LogRecord.Operation], StorageError>) {
+    mutating func logRead(_ result: Result<[LoggedOperation], StorageError>) {
         guard case .reading(let error) = recovery else { return }
         do throws(StorageError) {
             try database.refuse(because: error, storeSequence: appliedSequence, replaying: try result.get())

@@ -35,7 +35,7 @@ package enum Event: Sendable {
     /// Answers ``Action/resumeLog``.
     case commitsDropped
     /// Answers ``Action/readLog(after:)``.
-    case logRead(Result<[LogRecord.Operation], StorageError>)
+    case logRead(Result<[LoggedOperation], StorageError>)
     /// Answers ``Action/probe``.
     case probed(CommitFailure?)
     /// Answers ``Action/prune(_:)``.

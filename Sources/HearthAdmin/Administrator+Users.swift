@@ -36,7 +36,12 @@ extension Administrator {
     /// All users, in the order of their ids.
     ///
     ///     for try await user in admin.users { print(user.uid, user.email ?? "") }
-    public var users: UserRecords { UserRecords(administrator: self) }
+    public var users: UserRecords {
+        UserRecords { (last) async throws(AdminError) in
+            let page = try await self.page(after: last)
+            return (page.users, page.next)
+        }
+    }
 
     /// Creates a user.
     ///
@@ -73,14 +78,8 @@ extension Administrator {
     /// - parameter uid: the user.
     /// - throws: `claimsTooLarge`, `invalidClaims`; as ``user(uid:)``.
     public func setCustomClaims(_ claims: [String: DatabaseValue], of uid: String) async throws(AdminError) {
-        let text = try Self.claimsText(claims)
+        let text = try CustomTokenClaims.text(of: claims)
         try await change(uid, JSONObject(["customAttributes": .string(text)]))
-    }
-
-    static func claimsText(_ claims: [String: DatabaseValue]) throws(AdminError) -> [UInt8] {
-        do throws(DatabaseError) { return try DatabaseValue.object(claims).jsonText() } catch {
-            throw AdminError(.invalidClaims, "the custom claims are not JSON: \(error)")
-        }
     }
 
     /// Ends all sessions of a user: ID tokens and refresh tokens issued so far are void.

@@ -34,7 +34,7 @@ extension Server {
         }
         try checkCluster(configuration)
         let names = [configuration.defaultDatabase] + configuration.databaseNames.names.sorted()
-        if let name = names.first(where: { !DataFolder.isValidName($0) }) {
+        if let name = names.first(where: { !DatabaseName.isValid($0) }) {
             throw .configuration("a database name has 1 to 64 letters, digits, - and _, unlike '\(name)'")
         }
     }

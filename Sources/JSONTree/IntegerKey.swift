@@ -43,3 +43,8 @@ package struct IntegerKey: Equatable {
         appendDecimal(Int64(value.magnitude), to: &out)
     }
 }
+
+extension Key {
+    /// The value if this key counts as an integer (Protocol.md 7.5), as `7` and `007` do.
+    package var integer: Int32? { utf8.withUnsafeBytes { IntegerKey($0)?.value } }
+}

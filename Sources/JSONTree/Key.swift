@@ -54,9 +54,6 @@ package struct Key: Hashable, Comparable, Sendable {
         utf8 = text
     }
 
-    /// The value if this key counts as an integer (Protocol.md 7.5), as `7` and `007` do.
-    package var integer: Int32? { utf8.withUnsafeBytes { IntegerKey($0)?.value } }
-
     package static func == (a: Key, b: Key) -> Bool {
         a.utf8.withUnsafeBytes { a in b.utf8.withUnsafeBytes { b in equalBytes(a, b) } }
     }

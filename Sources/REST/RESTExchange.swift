@@ -262,7 +262,7 @@ enum RESTBody {
         func action() -> RESTExchange.Action { .patch(echo: echoes ? JSONLayout(isPretty: false).text(echo) : []) }
         do throws(RequestError) {
             if let (value, hasServerValues) = try WireAssignment.parseChildren(
-                using: &body, base: base, bytesMin: Database.largeBytesMin, countMin: Database.largeCountMin)
+                using: &body, base: base, bytesMin: Operation.largeBytesMin, countMin: Operation.largeCountMin)
             {
                 return (.setChildren(base, IncomingValue(json: value, hasServerValues: hasServerValues)), action())
             }

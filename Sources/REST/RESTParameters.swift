@@ -1,3 +1,4 @@
+import HearthBytes
 import HearthHTTPCodec
 import HearthJSONTree
 import HearthTreeQueries
@@ -84,7 +85,7 @@ package struct RESTParameters: Equatable {
         let parts = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return name.count <= 256
             && parts.allSatisfy { part in
-                part.first.map { !isDigit($0) } ?? false && part.allSatisfy { isIdentifierByte($0) }
+                part.first.map { !$0.isDigit } ?? false && part.allSatisfy { isIdentifierByte($0) }
             }
     }
 
@@ -93,15 +94,14 @@ package struct RESTParameters: Equatable {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
             UInt8(ascii: "$"):
             true
-        default: isDigit(byte)
+        default: byte.isDigit
         }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     /// `500ms`, `1.5s`, `3min`, at most 15 minutes.
     private static func timeout(_ value: [UInt8]) throws(RESTError) -> Duration {
-        let digits = value.prefix { isDigit($0) || $0 == UInt8(ascii: ".") }
+        let digits = value.prefix { $0.isDigit || $0 == UInt8(ascii: ".") }
         let milliseconds: [[UInt8]: Double] = [
             Array("ms".utf8): 1, Array("s".utf8): 1000, Array("min".utf8): 60_000,
         ]

@@ -1,3 +1,4 @@
+import HearthBytes
 import HearthHTTPCodec
 package import HearthServerCodecs
 
@@ -31,7 +32,7 @@ extension RequestHead {
     package var databaseName: String {
         let host = host.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false).first ?? []
         let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        let isAddress = labels.allSatisfy { $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
+        let isAddress = labels.allSatisfy { $0.allSatisfy(\.isDigit) }
         let firstLabel = String(decoding: labels.first ?? [], as: UTF8.self).lowercased()
         if let name = query.first("ns"), !name.isEmpty {
             let name = String(decoding: name, as: UTF8.self)

@@ -78,7 +78,8 @@ extension Database {
         var segments: [[UInt8]] = []
         var count = 0
         if collection.isReplaced {
-            segments = try Self.reading { () throws(RuleTreeError) in try after.children(of: collection.path.encoded) }
+            segments = try Failure.reading { () throws(RuleTreeError) in try after.children(of: collection.path.encoded)
+            }
             if segments.count <= limit.count { return [] }
             count = segments.count - limit.count
             let isMore = try childCount(of: collection.path, upTo: segments.count) < segments.count
@@ -86,7 +87,7 @@ extension Database {
         } else {
             var change = 0
             for child in collection.children {
-                let (isThere, wasThere) = try Self.reading { () throws(RuleTreeError) in
+                let (isThere, wasThere) = try Failure.reading { () throws(RuleTreeError) in
                     (try after.exists(child), try rows.exists(child))
                 }
                 change += (isThere ? 1 : 0) - (wasThere ? 1 : 0)
@@ -137,7 +138,7 @@ extension Database {
         let left = assignments.filter { !places.contains($0.target.path.encoded) && !isBelow($0.target.path) }
         var removals: [DerivedValue] = []
         for path in dropped where !isBelow(path) {
-            let isThere = try Self.reading { () throws(RuleTreeError) in try rows.exists(path.encoded) }
+            let isThere = try Failure.reading { () throws(RuleTreeError) in try rows.exists(path.encoded) }
             let isWritten = left.contains { !$0.target.isPriority && $0.target.path.contains(path) }
             if isThere || isWritten { removals.append(DerivedValue(target: path, value: .null)) }
         }

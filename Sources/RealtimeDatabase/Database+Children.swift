@@ -1,23 +1,7 @@
-package import HearthJSONTree
+import HearthJSONTree
 import HearthTreeText
 import HearthSecurityRules
 import HearthStorageErrors
-
-/// Which children of a node are described, and how.
-package struct ChildrenPage: Sendable {
-    /// Those after this key; all if it is nil.
-    package var after: Key?
-    /// So many of them at most.
-    package var limit: Int
-    /// Nothing but their number.
-    package var isCount: Bool
-
-    package init(after: Key? = nil, limit: Int, isCount: Bool = false) {
-        self.after = after
-        self.limit = limit
-        self.isCount = isCount
-    }
-}
 
 /// A summary of a node and its children, for browsing. The cost depends only on the part that is shown.
 extension Database {

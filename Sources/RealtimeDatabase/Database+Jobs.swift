@@ -8,8 +8,6 @@ import HearthStorageErrors
 extension Database {
     /// How long a job whose worker's connection has ended waits for the worker to come back, in milliseconds.
     static let reconnectGrace: Int64 = 10_000
-    /// After a claim for which the node that takes the writes had no job, in milliseconds.
-    static let claimPause: Int64 = 200
     private static let noJobs = CanonicalJSON(trusted: Array(#"{"count":0}"#.utf8))
     /// Entries of jobs that a claim checks in addition to those that it needs.
     private static let examinedMore = 4
@@ -69,7 +67,7 @@ extension Database {
         var due = Int64.max
         for _ in 0..<Self.claimRoundsMax {
             if isMovingLeases {
-                due = now + Self.claimPause
+                due = now + WaitingClaims.pause
                 break
             }
             // A few more, as some may be dead or out of date.
@@ -406,7 +404,7 @@ extension Database {
         guard case .job(let place, .claim(_, _, let wait)) = request.operation, case .value(let answer) = reply,
             answer == Self.noJobs, let deadline = wait.deadline(now: now), now < deadline
         else { return false }
-        park(request, at: place, until: deadline, due: 0, notBefore: now + Self.claimPause)
+        park(request, at: place, until: deadline, due: 0, notBefore: now + WaitingClaims.pause)
         return true
     }
 
@@ -422,7 +420,7 @@ extension Database {
     ) -> [Request] {
         workers.claims.takeReady(now: now, except: isChanging) { place, wanted in
             guard let queue = queue(at: place) else { return (wanted, 0) }
-            if isMovingLeases { return (0, now + Self.claimPause) }
+            if isMovingLeases { return (0, now + WaitingClaims.pause) }
             // An error of storage is found again by the request.
             guard let found = try? dueJobs(queue, at: place, now: now, max: min(wanted, Self.examinedMax)) else {
                 return (wanted, 0)

@@ -4,15 +4,6 @@ import HearthJSONTree
 /// they go out one after the other, and each keeps a snapshot open. Its next read has to wait until one of them ends,
 /// and so do the requests after that (``process(_:now:readBytesMax:)``).
 extension Database {
-    /// That a large read is under way. It ends with the last reference to its place.
-    package final class LargeReadPlace: Sendable {
-        private let end: @Sendable () -> Void
-
-        fileprivate init(end: @escaping @Sendable () -> Void) { self.end = end }
-
-        deinit { end() }
-    }
-
     /// Counts a large read, if they are limited.
     func beginLargeRead(of connection: ConnectionID) -> LargeReadPlace? {
         guard let largeReadEnded else { return nil }

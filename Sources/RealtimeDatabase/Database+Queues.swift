@@ -37,7 +37,7 @@ extension Database {
                 }
                 for place in collections {
                     let state = IndexCatalog.Queue.state(at: place).encoded
-                    let segments = try Self.reading { () throws(RuleTreeError) in try rows.children(of: state) }
+                    let segments = try Failure.reading { () throws(RuleTreeError) in try rows.children(of: state) }
                     for segment in segments { concerned.insert(JobPlace(queue: place, segment: segment)) }
                 }
             }
@@ -46,7 +46,7 @@ extension Database {
         let after = WrittenTree(rows, assignments)
         var gone: [DerivedValue] = []
         for place in concerned {
-            let isGone = try Self.reading { () throws(RuleTreeError) in
+            let isGone = try Failure.reading { () throws(RuleTreeError) in
                 let isThere = try after.exists(place.job.encoded)
                 let hasState = try after.exists(place.state.encoded)
                 return hasState && !isThere
@@ -75,4 +75,21 @@ struct JobPlace: Hashable {
     var state: Path { Path(encoded: IndexCatalog.Queue.state(at: queue).encoded + segment) }
 
     var deadLetter: Path { Path(encoded: queue.appending(QueueDefinition.dead).encoded + segment) }
+}
+
+extension Database {
+    /// Costs no access to rows; a look at each queue for which workers wait.
+    package var queueStatus: [QueueStatus] {
+        if indexes.catalog.queues.isEmpty { return [] }
+        var waiting: [IndexPattern: Int] = [:]
+        for (place, count) in workers.claims.counts {
+            if let queue = queue(at: place) { waiting[queue.definition.pattern, default: 0] += count }
+        }
+        return indexes.catalog.queues.map { queue in
+            let pattern = queue.definition.pattern
+            return QueueStatus(
+                pattern: pattern, tally: workers.tallies[pattern] ?? QueueTally(), waitingWorkers: waiting[pattern] ?? 0
+            )
+        }
+    }
 }

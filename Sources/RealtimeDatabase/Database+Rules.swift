@@ -83,7 +83,7 @@ extension Database {
         let context = RuleContext(auth: principal.auth, now: now)
         var first: Explanation?
         for operation in operations {
-            let told = try Self.reading { () throws(RuleTreeError) in
+            let told = try Failure.reading { () throws(RuleTreeError) in
                 try judge.explain(operation, context, in: visibleTree(at: now))
             }
             if told.isAllowed != areAllNeeded { return told }
@@ -126,7 +126,7 @@ extension Database {
     func isAllowed(_ operation: RuleOperation, by principal: Principal, now: Int64) throws(Failure) -> Bool {
         guard let judge, !isOpen, !principal.isAdministrator else { return true }
         let context = RuleContext(auth: principal.auth, now: now)
-        return try Self.reading { () throws(RuleTreeError) in
+        return try Failure.reading { () throws(RuleTreeError) in
             try judge.decide(operation, context, in: visibleTree(at: now)).isAllowed
         }
     }
@@ -190,7 +190,7 @@ extension Database {
             judge.program.readDependsOnData(at: path)
         else { return try isAllowed(read, by: principal, now: now) ? [] : nil }
         let context = RuleContext(auth: principal.auth, now: now)
-        let (verdict, places) = try Self.reading { () throws(RuleTreeError) in
+        let (verdict, places) = try Failure.reading { () throws(RuleTreeError) in
             try judge.decideNotingPlaces(read, context, in: visibleTree(at: now))
         }
         return verdict.isAllowed ? places : nil
@@ -217,14 +217,6 @@ extension Database {
             }
         denials.append(DeniedRequest(time: now, uid: principal.uid, path: path, isWrite: isWrite, reason: reason))
         return .denied(explainsDenials ? reason ?? "" : "")
-    }
-
-    static func reading<Value>(_ body: () throws(RuleTreeError) -> Value) throws(Failure) -> Value {
-        do throws(RuleTreeError) {
-            return try body()
-        } catch {
-            throw .unavailable(error.storageError)
-        }
     }
 
     // MARK: Listeners

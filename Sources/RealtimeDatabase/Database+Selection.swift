@@ -109,7 +109,7 @@ extension Database {
             return try indexes.places(plan, at: path, in: interval, direction, count: count).places
         }
         for var walk in try indexes.candidateWalks(for: query, at: path, beside: plan).walks {
-            try walk.collect(indexes, path, countMax: .max)
+            try walk.collect(indexes.entries, path, countMax: .max)
             if walk.isDone {
                 return try selectedPlaces(among: walk.segments, query, at: path, in: interval, direction, count: count)
             }
@@ -145,7 +145,7 @@ extension Database {
 
     /// Those places of an index in an interval whose children a query selects.
     private func selectedPlaces(
-        among plan: IndexKeeper.Plan, _ query: Query, at path: Path, in interval: KeyRange, _ direction: ScanDirection,
+        among plan: IndexPlan, _ query: Query, at path: Path, in interval: KeyRange, _ direction: ScanDirection,
         count: Int?
     ) throws(StorageError) -> [IndexPlace] {
         let stepCount = 256

@@ -78,7 +78,7 @@ extension Database {
     // MARK: Recovery
 
     /// Applies operations that the log has and the store has not, in order: at start, and after a failed commit.
-    package func replay(_ operations: some Sequence<LogRecord.Operation>) throws(StorageError) {
+    package func replay(_ operations: some Sequence<LoggedOperation>) throws(StorageError) {
         for operation in operations where operation.sequence > sequence {
             indexes.willReplay(operation.content, large: largePlace(in: operation.content), in: rows)
             switch operation.content {
@@ -96,7 +96,7 @@ extension Database {
         log.recovered()
     }
 
-    private func largePlace(in content: LogRecord.Operation.Content) -> Path? {
+    private func largePlace(in content: LoggedOperation.Content) -> Path? {
         guard case .change(let change) = content else { return nil }
         return change.assignmentsOneByOne.first { isLarge($0) }?.target.path
     }
@@ -107,7 +107,7 @@ extension Database {
     /// reads see the durable state. No large read is left: those that ``takeReady()`` has told of, now or before, have
     /// failed.
     package func refuse(
-        because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
+        because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LoggedOperation>
     ) throws(StorageError) {
         refusal = error
         pendingWrite.forget()

@@ -21,11 +21,7 @@ package final class Database {
     /// A precondition is only checked at nodes of at most this many bytes of text: all of it is read and hashed.
     package static let comparedBytesMax = 16 << 20
     let comparedBytesMax: Int
-    /// A value of this many bytes comes into the tree as text, and its rows go to the store bit by bit; so does a
-    /// smaller one of very many members (`CanonicalJSON.isLarge`).
-    package static let largeBytesMin = 256 << 10
-    /// An update of so many children is one text (``Operation/setChildren(_:_:)``), as one of so many bytes is.
-    package static let largeCountMin = 2048
+    /// See ``Operation/largeBytesMin``.
     package let largeBytesMin: Int
     /// Listeners that one connection may have. Each of them makes adding and removing others more expensive
     /// (``SessionListens``).
@@ -123,8 +119,8 @@ package final class Database {
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
         listenersMax: Int = .max, queriesOfPlaceMax: Int = .max, keptPlacesMax: Int = .max,
         tellingStepCostMax: Int = .max, tellingCostMax: Int = .max, scannedAtOnceMax: Int = 1000,
-        largeBytesMin: Int = Database.largeBytesMin, rowsAtOnceMax: Int = .max,
-        packing: TreeRows.Packing = TreeRows.Packing()
+        largeBytesMin: Int = Operation.largeBytesMin, rowsAtOnceMax: Int = .max,
+        packing: RowPacking = RowPacking()
     ) {
         self.index = index
         log = TurnLog(
@@ -140,7 +136,7 @@ package final class Database {
         self.largeBytesMin = largeBytesMin
         self.rowsAtOnceMax = rowsAtOnceMax
         tree = DatabaseTree(TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing))
-        indexes = IndexKeeper(store: store, workers)
+        indexes = IndexKeeper(store: store, workers.news)
         listeners = ListenerRegistry(database: index)
     }
 

@@ -28,7 +28,7 @@ struct TestedPast {
         moments = [Moment(time: time, changes: [Assignment(target: WriteTarget(path: .root), value: tree)])]
     }
 
-    mutating func add(_ operations: [LogRecord.Operation], at time: Int64) {
+    mutating func add(_ operations: [LoggedOperation], at time: Int64) {
         let changes = operations.flatMap(\.assignments)
         let isKept = definitions.contains { definition in
             changes.contains { KeptPlaces(definition.pattern).part(of: $0) != nil }

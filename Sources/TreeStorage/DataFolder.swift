@@ -97,25 +97,11 @@ package final class DataFolder: Sendable {
         return "\(path)/\(name).rules"
     }
 
-    /// Whether a string may name a database: letters, digits, `-` and `_`, at most 64 of them, so that it is safe as a
-    /// file name.
-    package static func isValidName(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
-    }
-
     /// The database for the other data that the nodes of a cluster share. Clients cannot access it.
     package static let clusterDatabase = "$cluster"
 
     /// Whether a string may name a database's files.
-    package static func isFileName(_ name: String) -> Bool { isValidName(name) || name == clusterDatabase }
+    package static func isFileName(_ name: String) -> Bool { DatabaseName.isValid(name) || name == clusterDatabase }
 
     /// Whether a database has files here, be they only those of a restore that was interrupted.
     package func hasDatabase(_ name: String) -> Bool {
@@ -212,29 +198,4 @@ package struct FilesInPlace: Sendable {
 
     /// Throws if they are not under their names any more.
     package func verify() throws(StorageError) { for identity in identities { try identity.verify() } }
-}
-
-/// Where the files of a database are.
-struct DatabaseFiles: Sendable {
-    let tree: String
-    let log: String
-    /// The history that settings keep (``HistoryFile``).
-    let history: String
-    let past: String
-    /// There while a restore replaces the others.
-    let restoring: String
-    /// There while a copy of another node's files replaces the others (NodeCopy.swift).
-    let installing: String
-
-    init(name: String, folder: String) {
-        tree = "\(folder)/\(name).tree"
-        log = "\(folder)/\(name).log"
-        history = "\(folder)/\(name).history"
-        past = "\(folder)/\(name).past"
-        restoring = "\(folder)/\(name).restoring"
-        installing = "\(folder)/\(name).installing"
-    }
-
-    /// The files with data.
-    var all: [String] { [tree, log, history, past] }
 }

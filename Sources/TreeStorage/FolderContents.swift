@@ -17,7 +17,7 @@ package struct FolderContents: Sendable {
         let names = files.compactMap { file in
             suffixes.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
         }
-        return Set(names.filter(DataFolder.isValidName)).sorted()
+        return Set(names.filter(DatabaseName.isValid)).sorted()
     }
 
     /// Whether a server has the folder.
@@ -51,7 +51,7 @@ package struct FolderContents: Sendable {
 
     /// Names of the databases that have a file with this suffix, sorted.
     func databases(withFileOf suffix: String) -> [String] {
-        files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.filter(DataFolder.isValidName)
+        files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.filter(DatabaseName.isValid)
             .sorted()
     }
 

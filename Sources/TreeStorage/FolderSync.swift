@@ -6,7 +6,7 @@ package enum FolderSync {
     /// `errno` value, 0 if all went well.
     package static func makeFolder(_ path: String) -> Int32 {
         if mkdir(path, 0o700) != 0, errno != EEXIST { return errno }
-        let code = sync(PartialFile.folder(of: path))
+        let code = sync(FolderSync.folder(of: path))
         // A folder that may be entered but not listed cannot be opened. Its maker saw to its durability.
         return code == EACCES || code == EPERM ? 0 : code
     }
@@ -26,5 +26,13 @@ package enum FolderSync {
         if fsync(descriptor) == 0 { return 0 }
         // Some file systems have nothing to sync about a folder.
         return errno == EINVAL ? 0 : errno
+    }
+
+    /// The folder that a file is in.
+    static func folder(of path: String) -> String {
+        // A slash at the end belongs to the name.
+        let name = path.last == "/" && path.utf8.count > 1 ? path.dropLast() : path[...]
+        guard let slash = name.lastIndex(of: "/") else { return "." }
+        return slash == name.startIndex ? "/" : String(name[..<slash])
     }
 }

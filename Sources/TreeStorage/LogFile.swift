@@ -35,7 +35,7 @@ package final class LogFile: @unchecked Sendable {
     private var leavesCluster: Bool { isOfCluster && !isShared }
     /// Several nodes append to the log.
     private var isShared = true
-    private let path: String
+    let path: String
     /// The files, as they were opened.
     private var identities: [FileIdentity] = []
 
@@ -116,9 +116,6 @@ package final class LogFile: @unchecked Sendable {
     package func sync() throws(StorageError) {
         if durability == .process { try connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
     }
-
-    /// Reads the log while another thread appends to it.
-    package func makeReader() -> LogReader { LogReader(path: path) }
 
     /// Appends records in one transaction: all of them or, when it throws, none. After an error of the disk itself it
     /// is not known which: a crash before the next commit may bring them back.

@@ -116,3 +116,8 @@ package final class LogReader: @unchecked Sendable {
         return max(sequence, UInt64(first - 1))
     }
 }
+
+extension LogFile {
+    /// Reads the log while another thread appends to it.
+    package func makeReader() -> LogReader { LogReader(path: path) }
+}

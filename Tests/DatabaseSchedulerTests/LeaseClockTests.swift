@@ -19,14 +19,14 @@ struct LeaseClockTests {
         private var hasStep = false
         private var number: Int64 = 0
         private var replies: [Int64: Reply] = [:]
-        private(set) var operations: [LogRecord.Operation] = []
+        private(set) var operations: [LoggedOperation] = []
         /// What is appended does not reach the log.
         var losesCommits = false
         private(set) var reports: [Report] = []
 
         /// - parameter operations: those of an earlier process, the last of which was at `lastTime`.
         init(
-            after operations: [LogRecord.Operation] = [], at wall: Int64 = LeaseClockTests.start,
+            after operations: [LoggedOperation] = [], at wall: Int64 = LeaseClockTests.start,
             isShared: Bool = false
         ) throws {
             self.wall = wall

@@ -139,7 +139,7 @@ struct SettlingTests {
         let database = Database(index: 0, store: EmptyRowStore(), sequence: 0)
         guard case .set(let target, let value, _, _) = Self.large("x") else { return }
         try database.replay([
-            LogRecord.Operation(
+            LoggedOperation(
                 sequence: 1, time: 1, uid: [],
                 content: .change(.set(Assignment(target: target, value: value.json))))
         ])

@@ -109,7 +109,7 @@ struct ChildLimitTests {
         let drops = pick([true, false])
         let setting = drops ? #"{"count":3,"drop":"first"}"# : "3"
         let program = try Self.program(#""$g":{"c":{".maxChildren":\#(setting)}}"#)
-        let packing = TreeRows.Packing(packedBytesMax: pick([20, 60, 2048]), repackBytesMax: 15)
+        let packing = RowPacking(packedBytesMax: pick([20, 60, 2048]), repackBytesMax: 15)
         var bench = DatabaseBench(packing: packing, largeBytesMin: pick([30, .max]))
         bench.database.setRules(program, now: 0)
         var tree = CanonicalJSON.null

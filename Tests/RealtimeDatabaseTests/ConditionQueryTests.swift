@@ -138,7 +138,7 @@ struct ConditionQueryTests {
         var random = SeededRandom(seed: seed)
         // Children whose values are apart from each other are read from rows, others from one text.
         let isPacked = Bool.random(using: &random)
-        let packing = isPacked ? TreeRows.Packing() : TreeRows.Packing(packedBytesMax: 30, repackBytesMax: 10)
+        let packing = isPacked ? RowPacking() : RowPacking(packedBytesMax: 30, repackBytesMax: 10)
         let database = Database(
             index: 0, store: MemoryRowStore(), sequence: 0, scannedAtOnceMax: Bool.random(using: &random) ? 5 : 1000,
             packing: packing)

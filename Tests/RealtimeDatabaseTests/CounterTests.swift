@@ -231,7 +231,7 @@ struct CounterTests {
         arguments: 0..<(20 * TestScale.factor))
     func model(seed: UInt64) throws {
         var writes = Writes(random: SeededRandom(seed: seed))
-        let packing = TreeRows.Packing(packedBytesMax: writes.pick([20, 60, 2048]), repackBytesMax: 15)
+        let packing = RowPacking(packedBytesMax: writes.pick([20, 60, 2048]), repackBytesMax: 15)
         var bench = DatabaseBench(packing: packing, largeBytesMin: writes.pick([30, 200, .max]))
         let program = try Self.program()
         bench.database.setRules(program, now: 0)
@@ -264,7 +264,7 @@ struct CounterTests {
     func building(seed: UInt64) throws {
         var writes = Writes(random: SeededRandom(seed: seed))
         var bench = DatabaseBench(
-            packing: TreeRows.Packing(packedBytesMax: writes.pick([20, 2048]), repackBytesMax: 15))
+            packing: RowPacking(packedBytesMax: writes.pick([20, 2048]), repackBytesMax: 15))
         let program = try Self.program()
         for _ in 0..<12 { bench.process(try .update("", try writes.update())) }
         bench.database.setRules(program, now: 0)

@@ -159,7 +159,7 @@ struct DatabaseLimitTests {
     @Test("an increment reads no more than the row of its place")
     func increments() throws {
         let store = CountingStore()
-        let packing = TreeRows.Packing(packedBytesMax: 50, repackBytesMax: 20)
+        let packing = RowPacking(packedBytesMax: 50, repackBytesMax: 20)
         let database = Database(index: 0, store: store, sequence: 0, packing: packing)
         for index in 0..<200 {
             _ = Self.run(Self.set(("big" as Path).appending(Key(Int32(index))), Self.text(40)), on: database)

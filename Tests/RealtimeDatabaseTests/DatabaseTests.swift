@@ -253,7 +253,7 @@ struct DatabaseTests {
     func prioritiesThatStay(largeBytesMin: Int) throws {
         let large = #"{"x":{"y":"long enough for rows of its own"}}"# as CanonicalJSON
         for entries in [[("a/b", .null), ("a/c", large)], [("a/c", large), ("a/b", .null)]] {
-            let packing = TreeRows.Packing(packedBytesMax: 20, repackBytesMax: 10)
+            let packing = RowPacking(packedBytesMax: 20, repackBytesMax: 10)
             var bench = Bench(packing: packing, largeBytesMin: largeBytesMin)
             bench.process(.set("a", #"{".priority":7,"b":1}"#), try .update("a", entries), .get("a"))
             let kept = #"{".priority":7,"c":{"x":{"y":"long enough for rows of its own"}}}"#

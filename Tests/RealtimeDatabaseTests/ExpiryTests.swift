@@ -199,7 +199,7 @@ struct ExpiryTests {
             return "{\(keys.map { "\"\($0)\":\(child())" }.joined(separator: ","))}"
         }
         let program = try Self.program()
-        let packing = TreeRows.Packing(packedBytesMax: pick([20, 2048]), repackBytesMax: 15)
+        let packing = RowPacking(packedBytesMax: pick([20, 2048]), repackBytesMax: 15)
         var bench = DatabaseBench(packing: packing, largeBytesMin: pick([30, .max]))
         var isSet = pick([true, false])
         if isSet {

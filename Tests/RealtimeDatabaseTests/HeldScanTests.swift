@@ -16,7 +16,7 @@ struct HeldScanTests {
 
     /// A database whose children are in the store only, and that looks at five at once.
     private static func database(on store: CountingStore, children: Int) throws -> Database {
-        let packing = TreeRows.Packing(packedBytesMax: 50, repackBytesMax: 20)
+        let packing = RowPacking(packedBytesMax: 50, repackBytesMax: 20)
         let maker = Database(index: 0, store: store, sequence: 0, packing: packing)
         for child in 0..<children {
             let value: CanonicalJSON = #"{"n":1,"text":"some forty bytes, so that it has a row"}"#

@@ -10,11 +10,11 @@ import HearthStorageErrors
 struct LogRecordTests {
     private static func example(
         seed: UInt64
-    ) throws -> (record: LogRecord, contents: [(content: LogRecord.Operation.Content, uid: [UInt8])]) {
+    ) throws -> (record: LogRecord, contents: [(content: LoggedOperation.Content, uid: [UInt8])]) {
         var generator = StepGenerator(seed: seed)
         var random = SeededRandom(seed: seed)
         var record = LogRecord(firstSequence: seed + 1, time: 1_700_000_000_000 + Int64(seed))
-        var contents: [(content: LogRecord.Operation.Content, uid: [UInt8])] = []
+        var contents: [(content: LoggedOperation.Content, uid: [UInt8])] = []
         for _ in 0..<Int.random(in: 1...5, using: &random) {
             let uid = Array("user".utf8.prefix(Int.random(in: 0...4, using: &random)))
             var assignments: [Assignment] = []

@@ -100,7 +100,7 @@ struct PreparedEntriesTests {
         database.setIndexes([IndexDefinition(pattern: IndexPattern(text: "c")!, index: .child("n"))])
         _ = database.process([request], now: 0)
         let index = try #require(database.indexes.catalog.indexes.first)
-        let prefix = IndexEntries.prefix(of: index.number, at: "c")
+        let prefix = IndexEntryKey.prefix(of: index.number, at: "c")
         let found = try Self.keys(database, .ascending)
         #expect(found.count == 2)
         #expect(found.allSatisfy { $0.starts(with: prefix) })

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("the rows of a large value")
 struct PreparedRowsTests {
-    private static let packing = TreeRows.Packing(packedBytesMax: 30, repackBytesMax: 10)
+    private static let packing = RowPacking(packedBytesMax: 30, repackBytesMax: 10)
 
     /// The rows that a store gets when the value is written the ordinary way.
     private static func storedRows(_ value: CanonicalJSON, at path: Path) throws -> [Row] {

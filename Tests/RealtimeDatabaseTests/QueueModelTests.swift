@@ -93,7 +93,7 @@ struct QueueModelTests {
     func model(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         func pick<Element>(_ list: [Element]) -> Element { random.pick(list) }
-        let packing = TreeRows.Packing(packedBytesMax: pick([20, 2048]), repackBytesMax: 15)
+        let packing = RowPacking(packedBytesMax: pick([20, 2048]), repackBytesMax: 15)
         var bench = DatabaseBench(packing: packing, largeBytesMin: pick([60, .max]))
         bench.database.setRules(try Self.program(), now: 0)
         try Self.build(bench.database)

@@ -105,7 +105,7 @@ struct QueueObstacleTests {
         bench.process(.job("q", Self.patient), by: DatabaseBench.reader)
         _ = Self.run(&bench, .set("q/jobs/a", "1"), at: 1000)
         #expect(bench.database.takeReadyClaims(at: 1000).map(\.connection) == [DatabaseBench.writer])
-        let next = bench.database.takeReadyClaims(at: 1000 + Database.claimPause)
+        let next = bench.database.takeReadyClaims(at: 1000 + WaitingClaims.pause)
         #expect(next.map(\.connection) == [DatabaseBench.reader])
     }
 

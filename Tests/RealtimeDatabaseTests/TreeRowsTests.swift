@@ -29,7 +29,7 @@ struct TreeRowsTests {
     /// All sequences of three steps from each of three beginnings.
     @Test("agrees with one value after every short sequence of steps", arguments: 0..<3)
     func agreesExhaustively(beginning: Int) {
-        let packing = TreeRows.Packing(packedBytesMax: 10, repackBytesMax: 7)
+        let packing = RowPacking(packedBytesMax: 10, repackBytesMax: 7)
         let start = Self.beginnings[beginning] + [.reopen]
         for first in Self.alphabet {
             for second in Self.alphabet {

@@ -195,7 +195,7 @@ struct UniqueTests {
         arguments: 0..<(20 * TestScale.factor))
     func model(seed: UInt64) throws {
         var writes = Writes(random: SeededRandom(seed: seed))
-        let packing = TreeRows.Packing(packedBytesMax: writes.pick([20, 60, 2048]), repackBytesMax: 15)
+        let packing = RowPacking(packedBytesMax: writes.pick([20, 60, 2048]), repackBytesMax: 15)
         var bench = DatabaseBench(packing: packing, largeBytesMin: writes.pick([30, 200, .max]))
         var tree = CanonicalJSON.null
         let program = try Self.program()
@@ -236,7 +236,7 @@ struct UniqueTests {
     func building(seed: UInt64) throws {
         var writes = Writes(random: SeededRandom(seed: seed))
         var bench = DatabaseBench(
-            packing: TreeRows.Packing(packedBytesMax: writes.pick([20, 2048]), repackBytesMax: 15))
+            packing: RowPacking(packedBytesMax: writes.pick([20, 2048]), repackBytesMax: 15))
         let program = try Self.program()
         for _ in 0..<12 { bench.process(try .update("", try writes.update())) }
         bench.database.setRules(program, now: 0)

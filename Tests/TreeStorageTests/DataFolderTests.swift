@@ -56,7 +56,7 @@ struct DataFolderTests {
             ("a.b", false), ("é", false), ("a b", false), ("a\0b", false), ("%41", false),
         ])
     func names(name: String, isValid: Bool) {
-        #expect(DataFolder.isValidName(name) == isValid)
+        #expect(DatabaseName.isValid(name) == isValid)
     }
 
     @Test("says when it cannot be made or written")

@@ -74,7 +74,7 @@ struct IndexTests {
             let value = tree.value(at: path)
             if level == pattern.count {
                 let place = index.definition.index.place(of: child, in: value)
-                keys.insert(IndexEntries.prefix(of: index.number, at: path) + place.bytes)
+                keys.insert(IndexEntryKey.prefix(of: index.number, at: path) + place.bytes)
             } else if pattern[level] == nil || pattern[level] == segment {
                 keys.formUnion(expected(index, tree, at: Path(encoded: path.encoded + segment), level + 1))
             }
@@ -98,11 +98,11 @@ struct IndexTests {
         if backwards != found.reversed() { return "other entries backwards" }
         for index in disk.database.indexes.catalog.indexes {
             let expected = expected(index, tree)
-            let marker: [UInt8] = IndexEntries.prefix(of: index.number, at: .root)
+            let marker: [UInt8] = IndexEntryKey.prefix(of: index.number, at: .root)
             let own = Set(
                 found.filter { key in
                     var start = 0
-                    while start < key.count, key[start] != IndexEntries.marker {
+                    while start < key.count, key[start] != IndexEntryKey.marker {
                         start = Path(encoded: key).segmentEnd(from: start)
                     }
                     return key[start...].starts(with: marker)

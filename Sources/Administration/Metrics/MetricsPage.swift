@@ -148,7 +148,7 @@ package struct MetricsPage: Sendable {
     private func addRequests(to out: inout MetricsText) {
         let tally = server.metrics.requests
         out.begin("hearth_requests_total", .counter, "Requests to databases, by how they ended.")
-        for kind in RequestTally.Kind.allCases {
+        for kind in RequestKind.allCases {
             for outcome in RequestTally.Outcome.allCases {
                 out.sample(
                     ["operation": "\(kind.name)", "code": "\(outcome.name)"], tally.count(kind, outcome))
@@ -156,7 +156,7 @@ package struct MetricsPage: Sendable {
         }
         out.begin(
             "hearth_request_duration_seconds", .histogram, "From the arrival of a request to its answer, by sampling.")
-        for kind in RequestTally.Kind.allCases {
+        for kind in RequestKind.allCases {
             var all = Histogram(.durations)
             for loop in loops { all.merge(loop.metrics.latencies[kind.rawValue]) }
             out.sample(["operation": "\(kind.name)"], all)

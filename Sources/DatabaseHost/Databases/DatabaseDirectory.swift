@@ -71,7 +71,7 @@ package final class DatabaseDirectory: Sendable {
     /// The name that a client means, which no database need have yet.
     package func name(_ asked: String) throws(LookUpError) -> String {
         let name = asked.isEmpty ? defaultName : asked
-        guard DataFolder.isValidName(name) else { throw .invalidName }
+        guard DatabaseName.isValid(name) else { throw .invalidName }
         return name
     }
 

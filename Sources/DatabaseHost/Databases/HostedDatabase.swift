@@ -285,9 +285,9 @@ final class HostedDatabase {
         }
     }
 
-    private func operations(after sequence: UInt64) -> Result<[LogRecord.Operation], StorageError> {
+    private func operations(after sequence: UInt64) -> Result<[LoggedOperation], StorageError> {
         Result { () throws(StorageError) in
-            var operations: [LogRecord.Operation] = []
+            var operations: [LoggedOperation] = []
             try log.forEachRecord(after: sequence) { (record) throws(StorageError) in
                 operations.append(contentsOf: try record.operations())
             }

@@ -51,7 +51,7 @@ package struct HistoryPage: Sendable {
     }
 
     /// Nil for an operation that changes nothing at, above or below the place.
-    func entry(of operation: LogRecord.Operation) -> JSONObject? {
+    func entry(of operation: LoggedOperation) -> JSONObject? {
         let concerned = operation.assignments.filter {
             path.contains($0.target.path) || !$0.target.isPriority && $0.target.path.contains(path)
         }

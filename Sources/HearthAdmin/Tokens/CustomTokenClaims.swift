@@ -34,12 +34,19 @@ struct CustomTokenClaims {
 
     private func members(_ account: String) throws(AdminError) -> JSONObject {
         let now = WallClock.milliseconds / 1000
-        let text = try Administrator.claimsText(claims)
+        let text = try Self.text(of: claims)
         let own = try? JSONValue(parsing: text)
         return JSONObject([
             "iss": .text(account), "sub": .text(account), "aud": .text(Self.audience), "iat": .integer(now),
             "exp": .integer(now + Self.seconds), "uid": .text(uid), "claims": claims.isEmpty ? nil : own,
             "tenant_id": tenantID.map { .text($0) },
         ])
+    }
+
+    /// Custom claims as JSON.
+    static func text(of claims: [String: DatabaseValue]) throws(AdminError) -> [UInt8] {
+        do throws(DatabaseError) { return try DatabaseValue.object(claims).jsonText() } catch {
+            throw AdminError(.invalidClaims, "the custom claims are not JSON: \(error)")
+        }
     }
 }

@@ -1,15 +1,18 @@
 /// The users of a project in the order of their ids, read from the server page by page.
 public struct UserRecords: AsyncSequence, Sendable {
-    let administrator: Administrator
+    /// Asks for the page after a user; the first one after nil.
+    typealias Page = @Sendable (String?) async throws(AdminError) -> (users: [UserRecord], next: String?)
+
+    let page: Page
 
     /// The remaining users of the page.
     public struct Iterator: AsyncIteratorProtocol {
-        let administrator: Administrator
+        private let nextPage: Page
         private var page: ArraySlice<UserRecord> = []
         private var last: String?
         private var isAtEnd = false
 
-        init(_ administrator: Administrator) { self.administrator = administrator }
+        init(_ nextPage: @escaping Page) { self.nextPage = nextPage }
 
         /// The next user; nil after the last one.
         ///
@@ -18,7 +21,7 @@ public struct UserRecords: AsyncSequence, Sendable {
             -> UserRecord?
         {
             while page.isEmpty, !isAtEnd {
-                let answer = try await administrator.page(after: last)
+                let answer = try await nextPage(last)
                 page = answer.users[...]
                 last = answer.next
                 isAtEnd = answer.next == nil
@@ -28,5 +31,5 @@ public struct UserRecords: AsyncSequence, Sendable {
     }
 
     /// Begins with the first user.
-    public func makeAsyncIterator() -> Iterator { Iterator(administrator) }
+    public func makeAsyncIterator() -> Iterator { Iterator(page) }
 }

@@ -41,7 +41,7 @@ struct OnDisconnectWrites {
     }
 
     /// Does what an operation of the log says.
-    mutating func take(_ content: LogRecord.Operation.Content) {
+    mutating func take(_ content: LoggedOperation.Content) {
         switch content {
         case .change, .outbox: break
         case .owe(let assignments, let connection, by: let principal):

@@ -25,7 +25,7 @@ extension Database {
         guard mayForward(request) else { return false }
         if parksInsteadOfForwarding(request, now: now) { return true }
         // That node gives server values their values.
-        forwarded?.add(request.examined?.original ?? request, now: forwardingTime)
+        forwarded?.add(request.original, now: forwardingTime)
         if case .disconnect = request.operation { return false }
         return true
     }

@@ -1,3 +1,5 @@
+import HearthBytes
+
 /// A place in the history of a database: right after the operation of this number (Protocol.md 18.2).
 ///
 /// A number can be given out twice: by a log that has lost its end, or was replaced by an older copy. The epoch tells
@@ -76,7 +78,7 @@ package struct Position: Hashable, Sendable {
         guard (1...19).contains(text.count), text.first != UInt8(ascii: "0") || text.count == 1 else { return nil }
         var number: UInt64 = 0
         for byte in text {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            guard byte.isDigit else { return nil }
             number = number * 10 + UInt64(byte - UInt8(ascii: "0"))
         }
         return number

@@ -8,7 +8,7 @@ struct CandidateWalk {
     /// Of more the children are looked at in order.
     static let countMax = 10_000
 
-    private let plan: IndexKeeper.Plan
+    private let plan: IndexPlan
     private let countMax: Int
     /// The range that is read, and the entry after which it goes on.
     private var range = 0
@@ -16,7 +16,7 @@ struct CandidateWalk {
     /// Those that were found.
     private(set) var segments: [[UInt8]] = []
 
-    init(_ plan: IndexKeeper.Plan, countMax: Int) {
+    init(_ plan: IndexPlan, countMax: Int) {
         self.plan = plan
         self.countMax = countMax
     }
@@ -27,8 +27,8 @@ struct CandidateWalk {
     var isTooMuch: Bool { segments.count > countMax }
 
     /// Reads up to so many entries.
-    mutating func collect(_ indexes: IndexKeeper, _ path: Path, countMax: Int) throws(StorageError) {
-        let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
+    mutating func collect(_ entries: IndexEntries, _ path: Path, countMax: Int) throws(StorageError) {
+        let prefix = IndexEntryKey.prefix(of: plan.index.number, at: path)
         var left = min(countMax, self.countMax + 1 - segments.count)
         while left > 0, !isDone {
             let bounds = plan.ranges.ranges[range].bounds(lower: [], upper: [0xFF])
@@ -36,7 +36,7 @@ struct CandidateWalk {
             let lower = last.map { $0 + [0] } ?? prefix + bounds.lower
             var found: [[UInt8]] = []
             var end: [UInt8]?
-            try indexes.entries.scan(from: lower, below: prefix + bounds.upper, .ascending) { key in
+            try entries.scan(from: lower, below: prefix + bounds.upper, .ascending) { key in
                 found.append(IndexPlace(Array(key[prefix.count...])).segment)
                 left -= 1
                 if left == 0 { end = Array(key) }

@@ -4,14 +4,11 @@ import HearthStorageErrors
 /// The entries of all indexes, in the order of their keys: those of the store, in front of them those of at most one
 /// large value that the store does not have yet, and in front of both what changed since.
 ///
-/// An entry is a key alone: the collection's encoded path, ``marker``, the number of the index in four bytes, and the
+/// An entry is a key alone: the collection's encoded path, ``IndexEntryKey/marker``, the number of the index in four bytes, and the
 /// child's
 /// ``IndexPlace``. So the entries of an index are a range in its order, and those of everything at and below a place
 /// are a range as well. Owned by the database thread.
 final class IndexEntries {
-    /// Less than the first byte of every segment, so that it ends a path.
-    static let marker: UInt8 = 0x01
-
     private struct Changed: ByteOrdered {
         var key: [UInt8]
         var isPresent: Bool
@@ -49,13 +46,6 @@ final class IndexEntries {
     private(set) var changedCount = 0
 
     init(store: any RowStore) { self.store = store }
-
-    static func prefix(of number: UInt32, at collection: Path) -> [UInt8] {
-        var prefix = collection.encoded
-        prefix.append(marker)
-        for shift in [24, 16, 8, 0] as [UInt32] { prefix.append(UInt8(truncatingIfNeeded: number >> shift)) }
-        return prefix
-    }
 
     // MARK: Changing
 
@@ -178,7 +168,7 @@ final class IndexEntries {
         if cleared.isEmpty { return nil }
         var end = 0
         while cleared[Array(key[..<end])].map({ $0 < generation }) ?? true {
-            if key[end] == Self.marker { return nil }
+            if key[end] == IndexEntryKey.marker { return nil }
             end = Path(encoded: key).segmentEnd(from: end)
         }
         return Array(key[..<end])
@@ -238,17 +228,4 @@ extension KeyRange {
         case .descending: KeyRange(lower: key + [0], upper: upper)
         }
     }
-}
-
-/// Changes of index entries, to be written to a store together with rows.
-package struct EntryChanges: Sendable, Hashable {
-    /// Removed before others are added.
-    package var cleared: [KeyRange] = []
-    package var removed: [[UInt8]] = []
-    /// In order.
-    package var added: [[UInt8]] = []
-
-    package init() {}
-
-    package var isEmpty: Bool { cleared.isEmpty && removed.isEmpty && added.isEmpty }
 }

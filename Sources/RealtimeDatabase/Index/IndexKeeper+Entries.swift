@@ -73,7 +73,7 @@ extension IndexKeeper {
         for (index, before) in child.indexes {
             let after = try rows.place(of: path, segment: child.segment, in: index.definition.index)
             if before == after { continue }
-            let prefix = IndexEntries.prefix(of: index.number, at: child.collection)
+            let prefix = IndexEntryKey.prefix(of: index.number, at: child.collection)
             if let before { entries.set(prefix + before.bytes, isPresent: false, generation: rows.generation) }
             if let after { entries.set(prefix + after.bytes, isPresent: true, generation: rows.generation) }
         }
@@ -89,7 +89,7 @@ extension IndexKeeper {
             child.appendSegment(to: &segment)
             for index in node.indexes {
                 let place = index.definition.index.place(of: json, in: child.value, segment: segment)
-                let key = IndexEntries.prefix(of: index.number, at: path) + place.bytes
+                let key = IndexEntryKey.prefix(of: index.number, at: path) + place.bytes
                 entries.set(key, isPresent: true, generation: generation)
             }
             if node.isLeaf { continue }

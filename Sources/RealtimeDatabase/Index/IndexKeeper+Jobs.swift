@@ -10,6 +10,14 @@ private struct TouchedJob {
     var before: Int64?
 }
 
+/// Whom the keeper tells of jobs.
+struct JobNews {
+    /// A job is gone from the queue at a place: its segment.
+    let gone: (Path, [UInt8]) -> Void
+    /// A job of the queue at a place is due at a time, in milliseconds since 1970.
+    let due: (Int64, Path) -> Void
+}
+
 /// The order in which the jobs of queues are due.
 extension IndexKeeper {
     /// Changes rows by `body`, which is all of an assignment, and the entries of the jobs that it touches.
@@ -79,9 +87,7 @@ extension IndexKeeper {
 
     private func update(_ job: TouchedJob, in rows: TreeRows) throws(StorageError) {
         let after = try due(job.segment, job.queue, job.place, in: rows)
-        if after == nil, !workers.leases.isEmpty {
-            workers.leases.remove(Path(encoded: IndexCatalog.Queue.jobs(at: job.place).encoded + job.segment))
-        }
+        if after == nil { jobs.gone(job.place, job.segment) }
         if job.before == after { return }
         if let before = job.before {
             let key = job.queue.prefix(before, at: job.place) + job.segment
@@ -92,7 +98,7 @@ extension IndexKeeper {
 
     func addJob(_ segment: [UInt8], _ due: Int64, _ queue: IndexCatalog.Queue, _ place: Path, in rows: TreeRows) {
         entries.set(queue.prefix(due, at: place) + segment, isPresent: true, generation: rows.generation)
-        workers.claims.note(due, at: place)
+        jobs.due(due, place)
     }
 
     func due(

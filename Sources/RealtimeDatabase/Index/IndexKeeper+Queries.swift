@@ -4,26 +4,15 @@ import HearthSecurityRules
 import HearthStorageErrors
 
 extension IndexKeeper {
-    /// A complete index that has what a query selects, alone or among others.
-    struct Plan {
-        let index: IndexCatalog.Index
-        let ranges: IndexRanges
-
-        /// Whether the index has exactly the selected children.
-        var isExact: Bool { ranges.isExact }
-
-        var constraintCount: Int { ranges.constraintCount }
-    }
-
     /// The best index that has what a query selects in the query's order, if there is one. `parts` are those of the
     /// query's conditions, for who asks often.
-    func plan(for query: Query, at path: Path, _ parts: ConditionParts? = nil) -> Plan? {
+    func plan(for query: Query, at path: Path, _ parts: ConditionParts? = nil) -> IndexPlan? {
         if trie.isEmpty { return nil }
         let parts = parts ?? query.conditions.map(ConditionParts.init)
-        var best: Plan?
+        var best: IndexPlan?
         for index in trie.indexes(at: path) where index.isComplete {
             guard let ranges = IndexRanges(of: query, parts, in: index.definition.index) else { continue }
-            let plan = Plan(index: index, ranges: ranges)
+            let plan = IndexPlan(index: index, ranges: ranges)
             if plan.isExact { return plan }
             if best.map({ $0.constraintCount < plan.constraintCount }) ?? true { best = plan }
         }
@@ -32,15 +21,15 @@ extension IndexKeeper {
 
     /// The indexes that have what a query with conditions selects in another order, and leave less to be looked at than
     /// the one that has it in order, if that does not have it alone; the best come first.
-    private func candidatePlans(for query: Query, at path: Path, beside plan: Plan?) -> [Plan] {
+    private func candidatePlans(for query: Query, at path: Path, beside plan: IndexPlan?) -> [IndexPlan] {
         if trie.isEmpty || query.conditions == nil || plan?.isExact == true { return [] }
         let parts = query.conditions.map(ConditionParts.init)
-        var plans: [Plan] = []
+        var plans: [IndexPlan] = []
         for index in trie.indexes(at: path) where index.isComplete {
             guard let ranges = IndexRanges(candidatesOf: query, parts, in: index.definition.index),
                 ranges.constraintCount > plan?.constraintCount ?? 0
             else { continue }
-            plans.append(Plan(index: index, ranges: ranges))
+            plans.append(IndexPlan(index: index, ranges: ranges))
         }
         return plans.sorted {
             ($1.constraintCount, $0.index.number) < ($0.constraintCount, $1.index.number)
@@ -56,7 +45,7 @@ extension IndexKeeper {
     /// come first: those that have few, then those of which conditions bound more values. Reads some entries of each
     /// index to find that out.
     func candidateWalks(
-        for query: Query, at path: Path, beside plan: Plan?
+        for query: Query, at path: Path, beside plan: IndexPlan?
     ) throws(StorageError) -> (walks: [CandidateWalk], entryCount: Int) {
         let plans = candidatePlans(for: query, at: path, beside: plan).prefix(Self.comparedMax)
         // What comes in order can end when there is enough of it.
@@ -68,7 +57,7 @@ extension IndexKeeper {
         var (short, long): ([CandidateWalk], [CandidateWalk]) = ([], [])
         for walk in walks {
             var begun = walk
-            try begun.collect(self, path, countMax: Self.comparedEntries)
+            try begun.collect(entries, path, countMax: Self.comparedEntries)
             entryCount += begun.segments.count
             if begun.isDone { short.append(begun) } else { long.append(walk) }
         }
@@ -88,9 +77,9 @@ extension IndexKeeper {
     /// The places of a query that an index has in an interval, from one side, up to `count` of them; and how many
     /// entries were read for that.
     func places(
-        _ plan: Plan, at path: Path, in interval: KeyRange, _ direction: ScanDirection, count: Int?
+        _ plan: IndexPlan, at path: Path, in interval: KeyRange, _ direction: ScanDirection, count: Int?
     ) throws(StorageError) -> (places: [IndexPlace], entryCount: Int) {
-        let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
+        let prefix = IndexEntryKey.prefix(of: plan.index.number, at: path)
         var places: [IndexPlace] = []
         for range in plan.ranges.ranges {
             let bounds = range.bounds(lower: interval.lower, upper: interval.upper)
@@ -112,9 +101,9 @@ extension IndexKeeper {
     /// The first places of a query that an index has in an interval. About `countMax` entries are read, of all ranges
     /// together; there are more places beyond those that are answered if `isMore`.
     func firstPlaces(
-        _ plan: Plan, at path: Path, in interval: KeyRange, countMax: Int
+        _ plan: IndexPlan, at path: Path, in interval: KeyRange, countMax: Int
     ) throws(StorageError) -> (places: [IndexPlace], entryCount: Int, isMore: Bool) {
-        let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
+        let prefix = IndexEntryKey.prefix(of: plan.index.number, at: path)
         let rangeMax = max(1, countMax / max(1, plan.ranges.ranges.count)) + 1
         var places: [IndexPlace] = []
         // Up to here all ranges were read.
@@ -147,7 +136,7 @@ extension IndexKeeper {
             let nodes = trie.walk(path) { concerned.append(($0, $1)) }
             for (indexes, range) in concerned {
                 let (collection, child) = (path.prefix(bytes: range.lowerBound), path.prefix(bytes: range.upperBound))
-                try Database.reading { () throws(RuleTreeError) in
+                try Failure.reading { () throws(RuleTreeError) in
                     for index in indexes where index.isUnique { try check.add(child, of: collection, index) }
                 }
             }

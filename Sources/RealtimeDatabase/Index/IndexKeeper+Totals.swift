@@ -20,7 +20,7 @@ extension IndexKeeper {
         after assignments: [Assignment], counting: Bool, in rows: TreeRows
     ) throws(Failure) -> (changed: [DerivedValue], assignments: [Assignment]) {
         var kept = KeptTotals(catalog.counters, entries, rows, assignments, counterBuild)
-        let changed = try Database.reading { () throws(RuleTreeError) in try kept.changedTotals() }
+        let changed = try Failure.reading { () throws(RuleTreeError) in try kept.changedTotals() }
         if counting, let total = kept.tooLarge {
             let text = "The sum at \"\(total)\" would be larger than any number"
             throw .refusedBySetting(why: StaticText("sum"), text)
@@ -88,7 +88,7 @@ extension IndexKeeper {
     /// than a time when the settings did not ask for it.
     ///
     /// - parameter large: the place of a large value that it brings, at which the store may lack what was there before.
-    func willReplay(_ content: LogRecord.Operation.Content, large: Path? = nil, in rows: TreeRows) {
+    func willReplay(_ content: LoggedOperation.Content, large: Path? = nil, in rows: TreeRows) {
         if trie.hasUniques { catalog.forgetProofs() }
         guard case .change(let change) = content,
             catalog.counters.contains(where: { $0.definition.pattern.concerns(change.base) })

@@ -34,8 +34,7 @@ final class IndexKeeper {
     var totalsInSight: WrittenTotals?
     private var expiryBuild: ExpiryBuild?
     private var queueBuild: QueueBuild?
-    /// Told of jobs that are due.
-    let workers: JobWorkers
+    let jobs: JobNews
     /// The known duplicates of unique values, by the number of their index, once all children were checked; and of the
     /// index that is being checked.
     private var uniqueFindings: [UInt32: UniqueFindings] = [:]
@@ -45,9 +44,9 @@ final class IndexKeeper {
     /// Those for which that is so once the store has a generation.
     private var sweepableLater: (numbers: Set<UInt32>, generation: UInt64)?
 
-    init(store: any RowStore, _ workers: JobWorkers) {
+    init(store: any RowStore, _ jobs: JobNews) {
         entries = IndexEntries(store: store)
-        self.workers = workers
+        self.jobs = jobs
     }
 
     /// Replaces the known state by that of a store.
@@ -142,7 +141,7 @@ final class IndexKeeper {
                 }
                 if index.isUnique { try findDuplicate(of: place, in: collection, index) }
                 if index.isComplete { return }
-                let key = IndexEntries.prefix(of: index.number, at: collection) + place.bytes
+                let key = IndexEntryKey.prefix(of: index.number, at: collection) + place.bytes
                 entries.set(key, isPresent: true, generation: rows.generation)
             }
             indexBuild = isDone ? nil : build
@@ -206,7 +205,7 @@ final class IndexKeeper {
     ) throws(StorageError) {
         let valueEnd = place.segmentRange.lowerBound
         guard UniqueValue.isCompared(place.bytes[..<valueEnd]) else { return }
-        let prefix = IndexEntries.prefix(of: index.number, at: collection)
+        let prefix = IndexEntryKey.prefix(of: index.number, at: collection)
         let value = prefix + place.bytes[..<valueEnd]
         try entries.scan(from: value, below: prefix + place.bytes, .ascending) { key in
             let first = IndexPlace(Array(key[prefix.count...]))

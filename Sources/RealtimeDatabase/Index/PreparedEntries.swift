@@ -50,7 +50,7 @@ package final class PreparedEntries: Sendable {
         for index in indexes {
             var places = PlaceList()
             for child in value.children(in: range) { places.append(index.definition.index.place(of: child, in: value)) }
-            let prefix = IndexEntries.prefix(of: index.number, at: Path(encoded: path))
+            let prefix = IndexEntryKey.prefix(of: index.number, at: Path(encoded: path))
             var last: ArraySlice<UInt8> = []
             places.forEachSorted { place in
                 writer.append(prefix + place)

@@ -99,7 +99,7 @@ struct QueryScan {
 
     /// Begins with candidates that an index has, if that leaves less to be visited.
     private mutating func beginCollecting(
-        beside plan: IndexKeeper.Plan?, _ path: Path, _ indexes: IndexKeeper
+        beside plan: IndexPlan?, _ path: Path, _ indexes: IndexKeeper
     ) throws(StorageError) {
         if query.conditions == nil || isCollected { return }
         let begun = try indexes.candidateWalks(for: query, at: path, beside: plan)
@@ -114,7 +114,7 @@ struct QueryScan {
         guard var walk = collecting.first else { return }
         guard indexes.isUsable(walk.index) else { return startOver(isCollected: false) }
         let before = walk.segments.count
-        try walk.collect(indexes, path, countMax: countMax)
+        try walk.collect(indexes.entries, path, countMax: countMax)
         visitedCount += walk.segments.count - before
         if walk.isTooMuch {
             collecting = collecting.dropFirst()
@@ -179,7 +179,7 @@ struct QueryScan {
     }
 
     private mutating func visitEntries(
-        of plan: IndexKeeper.Plan, from start: [UInt8], _ rows: TreeRows, _ path: Path, _ indexes: IndexKeeper,
+        of plan: IndexPlan, from start: [UInt8], _ rows: TreeRows, _ path: Path, _ indexes: IndexKeeper,
         countMax: Int
     ) throws(StorageError) {
         let lower = start.precedesBytewise(query.lower) ? query.lower : start

@@ -46,7 +46,7 @@ struct UniqueCheck {
         var groups: [[UInt8]: Bool] = [:]
         for change in changes {
             guard let value = change.after else { continue }
-            let prefix = IndexEntries.prefix(of: change.index.number, at: change.collection) + value
+            let prefix = IndexEntryKey.prefix(of: change.index.number, at: change.collection) + value
             let isNew = change.before != value
             let isKnown = groups[prefix] ?? false
             if groups[prefix] != nil, isNew || isKnown { return conflict(of: change) }
@@ -71,7 +71,7 @@ struct UniqueCheck {
     }
 
     private static func name(_ child: [UInt8], _ index: IndexCatalog.Index) -> [UInt8] {
-        IndexEntries.prefix(of: index.number, at: .root) + child
+        IndexEntryKey.prefix(of: index.number, at: .root) + child
     }
 
     // MARK: Whole collections

@@ -183,3 +183,18 @@ struct FanOut {
         return step
     }
 }
+
+extension ListenerTrie {
+    /// One entry per form of the change.
+    func deliveries(of change: Change) -> [Delivery] {
+        var fanOut = fanOut(of: change)
+        var deliveries: [Delivery] = []
+        while let step = fanOut.next() {
+            if let delivery = step.delivery { deliveries.append(delivery) }
+        }
+        return deliveries
+    }
+
+    /// The same step by step, and for event streams as well.
+    func fanOut(of change: Change) -> FanOut { FanOut(change, from: root) }
+}

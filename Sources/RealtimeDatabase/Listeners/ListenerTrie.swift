@@ -81,7 +81,7 @@ struct ListenerTrie {
         var address: GroupAddress? { group.map { GroupAddress(group: $0, loops: members.loops) } }
     }
 
-    private let root = Place(segment: [], parent: nil)
+    let root = Place(segment: [], parent: nil)
     private let firstGroup: UInt64
     private var groupsMade: UInt64 = 0
     private(set) var queriesCount = 0
@@ -217,16 +217,4 @@ struct ListenerTrie {
     // MARK: Fan-out
 
     /// What the groups that are told by messages get to see of a change, each no more than lies at or below its path.
-    /// One entry per form of the change.
-    func deliveries(of change: Change) -> [Delivery] {
-        var fanOut = fanOut(of: change)
-        var deliveries: [Delivery] = []
-        while let step = fanOut.next() {
-            if let delivery = step.delivery { deliveries.append(delivery) }
-        }
-        return deliveries
-    }
-
-    /// The same step by step, and for event streams as well.
-    func fanOut(of change: Change) -> FanOut { FanOut(change, from: root) }
 }

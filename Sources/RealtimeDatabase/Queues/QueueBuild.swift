@@ -22,7 +22,7 @@ extension IndexCatalog.Queue {
     /// What the entries of a queue begin with that are due at a time or later. They are in the order of time, and those
     /// of one time in that of the keys.
     func prefix(_ time: Int64, at place: Path) -> [UInt8] {
-        var key = IndexEntries.prefix(of: number, at: Self.jobs(at: place))
+        var key = IndexEntryKey.prefix(of: number, at: Self.jobs(at: place))
         let bits = UInt64(bitPattern: time)
         for shift in stride(from: UInt64(56), through: 0, by: -8) {
             key.append(UInt8(truncatingIfNeeded: bits >> shift))
@@ -31,13 +31,13 @@ extension IndexCatalog.Queue {
     }
 
     func time(ofKey key: [UInt8], at place: Path) -> Int64 {
-        let start = IndexEntries.prefix(of: number, at: Self.jobs(at: place)).count
+        let start = IndexEntryKey.prefix(of: number, at: Self.jobs(at: place)).count
         return Int64(bitPattern: key[start..<start + Self.timeByteCount].reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     /// That of the job's key.
     func segment(ofKey key: [UInt8], at place: Path) -> [UInt8] {
-        let start = IndexEntries.prefix(of: number, at: Self.jobs(at: place)).count
+        let start = IndexEntryKey.prefix(of: number, at: Self.jobs(at: place)).count
         return Array(key[(start + Self.timeByteCount)...])
     }
 }

@@ -22,20 +22,3 @@ package struct QueueStatus: Sendable {
     /// Workers of this process that wait for a job.
     package let waitingWorkers: Int
 }
-
-extension Database {
-    /// Costs no access to rows; a look at each queue for which workers wait.
-    package var queueStatus: [QueueStatus] {
-        if indexes.catalog.queues.isEmpty { return [] }
-        var waiting: [IndexPattern: Int] = [:]
-        for (place, count) in workers.claims.counts {
-            if let queue = queue(at: place) { waiting[queue.definition.pattern, default: 0] += count }
-        }
-        return indexes.catalog.queues.map { queue in
-            let pattern = queue.definition.pattern
-            return QueueStatus(
-                pattern: pattern, tally: workers.tallies[pattern] ?? QueueTally(), waitingWorkers: waiting[pattern] ?? 0
-            )
-        }
-    }
-}

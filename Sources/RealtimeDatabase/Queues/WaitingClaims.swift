@@ -3,6 +3,9 @@ import HearthJSONTree
 /// Workers that wait for jobs: requests that are answered when there is a job, or when they have waited long enough.
 /// Those of one queue are served in the order in which they came.
 struct WaitingClaims {
+    /// After a claim for which the node that takes the writes had no job, in milliseconds.
+    static let pause: Int64 = 200
+
     private struct Waiting {
         var request: Request
         /// Milliseconds since 1970.
@@ -89,7 +92,7 @@ struct WaitingClaims {
             guard var line = lines[queue], line.next <= now else { continue }
             for place in line.waiting.indices where line.waiting[place].next(line.due) <= now {
                 guard isHeld(line.waiting[place].request.connection) else { continue }
-                line.waiting[place].notBefore = now + Database.claimPause
+                line.waiting[place].notBefore = now + Self.pause
             }
             var left = 0
             var isHandedOut = false
@@ -109,7 +112,7 @@ struct WaitingClaims {
             // Jobs are left for those who wait a moment longer.
             if left > 0 { line.due = 0 }
             // A request that was taken may take no job after all.
-            if isHandedOut { line.due = min(line.due, now + Database.claimPause) }
+            if isHandedOut { line.due = min(line.due, now + Self.pause) }
             lines[queue] = line.waiting.isEmpty ? nil : line
         }
         next = lines.values.reduce(.max) { min($0, $1.next) }

@@ -17,7 +17,7 @@ extension IndexCatalog.Expiry {
 
     /// The common prefix of all entries. They are at the root, so that they are in the order of time over all
     /// collections.
-    var prefix: [UInt8] { IndexEntries.prefix(of: number, at: .root) }
+    var prefix: [UInt8] { IndexEntryKey.prefix(of: number, at: .root) }
 
     /// `prefix`, the time in eight bytes, and the encoded path of the child.
     func key(_ time: Int64, _ child: [UInt8]) -> [UInt8] {

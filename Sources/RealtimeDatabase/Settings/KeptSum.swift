@@ -21,7 +21,7 @@ struct KeptSum {
     /// The entry that there must be; nil if the total says it all.
     var entry: [UInt8]? {
         if let shown, DecimalSum(shown) == sum { return nil }
-        return IndexEntries.prefix(of: number, at: collection) + sum.stored
+        return IndexEntryKey.prefix(of: number, at: collection) + sum.stored
     }
 
     /// What stands in the tree for the total: nothing for zero, so that a place does not stay for its total alone, and
@@ -36,7 +36,7 @@ struct KeptSum {
 extension IndexEntries {
     /// The entries with the exact sum of a collection: one, or none.
     func sums(of number: UInt32, at collection: Path) throws(StorageError) -> [[UInt8]] {
-        let prefix = Self.prefix(of: number, at: collection)
+        let prefix = IndexEntryKey.prefix(of: number, at: collection)
         var found: [[UInt8]] = []
         try scan(from: prefix, below: prefix + [0xFF], .ascending) { key in
             found.append(key)
@@ -47,7 +47,7 @@ extension IndexEntries {
 
     /// The exact sum of a collection, if it has an entry.
     func sum(of number: UInt32, at collection: Path) throws(StorageError) -> DecimalSum? {
-        let start = Self.prefix(of: number, at: collection).count
+        let start = IndexEntryKey.prefix(of: number, at: collection).count
         return try sums(of: number, at: collection).first.flatMap { DecimalSum(stored: Array($0[start...])) }
     }
 }

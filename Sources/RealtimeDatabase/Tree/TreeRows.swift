@@ -3,7 +3,7 @@ package import HearthStorageErrors
 
 /// The tree of one database: the rows of a store, and in front of them every row that changed or was used lately.
 ///
-/// **Layout.** A small subtree (``Packing``) is one row at its root; a larger one is spread over the rows of
+/// **Layout.** A small subtree (``RowPacking``) is one row at its root; a larger one is spread over the rows of
 /// its children, recursively; a large leaf is a row of its own. No row lies inside another. So a node is found on the
 /// way down from the root, and a write costs the same under ten children or ten million.
 ///
@@ -16,23 +16,8 @@ package import HearthStorageErrors
 /// Owned by the database thread. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek
 /// for a place that is not known.
 package final class TreeRows {
-    /// When a subtree is one row.
-    package struct Packing: Sendable {
-        /// Above this many bytes of canonical text a node is spread over its children.
-        let packedBytesMax: Int
-        /// A spread node whose whole subtree has shrunk to this is packed into one row again.
-        let repackBytesMax: Int
-
-        package init(packedBytesMax: Int = 2048, repackBytesMax: Int = 512) {
-            self.packedBytesMax = packedBytesMax
-            self.repackBytesMax = repackBytesMax
-        }
-
-        func fits(_ value: CanonicalJSON) -> Bool { value.bytes.count <= packedBytesMax || value.isLeaf }
-    }
-
     let store: LayeredStore
-    let packing: Packing
+    let packing: RowPacking
     /// Bytes of memory that nodes may take before unused ones are let go.
     let residentBytesMax: Int
 
@@ -62,7 +47,7 @@ package final class TreeRows {
     /// About the memory of nodes that changed since the last freeze, in bytes.
     package internal(set) var changedBytes = 0
 
-    package init(store: any RowStore, residentBytesMax: Int = 32 << 20, packing: Packing = Packing()) {
+    package init(store: any RowStore, residentBytesMax: Int = 32 << 20, packing: RowPacking = RowPacking()) {
         self.store = LayeredStore(store)
         self.packing = packing
         self.residentBytesMax = residentBytesMax

@@ -25,7 +25,7 @@ extension Database {
             sequence: sequence + 2,
             epoch: epochs.current.name, time: turn.record.time, author: turn.principal.author,
             context: RuleContext(auth: turn.principal.auth, now: turn.record.time))
-        return try Self.reading { () throws(RuleTreeError) in
+        return try Failure.reading { () throws(RuleTreeError) in
             for trigger in concerned { try making.add(trigger, change.base) }
             return making.rows
         }

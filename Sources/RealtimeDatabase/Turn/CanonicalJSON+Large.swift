@@ -6,7 +6,7 @@ extension CanonicalJSON {
     /// value that is neither small nor that large.
     ///
     /// A single row is never large.
-    func isLarge(_ bytesMin: Int, _ packing: TreeRows.Packing = TreeRows.Packing()) -> Bool {
+    func isLarge(_ bytesMin: Int, _ packing: RowPacking = RowPacking()) -> Bool {
         if packing.fits(self) { return false }
         if bytes.count >= bytesMin { return true }
         return bytes.count >= bytesMin / 16 && hasMembers(max(bytesMin / 128, 16))

@@ -186,37 +186,10 @@ package struct LogRecord: Sendable {
         body.append(UInt8(rest))
     }
 
-    package struct Operation: Hashable, Sendable {
-        package var sequence: UInt64
-        /// When it was committed, in milliseconds since 1970.
-        package var time: Int64
-        package var uid: [UInt8]
-        package var content: Content
-
-        package init(sequence: UInt64, time: Int64, uid: [UInt8], content: Content) {
-            self.sequence = sequence
-            self.time = time
-            self.uid = uid
-            self.content = content
-        }
-
-        /// Its changes of the tree.
-        package var assignments: [Assignment] {
-            if case .change(let change) = content { change.assignments } else { [] }
-        }
-
-        package enum Content: Hashable, Sendable {
-            case change(Change)
-            case owe([Assignment], connection: UInt64, by: Principal)
-            case cancelOwed(Path, connection: UInt64)
-            case outbox(OutboxChange)
-        }
-    }
-
     /// The operations, decoded. Throws ``StorageError/damaged(_:)`` when the body is not what `append` wrote.
-    package func operations() throws(StorageError) -> [Operation] {
+    package func operations() throws(StorageError) -> [LoggedOperation] {
         var reader = Reader(bytes: wholeBody, time: time)
-        var operations: [Operation] = []
+        var operations: [LoggedOperation] = []
         // The count may come from elsewhere; an operation has some bytes.
         operations.reserveCapacity(min(count, reader.bytes.count))
         while let next = try reader.operation(sequence: firstSequence + UInt64(operations.count)) {
@@ -228,9 +201,9 @@ package struct LogRecord: Sendable {
 
     /// Those operations alone that change something at, above or below a place of the patterns. The others cost little:
     /// nothing of them is decoded.
-    package func changes(concerning patterns: ConcernedPatterns) throws(StorageError) -> [Operation] {
+    package func changes(concerning patterns: ConcernedPatterns) throws(StorageError) -> [LoggedOperation] {
         var reader = Reader(bytes: wholeBody, time: time)
-        var operations: [Operation] = []
+        var operations: [LoggedOperation] = []
         var seen = 0
         while !reader.isAtEnd {
             if try !reader.skipUnlessChange(concerning: patterns),
@@ -251,11 +224,11 @@ package struct LogRecord: Sendable {
 
         init(bytes: [UInt8], time: Int64) { (self.bytes, self.time) = (bytes, time) }
 
-        mutating func operation(sequence: UInt64) throws(StorageError) -> Operation? {
+        mutating func operation(sequence: UInt64) throws(StorageError) -> LoggedOperation? {
             guard offset < bytes.count else { return nil }
             let kind = try byte()
             var uid = try slice()
-            let content: Operation.Content
+            let content: LoggedOperation.Content
             switch kind {
             case 0: content = .change(.set(try assignment()))
             case 1:
@@ -275,7 +248,7 @@ package struct LogRecord: Sendable {
             case 8: content = .outbox(try outboxChange())
             default: throw .damaged("log row has an operation of unknown kind \(kind)")
             }
-            return Operation(sequence: sequence, time: time, uid: uid, content: content)
+            return LoggedOperation(sequence: sequence, time: time, uid: uid, content: content)
         }
 
         var isAtEnd: Bool { offset == bytes.count }

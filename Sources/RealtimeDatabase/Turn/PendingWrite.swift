@@ -1,3 +1,4 @@
+import HearthBytes
 import HearthJSONTree
 import HearthTreeText
 
@@ -118,7 +119,7 @@ final class WriteReading {
 extension CanonicalJSON {
     fileprivate var isNumber: Bool {
         guard let first = bytes[leafRange].first else { return false }
-        return first == UInt8(ascii: "-") || first >= UInt8(ascii: "0") && first <= UInt8(ascii: "9")
+        return first == UInt8(ascii: "-") || first.isDigit
     }
 }
 

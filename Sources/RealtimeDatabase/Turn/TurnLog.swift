@@ -98,7 +98,7 @@ struct TurnLog {
     }
 
     /// An operation of the log was applied.
-    mutating func advance(to operation: LogRecord.Operation) {
+    mutating func advance(to operation: LoggedOperation) {
         assert(operation.sequence > sequence, "operations are applied in their order")
         sequence = operation.sequence
         time = operation.time

@@ -10,7 +10,7 @@ package import HearthAccess
 extension LoopContext {
     /// A request was answered: takes its time, and names it in the log if it was slow.
     package func noteAnswer(
-        _ kind: RequestTally.Kind, at place: @autoclosure () -> Path?, since start: MonotonicTime, bytes: Int
+        _ kind: RequestKind, at place: @autoclosure () -> Path?, since start: MonotonicTime, bytes: Int
     ) {
         metrics.noteAnswer(kind, since: start, now: loop.now)
         guard let limit = services.configuration.slowRequest, loop.now - start >= limit else { return }

@@ -54,7 +54,7 @@ package struct LoopMetrics: Sendable {
     /// From the turn of the loop that receives a request to the one that sends its answer. Over HTTP each request is
     /// measured, on a realtime connection one at a time.
     package private(set) var latencies = [Histogram](
-        repeating: Histogram(.durations), count: RequestTally.Kind.allCases.count)
+        repeating: Histogram(.durations), count: RequestKind.allCases.count)
     /// Messages and events that commits have caused, once for each connection that got them.
     package var pushes: Int64 = 0
     /// Event streams that go on.
@@ -64,7 +64,7 @@ package struct LoopMetrics: Sendable {
 
     package mutating func noteClosed(_ reason: CloseReason) { closed[End(reason).rawValue] += 1 }
 
-    mutating func noteAnswer(_ kind: RequestTally.Kind, since start: MonotonicTime, now: MonotonicTime) {
+    mutating func noteAnswer(_ kind: RequestKind, since start: MonotonicTime, now: MonotonicTime) {
         latencies[kind.rawValue].addTime(since: start, now: now)
     }
 

@@ -485,7 +485,7 @@ package final class RealtimeSession: TableMember {
 private struct TimedRequest {
     /// Requests before it.
     let number: Int
-    let kind: RequestTally.Kind
+    let kind: RequestKind
     let since: MonotonicTime
     /// Where it is, if slow requests are named.
     var place: Path?

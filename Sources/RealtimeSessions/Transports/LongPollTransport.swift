@@ -1,3 +1,4 @@
+import HearthBytes
 import HearthDelivery
 import HearthServerLog
 import HearthSystem
@@ -342,7 +343,7 @@ struct PollRequest {
     init(_ query: QueryString) {
         for parameter in query {
             let name = parameter.name
-            let word = name.prefix { !Self.isDigit($0) }
+            let word = name.prefix { !$0.isDigit }
             if word.elementsEqual("ser".utf8), word.count == name.count {
                 serial = Self.number(parameter.value) ?? 0
                 continue
@@ -363,11 +364,10 @@ struct PollRequest {
         return segments.values
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     /// Nil if it is not a number of a reasonable size.
     private static func number(_ text: ArraySlice<UInt8>) -> Int? {
-        guard (1...15).contains(text.count), text.allSatisfy(isDigit) else { return nil }
+        guard (1...15).contains(text.count), text.allSatisfy(\.isDigit) else { return nil }
         return text.reduce(0) { $0 * 10 + Int($1 & 15) }
     }
 }

@@ -1,15 +1,17 @@
+import HearthBytes
+
 extension ExpressionParser {
     /// Digits with an optional fraction and an optional exponent.
     mutating func numberLiteral() throws(Mistake) -> Double {
         let start = offset
         skipDigits()
-        if byte == UInt8(ascii: "."), Self.isDigit(byte(2)) {
+        if byte == UInt8(ascii: "."), byte(2).isDigit {
             offset += 1
             skipDigits()
         }
         if byte | 0x20 == UInt8(ascii: "e") {
             let hasSign = byte(2) == UInt8(ascii: "+") || byte(2) == UInt8(ascii: "-")
-            if Self.isDigit(byte(hasSign ? 3 : 2)) {
+            if byte(hasSign ? 3 : 2).isDigit {
                 offset += hasSign ? 2 : 1
                 skipDigits()
             }
@@ -21,7 +23,7 @@ extension ExpressionParser {
     }
 
     private mutating func skipDigits() {
-        while Self.isDigit(byte) { offset += 1 }
+        while byte.isDigit { offset += 1 }
     }
 
     /// The bytes that a string literal means: the escapes of JavaScript; any other character after a backslash means

@@ -74,8 +74,6 @@ struct ExpressionParser {
         }
     }
 
-    static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
-
     // MARK: Operators
 
     mutating func expression() throws(Mistake) -> Syntax {
@@ -227,7 +225,7 @@ struct ExpressionParser {
         case UInt8(ascii: "/") where byte(2) != UInt8(ascii: "/") && byte(2) != UInt8(ascii: "*"):
             let pattern = try patternLiteral()
             return try node(.pattern(pattern), from: start, [])
-        case let digit where Self.isDigit(digit):
+        case let digit where digit.isDigit:
             let number = try numberLiteral()
             return try node(.number(number), from: start, [])
         default:
@@ -239,7 +237,7 @@ struct ExpressionParser {
     private mutating func name() throws(Mistake) -> [UInt8] {
         let start = offset
         while offset < text.count, Self.isNameByte(text[offset]) { offset += 1 }
-        guard offset > start, !Self.isDigit(text[start]) else {
+        guard offset > start, !text[start].isDigit else {
             offset = start
             throw unexpected()
         }

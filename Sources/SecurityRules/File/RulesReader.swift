@@ -83,7 +83,7 @@ struct RulesReader {
     /// Reads a number of at most 15 digits, and nothing else; nil, and nothing is read, if there is none here.
     mutating func wholeNumber() throws(Mistake) -> Int? {
         _ = try peek()
-        let digits = bytes[offset...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = bytes[offset...].prefix(while: \.isDigit)
         guard (1...15).contains(digits.count) else { return nil }
         let end = digits.endIndex
         if end < bytes.count, ".eE".utf8.contains(bytes[end]) { return nil }

@@ -1,3 +1,5 @@
+import HearthBytes
+
 /// Reads the text between the slashes of a regular expression (docs/rules.md 3.5).
 struct PatternParser {
     private static let maximumDepth = 50
@@ -167,9 +169,9 @@ struct PatternParser {
     }
 
     private mutating func number() -> Int? {
-        guard ExpressionParser.isDigit(byte) else { return nil }
+        guard byte.isDigit else { return nil }
         var value = 0
-        while ExpressionParser.isDigit(byte) {
+        while byte.isDigit {
             value = min(value * 10 + Int(byte - UInt8(ascii: "0")), Self.maximumCount + 1)
             offset += 1
         }

@@ -84,15 +84,3 @@ extension IndexPattern {
         zip(segments, other.segments).allSatisfy { $0 == nil || $1 == nil || $0 == $1 }
     }
 }
-
-extension DatabaseSettings {
-    /// The first place at or below a total that the server keeps.
-    package func keptPath(amongTargetsOf assignments: [Assignment]) -> Path? {
-        if counters.isEmpty { return nil }
-        return assignments.first { written in counters.contains { $0.keeps(written.target.path) } }?.target.path
-    }
-
-    package static func refusalText(ofKept path: Path) -> String {
-        "The server keeps the value at \"\(path)\": it cannot be written"
-    }
-}

@@ -93,17 +93,3 @@ package struct QueueDefinition: Hashable, Sendable {
         return found
     }
 }
-
-extension DatabaseSettings {
-    /// The first place in the state of a queue that a write sets: only the server and administrators may do so.
-    package func statePath(setBy assignments: [Assignment]) -> Path? {
-        if queues.isEmpty { return nil }
-        return assignments.lazy.compactMap { assignment in
-            queues.lazy.compactMap { $0.state(writtenBy: assignment) }.first
-        }.first
-    }
-
-    package static func refusalText(ofState path: Path) -> String {
-        "The server keeps the state of jobs at \"\(path)\": it cannot be written"
-    }
-}

@@ -1,3 +1,4 @@
+import HearthBytes
 import HearthJSONTree
 
 /// `.limit` (docs/using/additions.md 6).
@@ -82,7 +83,7 @@ extension SettingsParser {
         let offset = reader.offset
         let expected = "'rate' of '.limit' is \(Self.countRange) per s, m, h or d, such as '10/m'."
         let parts = try text(expected).split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+        guard parts.count == 2, parts[0].utf8.allSatisfy(\.isDigit),
             let count = Int(parts[0]), (1...RateLimit.largestCount).contains(count),
             let period = Self.periods[String(parts[1])]
         else { throw Mistake(expected, at: offset) }

@@ -19,7 +19,7 @@ package struct ArchiveFolder: Sendable {
     /// The databases in an archive, sorted.
     package static func databases(in archive: String) -> [String] {
         FolderContents(archive).files.filter { name in
-            DataFolder.isValidName(name) && !ArchiveFolder(archive, database: name).chains.isEmpty
+            DatabaseName.isValid(name) && !ArchiveFolder(archive, database: name).chains.isEmpty
         }.sorted()
     }
 

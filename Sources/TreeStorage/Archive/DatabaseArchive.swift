@@ -157,7 +157,7 @@ package struct DatabaseArchive: Sendable {
     private func begin(
         after chain: ArchiveFolder.Chain?, log: String, _ progress: inout Progress
     ) throws(BackupError) {
-        for path in [PartialFile.folder(of: folder.path), folder.path] {
+        for path in [FolderSync.folder(of: folder.path), folder.path] {
             let code = FolderSync.makeFolder(path)
             guard code == 0 else { throw BackupError("cannot make \(path)", code) }
         }

@@ -75,7 +75,7 @@ extension Backup {
         return last
     }
 
-    private static func isSound(_ content: LogRecord.Operation.Content) -> Bool {
+    private static func isSound(_ content: LoggedOperation.Content) -> Bool {
         switch content {
         case .change(let change): change.assignments.allSatisfy { isCanonical($0.value.bytes) }
         case .owe(let assignments, _, _): isSound(owed: assignments)

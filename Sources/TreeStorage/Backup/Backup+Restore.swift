@@ -32,7 +32,7 @@ extension Backup {
     ) throws(BackupError) -> Restored {
         let summary = try check(path)
         let name = name ?? summary.database
-        guard DataFolder.isValidName(name) else {
+        guard DatabaseName.isValid(name) else {
             throw BackupError(message: "a database name has 1 to 64 letters, digits, - and _")
         }
         whenChecked(summary)
@@ -108,9 +108,6 @@ extension Backup {
 
     // MARK: Files
 
-    /// Files that SQLite may keep next to a database file.
-    static let suffixes = ["", "-wal", "-shm", "-journal"]
-
     private static func replace(
         _ files: DatabaseFiles, by new: DatabaseFiles, in folder: String
     ) throws(BackupError) -> [String] {
@@ -150,7 +147,7 @@ extension Backup {
     @discardableResult
     static func setAside(_ file: String, _ time: String) throws(BackupError) -> Bool {
         var isThere = false
-        for suffix in suffixes where access(file + suffix, F_OK) == 0 {
+        for suffix in DatabaseFiles.suffixes where access(file + suffix, F_OK) == 0 {
             // It is made again when it is needed.
             if suffix == "-shm" {
                 unlink(file + suffix)
@@ -166,7 +163,7 @@ extension Backup {
 
     static func removeAll(_ files: DatabaseFiles) {
         for file in files.all {
-            for suffix in suffixes { unlink(file + suffix) }
+            for suffix in DatabaseFiles.suffixes { unlink(file + suffix) }
         }
     }
 

@@ -187,7 +187,7 @@ extension DataFolder {
         for (old, new) in zip(files.all, new.all) where access(new, F_OK) == 0 {
             if !time.isEmpty { try Backup.setAside(old, time) }
             // SQLite finds the files that belong to another by its name.
-            for suffix in Backup.suffixes where !suffix.isEmpty { unlink(old + suffix) }
+            for suffix in DatabaseFiles.suffixes where !suffix.isEmpty { unlink(old + suffix) }
             guard rename(new, old) == 0 else { throw BackupError("cannot rename \(new)") }
         }
         try PartialFile.sync(path)

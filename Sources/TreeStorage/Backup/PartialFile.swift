@@ -1,6 +1,4 @@
 import Glibc
-import HearthRealtimeDatabase
-package import HearthStorageErrors
 
 /// A file that is written under a temporary name, and gets its own name only once it is whole and on disk. An earlier
 /// file with that name stays until then.
@@ -35,7 +33,7 @@ package struct PartialFile: Sendable {
         try PartialFile.sync(partialPath)
         let code = UnfinishedFiles.ending(partialPath) { rename(partialPath, path) == 0 ? 0 : errno }
         guard code == 0 else { throw BackupError("cannot rename \(partialPath)", code) }
-        try PartialFile.sync(PartialFile.folder(of: path))
+        try PartialFile.sync(FolderSync.folder(of: path))
     }
 
     package func discard() { _ = UnfinishedFiles.ending(partialPath) { unlink(partialPath) } }
@@ -45,24 +43,4 @@ package struct PartialFile: Sendable {
         let code = FolderSync.sync(path)
         guard code == 0 else { throw BackupError("cannot sync \(path)", code) }
     }
-
-    static func folder(of path: String) -> String {
-        // A slash at the end belongs to the name.
-        let name = path.last == "/" && path.utf8.count > 1 ? path.dropLast() : path[...]
-        guard let slash = name.lastIndex(of: "/") else { return "." }
-        return slash == name.startIndex ? "/" : String(name[..<slash])
-    }
-}
-
-/// Why a file could not be written, or a backup not be made or restored.
-package struct BackupError: Error, Hashable, Sendable {
-    /// One line for people.
-    package var message: String
-
-    package init(message: String) { self.message = message }
-
-    /// After a system call that failed.
-    package init(_ what: String, _ code: Int32 = errno) { message = "\(what): \(String(cString: strerror(code)))" }
-
-    package init(_ error: StorageError) { message = error.message }
 }

@@ -15,7 +15,7 @@ package struct RestoredCopy: Sendable {
     /// - parameter epoch: the history that the copy begins.
     package init(of backup: String, of database: String, in folder: String, epoch: UInt64) throws(BackupError) {
         summary = try Backup.check(backup)
-        guard summary.database == database, DataFolder.isValidName(database) else {
+        guard summary.database == database, DatabaseName.isValid(database) else {
             throw BackupError(
                 message: "\(backup): it is of the database '\(summary.database)', not of '\(database)'")
         }

@@ -22,7 +22,7 @@ package struct DatabaseCheck: Sendable {
     /// - parameter isServed: a server may have the database open. Its write-ahead files change meanwhile, so they are
     ///   only read as SQLite reads them.
     package init(_ name: String, in folder: String, isServed: Bool) {
-        precondition(DataFolder.isValidName(name))
+        precondition(DatabaseName.isValid(name))
         let files = DatabaseFiles(name: name, folder: folder)
         if access(files.restoring, F_OK) == 0 { add(StorageError.interruptedRestore(database: name).message) }
         if !isServed {

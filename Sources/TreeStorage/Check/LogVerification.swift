@@ -46,7 +46,7 @@ package struct LogVerification: Sendable {
     ///
     /// - parameter noted: heads that were noted before; those before the edge cannot be compared.
     package init(_ name: String, in folder: String, noted: [Head] = []) {
-        precondition(DataFolder.isValidName(name))
+        precondition(DatabaseName.isValid(name))
         let files = DatabaseFiles(name: name, folder: folder)
         do throws(StorageError) {
             // The tree first: a log that is read later has everything that its rows include.

@@ -242,7 +242,7 @@ extension HistoryFile {
     /// Some operations of the past, the newest first, each with its changes at, above and below a place; and the number
     /// before which there are more, nil if there are not.
     package struct CommitPage: Sendable {
-        package fileprivate(set) var commits: [LogRecord.Operation] = []
+        package fileprivate(set) var commits: [LoggedOperation] = []
         package fileprivate(set) var next: UInt64?
     }
 
@@ -302,7 +302,7 @@ extension HistoryFile {
 
     private func commit(
         _ number: Int64, of places: [Place], at path: Path
-    ) throws(StorageError) -> LogRecord.Operation {
+    ) throws(StorageError) -> LoggedOperation {
         var assignments: [Assignment] = []
         let select = try connection.prepare(
             """
@@ -323,7 +323,7 @@ extension HistoryFile {
         let moment = try connection.prepare("SELECT time, uid FROM moment WHERE sequence = ?")
         moment.bind(1, number)
         let isKnown = try moment.step()
-        return LogRecord.Operation(
+        return LoggedOperation(
             sequence: UInt64(number), time: isKnown ? moment.integer(0) : 0, uid: isKnown ? moment.blob(1) : [],
             content: .change(.merge(base: .root, assignments)))
     }

@@ -76,11 +76,11 @@ package final class HistoryFile: @unchecked Sendable {
 
     /// Removes the history of a database; its files must be closed.
     package static func remove(of name: String, in folder: String) {
-        for path in paths(of: name, in: folder) { for suffix in Backup.suffixes { unlink(path + suffix) } }
+        for path in paths(of: name, in: folder) { for suffix in DatabaseFiles.suffixes { unlink(path + suffix) } }
     }
 
     package init(_ name: String, in folder: String, durability: Durability) throws(StorageError) {
-        precondition(DataFolder.isValidName(name))
+        precondition(DatabaseName.isValid(name))
         (self.name, self.folder, self.durability) = (name, folder, durability)
         let files = DatabaseFiles(name: name, folder: folder)
         guard access(files.installing, F_OK) != 0 else { throw Self.isReplaced }
@@ -255,7 +255,7 @@ package final class HistoryFile: @unchecked Sendable {
     }
 
     private func take(
-        _ operation: LogRecord.Operation, at time: Int64, for places: [Place]
+        _ operation: LoggedOperation, at time: Int64, for places: [Place]
     ) throws(StorageError) {
         var isTaken = false
         for place in places where operation.sequence > place.start {
@@ -270,7 +270,7 @@ package final class HistoryFile: @unchecked Sendable {
     }
 
     /// The changes of places by an operation.
-    func changes(by operation: LogRecord.Operation, of kept: KeptPlaces) -> [Change] {
+    func changes(by operation: LoggedOperation, of kept: KeptPlaces) -> [Change] {
         operation.assignments.compactMap { kept.part(of: $0).map(Change.init) }
     }
 

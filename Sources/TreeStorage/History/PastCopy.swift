@@ -107,7 +107,7 @@ package final class PastCopy: @unchecked Sendable {
 
     private func removeFiles() {
         for copy in places.map({ "\($0.id)" }) + ["whole"] {
-            for suffix in Backup.suffixes { unlink("\(file)-\(copy)\(suffix)") }
+            for suffix in DatabaseFiles.suffixes { unlink("\(file)-\(copy)\(suffix)") }
         }
     }
 

@@ -17,8 +17,8 @@ struct DatabaseBench {
     private var requests: Int64 = 0
 
     init(
-        packing: TreeRows.Packing = .init(), store: MemoryRowStore = MemoryRowStore(), sequence: UInt64 = 0,
-        largeBytesMin: Int = Database.largeBytesMin
+        packing: RowPacking = .init(), store: MemoryRowStore = MemoryRowStore(), sequence: UInt64 = 0,
+        largeBytesMin: Int = Operation.largeBytesMin
     ) {
         self.store = store
         database = Database(

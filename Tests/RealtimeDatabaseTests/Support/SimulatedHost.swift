@@ -13,7 +13,7 @@ import HearthStorageErrors
 /// the durable data.
 final class SimulatedHost {
     struct Sizes {
-        var packing = TreeRows.Packing(packedBytesMax: 40, repackBytesMax: 20)
+        var packing = RowPacking(packedBytesMax: 40, repackBytesMax: 20)
         var residentBytesMax = 0
         var assembledBytesMax = 1 << 20
         var indexes: [IndexDefinition] = []
@@ -224,7 +224,7 @@ final class SimulatedHost {
         case .prune(let pruning): process.commitJobs.append(.prune(database: 1, log, pruning))
         case .readLog(let sequence):
             let result = Result { () throws(StorageError) in
-                var operations: [LogRecord.Operation] = []
+                var operations: [LoggedOperation] = []
                 try log.forEachRecord(after: sequence) { (record) throws(StorageError) in
                     operations += try record.operations()
                 }

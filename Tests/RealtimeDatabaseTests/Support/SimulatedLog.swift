@@ -138,7 +138,7 @@ final class SimulatedLog: CommitLog, @unchecked Sendable {
 
 extension NaiveDatabase {
     /// Does what the log says.
-    mutating func take(_ operation: LogRecord.Operation) {
+    mutating func take(_ operation: LoggedOperation) {
         switch operation.content {
         case .change(let change): for assignment in change.assignments { assign(assignment) }
         case .owe(let assignments, let connection, by: _): owe(assignments, of: connection)

@@ -72,7 +72,7 @@ final class SimulatedModel: RequestObserver {
         }
         let before = memory
         // Server values of a large write were resolved earlier, and increments refer to what is there now.
-        let sent = request.examined?.original ?? request
+        let sent = request.original
         guard var expected = memory.run(sent, now: request.examined?.time ?? now) else { return }
         // A compare-and-set that has to wait for its turn is refused in any case.
         if case .set(_, _, .some, _) = request.operation, !outputs.contains(where: { $0.answers(request) }) {
@@ -137,7 +137,7 @@ final class SimulatedModel: RequestObserver {
             }
             let before = memory
             let request = answer.request
-            let sent = request.examined?.original ?? request
+            let sent = request.original
             let expected = memory.run(sent, now: request.examined?.time ?? now) ?? .done
             // Writes are refused.
             memory = before

@@ -35,7 +35,7 @@ struct StepGenerator {
         }
     }
 
-    mutating func packing() -> TreeRows.Packing {
+    mutating func packing() -> RowPacking {
         isSmall
             ? .init(packedBytesMax: 40, repackBytesMax: trees.pick([10, 40]))
             : .init(packedBytesMax: 300, repackBytesMax: 80)

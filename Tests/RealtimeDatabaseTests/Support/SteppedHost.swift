@@ -49,7 +49,7 @@ final class SteppedHost {
     private(set) var replies: [Int64: Reply] = [:]
     private(set) var replyOrder: [Int64] = []
     private(set) var reports: [Report] = []
-    private var operations: [LogRecord.Operation] = []
+    private var operations: [LoggedOperation] = []
     var wall: Int64 = 1000
     /// By how much the clock was set, in milliseconds.
     var clockChange: Int64 = 0

@@ -6,7 +6,7 @@ struct StoredLayout {
     private(set) var problem: String?
 
     /// - parameter maySpread: rows that could be one may have stayed several, because they could not be read.
-    init(_ rows: [Row], _ packing: TreeRows.Packing, maySpread: Bool = false) {
+    init(_ rows: [Row], _ packing: RowPacking, maySpread: Bool = false) {
         for (row, next) in zip(rows, rows.dropFirst()) where !row.key.lexicographicallyPrecedes(next.key) {
             problem = "rows are out of order"
         }

@@ -26,7 +26,7 @@ struct TreeRowsMachine {
         case reopen
     }
 
-    private let packing: TreeRows.Packing
+    private let packing: RowPacking
     private let residentBytesMax: Int
     private let store: MemoryRowStore
     private var rows: TreeRows
@@ -36,7 +36,7 @@ struct TreeRowsMachine {
     private var mayStepOverDead = false
     private(set) var failure: String?
 
-    init(packing: TreeRows.Packing, residentBytesMax: Int = 0, deletedAtOnceMax: Int = 3) {
+    init(packing: RowPacking, residentBytesMax: Int = 0, deletedAtOnceMax: Int = 3) {
         self.packing = packing
         self.residentBytesMax = residentBytesMax
         store = MemoryRowStore(deletedAtOnceMax: deletedAtOnceMax)

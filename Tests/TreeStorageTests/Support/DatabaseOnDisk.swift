@@ -69,7 +69,7 @@ final class DatabaseOnDisk {
     /// Goes back to the durable data, as after a failed commit.
     func recover(from error: StorageError) throws(StorageError) {
         unapplied = nil
-        var operations: [LogRecord.Operation] = []
+        var operations: [LoggedOperation] = []
         try log.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
             operations += try record.operations()
         }

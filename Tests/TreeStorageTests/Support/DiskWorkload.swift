@@ -72,7 +72,7 @@ struct DiskWorkload {
         }
     }
 
-    private mutating func note(_ operations: [LogRecord.Operation]) {
+    private mutating func note(_ operations: [LoggedOperation]) {
         for operation in operations {
             var tree = trees[trees.count - 1]
             for assignment in operation.assignments {

@@ -2,30 +2,6 @@ import Synchronization
 
 /// Counts the requests to databases and their outcomes. Several databases, on any threads, may share one.
 package final class RequestTally: Sendable {
-    /// What a request asks for.
-    package enum Kind: Int, CaseIterable, Sendable {
-        case set, update, transaction, get, query, listen, unlisten, onDisconnect, job, authentication, administration
-        /// Answered without looking at the data, such as a request that is not understood.
-        case other
-
-        package var name: StaticString {
-            switch self {
-            case .set: "set"
-            case .update: "update"
-            case .transaction: "transaction"
-            case .get: "get"
-            case .query: "query"
-            case .listen: "listen"
-            case .unlisten: "unlisten"
-            case .onDisconnect: "on_disconnect"
-            case .job: "job"
-            case .authentication: "auth"
-            case .administration: "admin"
-            case .other: "other"
-            }
-        }
-    }
-
     /// How it ended. Only `unavailable` is the server's fault.
     package enum Outcome: Int, CaseIterable, Sendable {
         case ok, denied, conflict, invalid, unavailable
@@ -46,7 +22,7 @@ package final class RequestTally: Sendable {
     private let unindexed = Atomic<Int64>(0)
     private let resumed = Atomic<Int64>(0)
     private let begunAnew = Atomic<Int64>(0)
-    private static let count = Kind.allCases.count * Outcome.allCases.count
+    private static let count = RequestKind.allCases.count * Outcome.allCases.count
 
     package init() {
         counters = .allocate(capacity: Self.count)
@@ -58,11 +34,11 @@ package final class RequestTally: Sendable {
         counters.deallocate()
     }
 
-    private static func place(_ kind: Kind, _ outcome: Outcome) -> Int {
+    private static func place(_ kind: RequestKind, _ outcome: Outcome) -> Int {
         kind.rawValue * Outcome.allCases.count + outcome.rawValue
     }
 
-    package func add(_ kind: Kind, _ outcome: Outcome) {
+    package func add(_ kind: RequestKind, _ outcome: Outcome) {
         counters[Self.place(kind, outcome)].add(1, ordering: .relaxed)
     }
 
@@ -85,7 +61,7 @@ package final class RequestTally: Sendable {
         if isKnown { resumed.add(1, ordering: .relaxed) } else { begunAnew.add(1, ordering: .relaxed) }
     }
 
-    package func count(_ kind: Kind, _ outcome: Outcome) -> Int64 {
+    package func count(_ kind: RequestKind, _ outcome: Outcome) -> Int64 {
         counters[Self.place(kind, outcome)].load(ordering: .relaxed)
     }
 
@@ -95,25 +71,6 @@ package final class RequestTally: Sendable {
     /// Listeners that came back with a position and were sent only what changed; and those that had to start over.
     package var resumedCount: Int64 { resumed.load(ordering: .relaxed) }
     package var begunAnewCount: Int64 { begunAnew.load(ordering: .relaxed) }
-}
-
-extension Operation {
-    /// The kind to count; nil if it is not a client's request.
-    package var kind: RequestTally.Kind? {
-        switch self {
-        case .set(_, _, let expected, _): expected == nil ? .set : .transaction
-        case .update, .setChildren: .update
-        case .get(_, let query, _): query == nil ? .get : .query
-        case .listen, .listenQuery: .listen
-        case .unlisten, .unlistenQuery: .unlisten
-        case .onDisconnect, .cancelOnDisconnect: .onDisconnect
-        case .job: .job
-        case .become(let reply): reply == nil ? nil : .authentication
-        case .describe, .explain: .administration
-        case .relay: .other
-        case .dropListener, .forfeit, .disconnect: nil
-        }
-    }
 }
 
 extension Failure {

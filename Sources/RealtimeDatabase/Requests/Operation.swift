@@ -1,131 +1,5 @@
 package import HearthJSONTree
 
-/// A connection of some event loop, for as long as the process runs: numbers are never used again.
-package struct ConnectionID: Hashable, Sendable {
-    /// How the connection wants to be answered.
-    package enum Kind: UInt64, Sendable {
-        case realtime = 0
-        case http = 1
-    }
-
-    /// `loop:8 flags:8 serial:48`; the flags are the kind, and 2 for a connection of another node.
-    package let raw: UInt64
-
-    package init(loop: Int, kind: Kind, serial: UInt64) {
-        precondition(loop >= 0 && loop < Self.loopsMax && serial < 1 << 48)
-        raw = UInt64(loop) << 56 | kind.rawValue << 48 | serial
-    }
-
-    /// Represents a connection of another node, which forwards its writes. No event loop owns it.
-    package init(forwarded kind: Kind, serial: UInt64) {
-        precondition(serial < 1 << 48)
-        raw = (Self.forwardedFlag | kind.rawValue) << 48 | serial
-    }
-
-    package init(raw: UInt64) { self.raw = raw }
-
-    private static let forwardedFlag: UInt64 = 2
-
-    /// The index of the event loop that owns the connection.
-    package var loop: Int { Int(raw >> 56) }
-
-    package var kind: Kind { raw >> 48 & Kind.http.rawValue == 0 ? .realtime : .http }
-
-    /// Whether it is a connection of another node.
-    package var isForwarded: Bool { raw >> 48 & Self.forwardedFlag != 0 }
-
-    /// So that a set of loops fits in one word.
-    package static let loopsMax = 64
-}
-
-/// One thing a connection asks of a database. Requests of one connection are processed, and answered, in order.
-///
-/// A reference, because requests are handed on and kept a few times until they are answered.
-package final class Request: Sendable {
-    package let connection: ConnectionID
-    /// The request's number on its connection, given back with the reply.
-    package let number: Int64
-    package let principal: Principal
-    package let operation: Operation
-    /// The kind that it is counted as; nil if it is not a client's request.
-    package let kind: RequestTally.Kind?
-    /// The client that makes it, which may have several connections; 0 if that does not matter.
-    package let client: UInt64
-    /// Bytes of the values that it sets.
-    package let byteCount: Int
-    /// It needs a turn of its own.
-    package let isLarge: Bool
-    /// What is known about a large write before its turn.
-    package let examined: ExaminedWrite?
-    /// Kept for as long as the request is: its end tells the caller that its memory is free.
-    package let claim: (any AnyObject & Sendable)?
-
-    package init(
-        connection: ConnectionID, number: Int64, principal: Principal = .nobody, operation: Operation,
-        client: UInt64 = 0, claim: (any AnyObject & Sendable)? = nil, examined: ExaminedWrite? = nil
-    ) {
-        self.connection = connection
-        self.number = number
-        self.principal = principal
-        self.operation = operation
-        self.client = client
-        self.claim = claim
-        self.examined = examined
-        kind = operation.kind
-        byteCount = operation.byteCount
-        isLarge =
-            byteCount > Self.largeBytes || operation.entryCount >= Self.demandingCount
-            || byteCount >= Self.demandingBytes && operation.isDemanding
-    }
-
-    /// Bytes that the request holds while it waits, about: its values, and the places of an update. O(its places).
-    package var heldByteCount: Int {
-        switch kind {
-        case .update, .onDisconnect: byteCount + operation.placesByteCount
-        default: byteCount
-        }
-    }
-
-    /// Values of a request that is large, in bytes.
-    private static let largeBytes = 64 << 10
-    /// With values of fewer bytes, no request is demanding, unless it sets so many places.
-    private static let demandingBytes = 16 << 10
-    private static let demandingCount = 1024
-
-    /// The same request, which keeps a claim.
-    package func keeping(_ claim: any AnyObject & Sendable) -> Request {
-        Request(
-            connection: connection, number: number, principal: principal, operation: operation, client: client,
-            claim: claim)
-    }
-
-    /// The same request with another operation.
-    package func asking(_ operation: Operation) -> Request { asking(operation, examined) }
-
-    func asking(_ operation: Operation, _ examined: ExaminedWrite?) -> Request {
-        Request(
-            connection: connection, number: number, principal: principal, operation: operation, client: client,
-            claim: claim, examined: examined)
-    }
-}
-
-/// A value as a client sent it: canonical, but perhaps with server values still to be resolved.
-package struct IncomingValue: Sendable {
-    package var json: CanonicalJSON
-    package var hasServerValues: Bool
-    /// The rows of a large value, if they were made beforehand (``RowPreparation``).
-    package var rows: PreparedRows?
-    /// The same text, if the log has it already.
-    package var stored: StoredText?
-    /// The value as it was sent, if server values in it were resolved and the reply may have to be what was sent.
-    var sent: CanonicalJSON?
-
-    package init(json: CanonicalJSON, hasServerValues: Bool = false) {
-        self.json = json
-        self.hasServerValues = hasServerValues
-    }
-}
-
 /// Cases that are rare and large are indirect: operations are moved a few times on their way.
 package enum Operation: Sendable {
     /// Replaces a value or a priority. With `expecting`, only if the V1 hash of the current value is that one
@@ -175,6 +49,12 @@ package enum Operation: Sendable {
 }
 
 extension Operation {
+    /// A value of this many bytes comes into the tree as text, and its rows go to the store bit by bit; so does a
+    /// smaller one of very many members (`CanonicalJSON.isLarge`).
+    package static let largeBytesMin = 256 << 10
+    /// An update of so many children is one text (``setChildren(_:_:)``), as one of so many bytes is.
+    package static let largeCountMin = 2048
+
     /// Bytes of the values that it sets.
     package var byteCount: Int {
         switch self {
@@ -191,7 +71,7 @@ extension Operation {
     }
 
     /// Places that an update sets.
-    fileprivate var entryCount: Int {
+    var entryCount: Int {
         switch self {
         case .update(_, let entries), .onDisconnect(let entries): entries.count
         default: 0
@@ -199,7 +79,7 @@ extension Operation {
     }
 
     /// What the places of an update hold, in bytes, about.
-    fileprivate var placesByteCount: Int {
+    var placesByteCount: Int {
         switch self {
         case .update(_, let entries), .onDisconnect(let entries):
             entries.reduce(0) { $0 + $1.target.path.encoded.count + Self.entryByteCount }
@@ -211,12 +91,12 @@ extension Operation {
     private static var entryByteCount: Int { 100 }
 
     /// Whether it writes so many small things that this takes longer than others should wait.
-    fileprivate var isDemanding: Bool {
+    var isDemanding: Bool {
         switch self {
-        case .set(_, let value, _, _): value.json.isLarge(Database.largeBytesMin)
+        case .set(_, let value, _, _): value.json.isLarge(Self.largeBytesMin)
         case .setChildren: true
         case .update(_, let entries), .onDisconnect(let entries):
-            entries.count >= 512 || entries.contains { $0.value.json.isLarge(Database.largeBytesMin) }
+            entries.count >= 512 || entries.contains { $0.value.json.isLarge(Self.largeBytesMin) }
         default: false
         }
     }

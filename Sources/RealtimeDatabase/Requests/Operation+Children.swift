@@ -5,7 +5,7 @@ extension Operation {
     /// An update of very many children of one place as one text (``setChildren(_:_:)``); any other operation as it is.
     package var asText: Operation {
         guard case .update(_, let entries) = self, let parent = entries.first?.target.path.parent,
-            entries.count >= Database.largeCountMin || byteCount >= Database.largeBytesMin
+            entries.count >= Self.largeCountMin || byteCount >= Self.largeBytesMin
         else { return self }
         return asText(childrenOf: parent) ?? self
     }

@@ -1,4 +1,4 @@
-package import HearthJSONTree
+import HearthJSONTree
 import HearthTreeText
 
 /// What is done for a large write on another thread, before its turn.
@@ -17,7 +17,7 @@ package struct RowPreparation: Sendable {
     var now: Int64 = 0
     let bytesMin: Int
     let rowsAtOnceMax: Int
-    let packing: TreeRows.Packing
+    let packing: RowPacking
     let indexes: [IndexCatalog.Index]
 
     /// The request after this step.
@@ -60,59 +60,8 @@ package struct RowPreparation: Sendable {
     }
 }
 
-extension Request {
-    /// The value whose rows are made, if its text is so large that the log should have it before the turn.
-    package var textToStore: CanonicalJSON? {
-        guard let json = preparedValue?.json, json.bytes.count >= StoredText.bytesMin else { return nil }
-        return json
-    }
-
-    /// The same request, and the log has the text of its prepared value.
-    package func storing(_ text: StoredText) -> Request {
-        switch operation {
-        case .set(let target, var value, let expected, let echoes) where value.rows != nil:
-            value.stored = text
-            return asking(.set(target, value, expecting: expected, echoes: echoes))
-        case .setChildren(let base, var children):
-            children.stored = text
-            return asking(.setChildren(base, children))
-        case .update(let base, var entries):
-            guard let index = entries.firstIndex(where: { $0.value.rows != nil }) else { return self }
-            entries[index].value.stored = text
-            return asking(.update(base: base, entries))
-        default: return self
-        }
-    }
-
-    /// The rows of its value are made.
-    package var isPrepared: Bool { preparedValue != nil }
-
-    private var preparedValue: IncomingValue? {
-        switch operation {
-        case .set(_, let value, _, _): value.rows == nil ? nil : value
-        case .setChildren(_, let children): children.rows == nil ? nil : children
-        case .update(_, let entries): entries.first { $0.value.rows != nil }?.value
-        default: nil
-        }
-    }
-}
-
-extension Database {
-    package func preparation(_ step: RowPreparation.Step, now: Int64) -> RowPreparation {
-        var preparation = preparation
-        (preparation.step, preparation.now) = (step, now)
-        return preparation
-    }
-
-    package var preparation: RowPreparation {
-        RowPreparation(
-            bytesMin: largeBytesMin, rowsAtOnceMax: rowsAtOnceMax, packing: rows.packing,
-            indexes: indexes.catalog.indexes)
-    }
-}
-
 extension Operation {
-    fileprivate func largeValue(_ bytesMin: Int, _ packing: TreeRows.Packing) -> CanonicalJSON? {
+    fileprivate func largeValue(_ bytesMin: Int, _ packing: RowPacking) -> CanonicalJSON? {
         switch self {
         case .set(let target, let value, _, _): isLarge(target, value, bytesMin, packing) ? value.json : nil
         case .setChildren(let base, let children):
@@ -126,7 +75,7 @@ extension Operation {
 
 /// Server values must be known before.
 func isLarge(
-    _ target: WriteTarget, _ value: IncomingValue, _ bytesMin: Int, _ packing: TreeRows.Packing
+    _ target: WriteTarget, _ value: IncomingValue, _ bytesMin: Int, _ packing: RowPacking
 ) -> Bool {
     !target.isPriority && !value.hasServerValues && value.json.isLarge(bytesMin, packing)
 }

@@ -1,22 +1,5 @@
-package import HearthJSONTree
+import HearthJSONTree
 import HearthTreeText
-
-/// What was found out about a large write on another thread, before its turn.
-package struct ExaminedWrite: Sendable {
-    /// Rows that its turn sets one by one, about. Those of the first large value are made beforehand.
-    package let rowCount: Int
-    /// The places of its increments, each once, in path order, or of one more than it may have. They are read before
-    /// the turn.
-    package let increments: [Path]
-    /// The other places that are read before the turn, if there are not too many.
-    let places: [Path]
-    /// The time that its server timestamps have, in milliseconds since 1970; nil if it has no server values.
-    package let time: Int64?
-    /// The request as it was sent.
-    package let original: Request
-    /// The values at the places of the increments, once they are known.
-    var bases: [Path: CanonicalJSON] = [:]
-}
 
 extension RowPreparation {
     /// Text of values that costs as much as a row, in bytes.
@@ -36,7 +19,7 @@ extension RowPreparation {
         let (count, places) = rowsSetOneByOne(by: request.operation)
         let examined = ExaminedWrite(
             rowCount: count, increments: increments.sorted(), places: places, time: operation == nil ? nil : now,
-            original: request)
+            original: request.operation)
         return request.asking(increments.isEmpty ? operation ?? request.operation : request.operation, examined)
     }
 
