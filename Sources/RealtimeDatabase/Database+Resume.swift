@@ -28,6 +28,21 @@ extension Database {
             && log.recordBytes(after: since.sequence) <= Self.lookedAtBytesMax
     }
 
+    /// Whether a listener has to wait because it resumes from a commit that only other nodes have.
+    func isAhead(_ request: Request) -> Bool {
+        guard case .listen(_, _, .position(let since)?, _) = request.operation, awaitsCommits, ownedElsewhere != nil,
+            log.mayReach(since)
+        else { return false }
+        // It is told of all commits after its own.
+        keepsRecords = true
+        return awaited.hold(request.connection, until: since.sequence)
+    }
+
+    /// Whether some listener need not wait any more because it is not ahead of this node, or because it has waited long.
+    package func endAhead() -> Bool {
+        awaited.release(through: ownedElsewhere == nil || !awaitsCommits ? .max : sequence)
+    }
+
     /// How a listener gets from its old value to the present one.
     struct Recovery {
         /// Nil if nothing changed.
