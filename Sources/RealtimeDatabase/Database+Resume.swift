@@ -38,7 +38,8 @@ extension Database {
         return awaited.hold(request.connection, until: since.sequence)
     }
 
-    /// Whether some listener need not wait any more because it is not ahead of this node, or because it has waited long.
+    /// Ends the waits of listeners that are not ahead of this node any more, and of those that have waited too long. True
+    /// if there were some.
     package func endAhead() -> Bool {
         awaited.release(through: ownedElsewhere == nil || !awaitsCommits ? .max : sequence)
     }
