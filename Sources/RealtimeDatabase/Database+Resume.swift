@@ -38,8 +38,8 @@ extension Database {
         return awaited.hold(request.connection, until: since.sequence)
     }
 
-    /// Ends the waits of listeners that are not ahead of this node any more, and of those that have waited too long. True
-    /// if there were some.
+    /// Ends the waits of listeners that are not ahead of this node any more, and of those that have waited too long.
+    /// True if there were some.
     package func endAhead() -> Bool {
         awaited.release(through: ownedElsewhere == nil || !awaitsCommits ? .max : sequence)
     }
