@@ -18,6 +18,7 @@
 # make quick-drill  the same with the release binary and without the image, for at most three minutes and one part more
 # make test-proxies  run nginx, HAProxy and Caddy in front of the release binary
 # make rolling-restart  restart the release binary behind HAProxy while the admin SDK for Python uses it
+# make rolling-upgrade FROM=COMMIT  upgrade three nodes under load from the program of a commit, or of OLD=BINARY, and back
 # make sizing     measure memory and files for docs/operating/sizing.md
 # make scrape-cost  measure a scrape of /metrics with 1,024 databases
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
@@ -42,7 +43,7 @@ MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|Coun
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
 .PHONY: fuzz-build test-cluster test-python test-models test-proxies docs accept-api simulate
-.PHONY: sizing rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
+.PHONY: sizing rolling-restart rolling-upgrade scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -124,6 +125,16 @@ test-proxies: build
 
 rolling-restart: build
 	scripts/rolling-restart $(HEARTH)
+
+# The other program is built in a work tree below .build, which keeps what it has built.
+UPGRADE = .build/upgrade
+rolling-upgrade: build
+	@[ -n "$(FROM)$(OLD)" ] || { echo 'usage: make rolling-upgrade FROM=COMMIT, or OLD=BINARY' >&2; exit 2; }
+	@scripts/install-etcd-for-tests
+	[ -n "$(OLD)" ] || [ -e $(UPGRADE)/.git ] || git worktree add --force --detach $(UPGRADE) $(FROM)
+	[ -n "$(OLD)" ] || git -C $(UPGRADE) checkout --detach $(FROM)
+	[ -n "$(OLD)" ] || (cd $(UPGRADE) && $(SWIFT) build $(RELEASE) --product hearth)
+	scripts/rolling-upgrade $(or $(OLD),$(UPGRADE)/$(HEARTH)) $(HEARTH) $(OPTIONS)
 
 sizing: build
 	scripts/sizing $(HEARTH)

@@ -40,9 +40,13 @@ extension DatabaseScheduler {
         } while mayFollow && nanoseconds() < end
         store(records)
         holdWrites()
+        goOnAhead()
         freezeSoon()
         applyNext()
     }
+
+    /// Lets listeners go on that were ahead of this node.
+    mutating func goOnAhead() { if database.endAhead() { admission.goOnWaiting() } }
 
     private mutating func store(_ records: [LogRecord]) {
         if !records.isEmpty { emit(.storeArrived(records)) }

@@ -225,6 +225,7 @@ package struct DatabaseScheduler: ~Copyable {
             life = .settling(writingUntil: conditions.uptime + Self.settlingGrace)
             database.largeReadsMax = .max
             database.takesTurns = false
+            database.awaitsCommits = false
             database.endTurns(now: now)
             database.endClaims(now: now)
             database.forwarded?.stop()
@@ -281,6 +282,7 @@ package struct DatabaseScheduler: ~Copyable {
         handOutJobs()
         noteSent()
         holdWrites()
+        goOnAhead()
         database.forwarded?.tick(now: conditions.uptime)
         building = .possible
         if number.isMultiple(of: 50) || hasMoreToPrune { prune() }

@@ -19,6 +19,7 @@ extension Database {
     /// - parameter jump: at the first time, by how much the clock is ahead of the last commit. A large negative value
     ///   means that the clock was set back while the server was off.
     package func observeTime(_ now: Int64, uptime: Int64, jump: Int64? = nil) {
+        awaited.now = uptime
         let offset = now - uptime
         guard let before = clockOffset else {
             (clockOffset, leaseOffset) = (offset, offset)

@@ -17,19 +17,20 @@ extension Database {
         largeReads[connection] = count > 1 ? count - 1 : nil
     }
 
-    /// Whether a request has to wait for the log to change hands, for the turn of a large write, or for an earlier one
-    /// of its connection: for the end of a large read, or for the answer of another node. `waiting` are the indices of
-    /// the requests of this turn that have to.
+    /// Whether a request has to wait for the log to change hands, for a commit of another node, for the turn of a large
+    /// write, or for an earlier one of its connection: for the end of a large read, or for the answer of another node.
+    /// `waiting` are the indices of the requests of this turn that have to.
     func mustWait(_ request: Request, after waiting: [Int], of requests: [Request]) -> Bool {
         let connection = request.connection
         let isForwarding = mustWaitForOwner(request)
         let isHeld = pendingWrite.holds(request)
         if isHeld { pendingWrite.keepsOthersWaiting = true }
+        let isAhead = isAhead(request)
         guard
-            isHeld || pendingWrite.keepsOthersWaiting || isForwarding != nil || largeReads[connection] != nil
-                || heldWrites != .none
+            isHeld || isAhead || !waiting.isEmpty || pendingWrite.keepsOthersWaiting || isForwarding != nil
+                || largeReads[connection] != nil || heldWrites != .none
         else { return false }
-        return isHeld || isForwarding == true || holds(request)
+        return isHeld || isAhead || isForwarding == true || holds(request)
             || largeReads[connection] ?? 0 >= largeReadsMax && request.operation.readsWhole
             || waiting.contains { requests[$0].connection == connection }
     }

@@ -147,6 +147,7 @@ extension Database {
     func disconnect(_ connection: ConnectionID, in turn: inout Turn) {
         listeners.removeAll(of: connection)
         endJobs(of: connection, in: &turn)
+        awaited.disconnect(connection)
         // Owed writes of another node's connection may have the same number.
         if ownedElsewhere == nil, onDisconnect.end(connection.raw) { payOrphans(in: &turn) }
     }

@@ -28,6 +28,22 @@ extension Database {
             && log.recordBytes(after: since.sequence) <= Self.lookedAtBytesMax
     }
 
+    /// Whether a listener has to wait because it resumes from a commit that only other nodes have.
+    func isAhead(_ request: Request) -> Bool {
+        guard case .listen(_, _, .position(let since)?, _) = request.operation, awaitsCommits, ownedElsewhere != nil,
+            log.mayReach(since)
+        else { return false }
+        // It is told of all commits after its own.
+        keepsRecords = true
+        return awaited.hold(request.connection, until: since.sequence)
+    }
+
+    /// Ends the waits of listeners that are not ahead of this node any more, and of those that have waited too long.
+    /// True if there were some.
+    package func endAhead() -> Bool {
+        awaited.release(through: ownedElsewhere == nil || !awaitsCommits ? .max : sequence)
+    }
+
     /// How a listener gets from its old value to the present one.
     struct Recovery {
         /// Nil if nothing changed.

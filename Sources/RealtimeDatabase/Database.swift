@@ -47,6 +47,10 @@ package final class Database {
     package var forwarded: ForwardedWrites?
     /// The time for which they wait, in milliseconds of uptime.
     package var forwardingTime: Int64 = 0
+    /// Listeners that are ahead of this node.
+    var awaited = AwaitedCommits()
+    /// Whether such listeners wait.
+    package var awaitsCommits = true
     /// The time since 1970 less that of a monotonic clock, in milliseconds (``observeTime(_:uptime:)``).
     var clockOffset: Int64?
     /// The same when leases were last moved with the clock; nil if it is to be found out.
@@ -174,7 +178,7 @@ package final class Database {
     /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on,
     ///   none if that is a large write whose preparation is out of date;
     ///   and those of them that have to wait: for an earlier request of their connection, which is a large read or was
-    ///   forwarded, for the turn of a large write, or for the log to change hands.
+    ///   forwarded, for the turn of a large write, for the log to change hands, or for a commit of another node.
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int, mayGoOn: (_ done: Int) -> Bool = { _ in true }
     ) -> (record: LogRecord?, requestCount: Int, waiting: [Request]) {
@@ -192,7 +196,8 @@ package final class Database {
         let span = requests.span
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
-            if !largeReads.isEmpty || forwarded?.isEmpty == false || heldWrites != .none || pendingWrite.isThere,
+            if !largeReads.isEmpty || ownedElsewhere != nil || heldWrites != .none || pendingWrite.isThere
+                || forwarded?.isEmpty == false,
                 mustWait(span[count], after: waiting, of: requests)
             {
                 waiting.append(count)

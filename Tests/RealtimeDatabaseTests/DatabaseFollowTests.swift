@@ -178,6 +178,20 @@ struct SharedLogSchedulerTests {
             }
         }
 
+        /// Everything that clients are told.
+        var said: [String] {
+            actions.flatMap { action -> [String] in
+                guard case .deliver(let turns) = action else { return [] }
+                return turns.joined().map(DatabaseBench.words)
+            }
+        }
+
+        /// Listens to everything from a commit of ``SharedLogSchedulerTests/record(_:_:_:)`` on.
+        mutating func resume(after number: UInt64, epoch: UInt64 = 7, by connection: ConnectionID) {
+            let position = Position(epoch: epoch, sequence: number, time: 5000)
+            ask(.listen("", known: nil, since: .position(position)), by: connection)
+        }
+
         func value(_ path: Path) throws -> CanonicalJSON { try scheduler.database.rows.read(path) }
     }
 
@@ -362,5 +376,67 @@ struct SharedLogSchedulerTests {
         bench.pass(milliseconds: 5000)
         bench.handle(.tick(2))
         #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: nil))))"])
+    }
+    /// A node that follows a log of the epoch 7, and has its first commit.
+    private static func follower() -> Bench {
+        var bench = Bench()
+        bench.handle(
+            .arrived([.began(epoch: 7), .ownership(.elsewhere(node: "n2")), .record(Self.record(1, "a", "1"))]))
+        bench.handle(.committed(through: 1))
+        return bench
+    }
+
+    @Test("a listener that was at a node with more commits waits for them, and is told what came after its own")
+    func ahead() {
+        let client = DatabaseBench.reader
+        var bench = Self.follower()
+        bench.resume(after: 2, by: client)
+        bench.ask(.get("a"), by: client)
+        bench.handle(.tick(1))
+        #expect(bench.said.isEmpty)
+        bench.handle(.arrived([.record(Self.record(2, "b", "2")), .record(Self.record(3, "c", "3"))]))
+        bench.handle(.committed(through: 3))
+        #expect(bench.said == ["missed c 3", "join 2", "1 listening at 3 recovered", "2 1"])
+    }
+
+    @Test("a listener that is ahead of the node does not wait for ever, nor do those of its connection after it")
+    func aheadForTooLong() {
+        let client = DatabaseBench.reader
+        var bench = Self.follower()
+        bench.resume(after: 9, by: client)
+        bench.pass(milliseconds: 4000)
+        bench.handle(.tick(1))
+        #expect(bench.said.isEmpty)
+        bench.pass(milliseconds: 1000)
+        bench.handle(.tick(2))
+        #expect(bench.said == [#"initial / {"a":1} to 2"#, "join 2", "1 listening at 1 anew"])
+        bench.resume(after: 9, by: client)
+        #expect(bench.said.last == "2 listening at 1 anew")
+    }
+
+    @Test("a listener waits for no commit that cannot come: of another history, or of a log whose writes are made here")
+    func aheadOfNothing() {
+        let client = DatabaseBench.reader
+        var bench = Self.follower()
+        bench.resume(after: 2, epoch: 8, by: client)
+        #expect(bench.said.last == "1 listening at 1 anew")
+        bench.resume(after: 2, by: DatabaseBench.writer)
+        #expect(bench.said.isEmpty)
+        bench.handle(.arrived([.ownership(.owner)]))
+        #expect(bench.said.last == "2 listening at 1 anew")
+    }
+
+    @Test("a listener that is ahead of a node which stops waits no longer, and one whose client leaves is forgotten")
+    func aheadAtTheEnd() {
+        var bench = Self.follower()
+        bench.resume(after: 2, by: DatabaseBench.reader)
+        bench.ask(.disconnect, by: DatabaseBench.reader)
+        bench.resume(after: 2, by: DatabaseBench.writer)
+        #expect(bench.said.isEmpty)
+        bench.handle(.settle)
+        #expect(bench.said.last == "3 listening at 1 anew")
+        bench.handle(.requests([Request(connection: DatabaseBench.writer, number: 4, operation: .disconnect)]))
+        let isSettled = bench.scheduler.isSettled || bench.scheduler.waitingCount == 0
+        #expect(isSettled)
     }
 }

@@ -43,6 +43,11 @@ struct TurnLog {
         return time(of: position.sequence).map(position.follows) ?? true
     }
 
+    /// Whether an operation to come can have this position.
+    func mayReach(_ position: Position) -> Bool {
+        position.isComplete && position.sequence > sequence && position.epoch == epochs.current.name
+    }
+
     private func time(of sequence: UInt64) -> Int64? {
         sequence == self.sequence ? time : recent.time(of: sequence)
     }

@@ -80,7 +80,7 @@ struct DatabaseBench {
         }
     }
 
-    private static func words(_ output: Output) -> String {
+    static func words(_ output: Output) -> String {
         switch output {
         case .push(.set(let assignment), let position, let groups):
             "push \(words(assignment)) to \(groups.count)" + words(position)
