@@ -1,7 +1,8 @@
 # make run        build the server and start it in development mode with a sample database
 # make run-cluster  three members of etcd and three nodes on loopback
 # make test       build and run all tests
-# make test-asan  run the tests with hostile input under the address sanitizer, for at most ASAN_SECONDS (default 1500)
+# make test-asan  run the tests with hostile input under the address sanitizer, for at most SANITIZED_SECONDS (default 1500)
+# make test-tsan  run the tests of threads under the thread sanitizer, for as long
 # make test-python  run the tests that use packages of PyPI (firebase-admin, functions-framework, an OpenID provider)
 # make test-models  run the model tests of the settings and of queries with MODEL_SCALE times as many cases (default 50)
 # make test-cluster  kill, pause and disconnect the processes of a cluster, and cut their power, for MINUTES (default 30)
@@ -37,11 +38,11 @@ RELEASE = -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclu
 HEARTH = .build/release/hearth
 SECONDS ?= 5
 MINUTES ?= 30
-ASAN_SECONDS ?= 1500
+SANITIZED_SECONDS ?= 1500
 MODEL_SCALE ?= 50
 MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|ExpiredReadsTests|RateTableTests|QueueModelTests|HistoryModelTests
 
-.PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
+.PHONY: .build/static/hearth run run-cluster test test-asan test-tsan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
 .PHONY: fuzz-build test-cluster test-python test-models test-proxies docs accept-api simulate
 .PHONY: sizing rolling-restart rolling-upgrade scrape-cost check-monitoring fuzz soak bench examples format packages
 
@@ -58,7 +59,10 @@ test: packages
 	scripts/run-tests $(SWIFT) test --skip-build --parallel
 
 test-asan: packages
-	scripts/test-asan $(SWIFT) $(ASAN_SECONDS)
+	scripts/test-sanitized address $(SWIFT) $(SANITIZED_SECONDS)
+
+test-tsan: packages
+	scripts/test-sanitized thread $(SWIFT) $(SANITIZED_SECONDS)
 
 test-python: packages
 	$(SWIFT) build --build-tests
@@ -147,7 +151,8 @@ check-monitoring: build
 
 # So many seconds of simulated databases, with other seeds each time; a failure names its seed.
 simulate: packages
-	HEARTH_SIMULATION_SECONDS=$(SECONDS) scripts/run-tests $(SWIFT) test --filter DatabaseSimulationTests/longRun
+	$(SWIFT) build --build-tests
+	HEARTH_SIMULATION_SECONDS=$(SECONDS) scripts/run-tests $(SWIFT) test --skip-build --filter DatabaseSimulationTests/longRun
 
 fuzz-build: packages
 	Fuzz/build

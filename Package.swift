@@ -439,7 +439,7 @@ let package = Package(
         }
 )
 
-/// `scripts/test-asan` names the targets of its tests, and builds only their dependencies.
+/// `scripts/test-sanitized` names the targets of its tests, and builds only their dependencies.
 if let names = Context.environment["HEARTH_TESTS"] {
     var needed = Set(names.split(separator: " ").map(String.init))
     var count = 0
