@@ -98,7 +98,6 @@ package struct RESTParameters: Equatable {
         }
     }
 
-
     /// `500ms`, `1.5s`, `3min`, at most 15 minutes.
     private static func timeout(_ value: [UInt8]) throws(RESTError) -> Duration {
         let digits = value.prefix { $0.isDigit || $0 == UInt8(ascii: ".") }

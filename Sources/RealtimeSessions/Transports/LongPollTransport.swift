@@ -364,7 +364,6 @@ struct PollRequest {
         return segments.values
     }
 
-
     /// Nil if it is not a number of a reasonable size.
     private static func number(_ text: ArraySlice<UInt8>) -> Int? {
         guard (1...15).contains(text.count), text.allSatisfy(\.isDigit) else { return nil }
