@@ -125,9 +125,9 @@ let rooms: [Room] = [
     Room(
         name: "REST",
         uses: [
-            "JSONTree", "TreeText", "TreeQueries", "HTTPCodec", "ServerCodecs", "WireProtocol", "ServerProtocol",
-            "JSONValues", "SecurityRules", "StorageErrors", "RealtimeDatabase", "RulesTesting", "Delivery",
-            "DatabaseHost", "HTTPResponses",
+            "Bytes", "JSONTree", "TreeText", "TreeQueries", "HTTPCodec", "ServerCodecs", "WireProtocol",
+            "ServerProtocol", "JSONValues", "SecurityRules", "StorageErrors", "RealtimeDatabase", "RulesTesting",
+            "Delivery", "DatabaseHost", "HTTPResponses",
         ], testsUse: nil),
     Room(
         name: "AccountEndpoints",

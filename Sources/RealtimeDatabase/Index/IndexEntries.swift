@@ -4,10 +4,9 @@ import HearthStorageErrors
 /// The entries of all indexes, in the order of their keys: those of the store, in front of them those of at most one
 /// large value that the store does not have yet, and in front of both what changed since.
 ///
-/// An entry is a key alone: the collection's encoded path, ``IndexEntryKey/marker``, the number of the index in four bytes, and the
-/// child's
-/// ``IndexPlace``. So the entries of an index are a range in its order, and those of everything at and below a place
-/// are a range as well. Owned by the database thread.
+/// An entry is a key alone: the collection's encoded path, ``IndexEntryKey/marker``, the number of the index in four
+/// bytes, and the child's ``IndexPlace``. So the entries of an index are a range in its order, and those of everything
+/// at and below a place are a range as well. Owned by the database thread.
 final class IndexEntries {
     private struct Changed: ByteOrdered {
         var key: [UInt8]

@@ -1,0 +1,7 @@
+extension UInt8 {
+    /// A decimal digit in ASCII.
+    @inlinable package var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+
+    /// White space between the parts of a JSON text (RFC 8259 section 2).
+    @inlinable package var isJSONWhiteSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+}
