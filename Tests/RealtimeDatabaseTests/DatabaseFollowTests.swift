@@ -377,6 +377,7 @@ struct SharedLogSchedulerTests {
         bench.handle(.tick(2))
         #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: nil))))"])
     }
+
     /// A node that follows a log of the epoch 7, and has its first commit.
     private static func follower() -> Bench {
         var bench = Bench()

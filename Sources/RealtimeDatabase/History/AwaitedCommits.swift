@@ -1,7 +1,7 @@
 /// Listeners that resume from a commit which this node does not have yet.
 ///
-/// A client that changes nodes can be ahead of the next one by some commits. Without the wait its listeners would start
-/// over with an earlier value than the one that they have.
+/// A client that changes nodes can be ahead of the next one by some commits. Without the wait, its listeners would
+/// start over with an older value.
 struct AwaitedCommits {
     private struct Wait {
         /// The number of the commit.

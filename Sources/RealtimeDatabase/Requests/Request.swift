@@ -17,7 +17,7 @@ package final class Request: Sendable {
     package let byteCount: Int
     /// It needs a turn of its own.
     package let isLarge: Bool
-    /// What is known about a large write before its turn.
+    /// Findings about a large write, from before its turn.
     package let examined: ExaminedWrite?
     /// Kept for as long as the request is: its end tells the caller that its memory is free.
     package let claim: (any AnyObject & Sendable)?

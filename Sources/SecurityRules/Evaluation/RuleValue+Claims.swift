@@ -6,7 +6,7 @@ final class ClaimsObject: Sendable {
 
     init(_ members: [(key: [UInt8], value: RuleValue)]) { self.members = members }
 
-    /// Null if there is none. Tokens have few members; of equal keys the last one counts.
+    /// The value of a key, or null. The last one counts if there are several. O(members): tokens have few.
     func member(_ key: UnsafeRawBufferPointer) -> RuleValue {
         for member in members.reversed() where member.key.withUnsafeBytes({ $0.equalsBytewise(key) }) {
             return member.value
