@@ -99,10 +99,9 @@ final class SharedTurns {
 
     func run(_ jobs: [AccountJob]) {
         runOwn(jobs.filter { $0.need == .nothing || $0.need == .own && isHere })
-        for job in jobs where job.need == .own && !isHere { job.finish(Self.notHere) }
-        for job in jobs where job.need == .newest {
-            if let problem, !isAskingForOrigin {
-                job.finish(problem)
+        for job in jobs where job.need == .newest || job.need == .own && !isHere {
+            if let obstacle {
+                job.finish(obstacle)
             } else if queue.count >= Self.queueMax {
                 job.finish(.overloaded("too many requests about accounts wait"))
             } else {
@@ -138,12 +137,15 @@ final class SharedTurns {
     }
 
     /// Why no jobs can be done at present.
-    private var problem: StorageError? {
+    private var problem: StorageError? { obstacle ?? (isHere ? nil : Self.notHere) }
+
+    /// Why jobs need not wait. Those that find no accounts here wait for them, and are refused once their time is up.
+    private var obstacle: StorageError? {
         if isOver { return .stopping }
         switch state {
-        case .waiting, .reading: return Self.notHere
+        case .waiting: return Self.notHere
         case .stuck(let error): return error
-        case .idle, .proposing: return isHere ? nil : Self.notHere
+        case .idle, .proposing, .reading: return nil
         }
     }
 
@@ -151,8 +153,7 @@ final class SharedTurns {
     func goOn() {
         let now = MonotonicTime.current
         queue.removeAll { job, deadline in
-            guard let error = (isReading || isAskingForOrigin ? nil : problem) ?? (now >= deadline ? .noQuorum : nil)
-            else { return false }
+            guard let error = obstacle ?? (now >= deadline ? problem ?? .noQuorum : nil) else { return false }
             job.finish(error)
             return true
         }
@@ -278,8 +279,13 @@ final class SharedTurns {
     ///
     /// - parameter newest: the version of the accounts that the cluster has.
     private func origin(newest: Int64) {
-        guard let sharing, let place else { return }
+        guard let sharing else { return }
         attempt { () throws(StorageError) in
+            guard let place else {
+                // A new node. Rows that were never shared stay (``mayFound(_:)``).
+                if try file.hasRows() { (state, nextLook) = (.idle, .current) } else { readAll() }
+                return
+            }
             if newest == 0, place.version > 0 {
                 (state, nextLook) = (.idle, .current)
                 forgetPlace(isFounded: false)
@@ -430,8 +436,6 @@ final class SharedTurns {
             }
         }
     }
-
-    private var isReading: Bool { if case .reading = state { true } else { false } }
 
     private func wasRead(_ new: SharedCommit.Place?) {
         guard case .reading = state else { return }

@@ -24,6 +24,8 @@ private final class SimulatedLog: Sendable {
     /// Those of the nodes.
     let accounts = Mutex<[Accounts]>([])
     let revoked = Mutex<[Int: [Revocation]]>([:])
+    /// What comes before a node is given all accounts.
+    let beforeReading = Mutex<@Sendable () -> Void>({})
 
     /// Everything is told to all.
     func arrived() { for accounts in accounts.withLock({ $0 }) { accounts.arrived() } }
@@ -97,7 +99,8 @@ private final class SimulatedNode: AccountSharing {
             place.author = state.commits.last?.author ?? ""
             return (Array(state.rows.values), place)
         }
-        worker.post {
+        worker.post { [log] in
+            log.beforeReading.withLock { $0 }()
             for row in rows { piece([row]) }
             then(place)
         }
@@ -263,6 +266,51 @@ struct SharedAccountsTests {
         try cluster.nodes[1].waitUntilComplete()
         #expect(try cluster.nodes[1].user(stayed).email == "stayed@example.com")
         #expect(try cluster.nodes[1].accounts.lookUp([.id(gone)], in: cluster.nodes[1].realm).isEmpty)
+    }
+
+    @Test("a new node reads all accounts if the log does not reach back to its beginning")
+    func joining() throws {
+        let cluster = try SharedFixture(count: 1)
+        let id = try cluster.nodes[0].signUp("ada@example.com").user.id
+        cluster.log.trim()
+        try cluster.add(AccountsFixture { $0.areShared = true }, 1)
+        try cluster.nodes[1].waitUntilComplete()
+        #expect(try cluster.nodes[1].signIn("ada@example.com").user.id == id)
+    }
+
+    @Test("requests to a node that reads all accounts are answered once it has them")
+    func askedWhileReading() throws {
+        let cluster = try SharedFixture(count: 1)
+        let id = try cluster.nodes[0].signUp("ada@example.com").user.id
+        cluster.log.trim()
+        let new = try AccountsFixture { $0.areShared = true }
+        let (isReading, mayRead) = (Semaphore(), Semaphore())
+        cluster.log.beforeReading.withLock { body in
+            body = {
+                isReading.signal()
+                mayRead.wait()
+            }
+        }
+        try cluster.add(new, 1)
+        try #require(isReading.wait(atMost: .seconds(60)))
+        let answers = Mutex<[Result<String?, any Error>]>([])
+        let isAnswered = Semaphore()
+        let (accounts, realm) = (new.accounts, new.realm)
+        let requests: [@Sendable () throws -> String?] = [
+            { try accounts.lookUp([.id(id)], in: realm).first?.id },
+            { try accounts.signIn(email: "ada@example.com", password: "secret1", in: realm, from: "test").user.id },
+        ]
+        let threads = try requests.map { request in
+            try NamedThread(name: "request") {
+                let answer = Result(catching: request)
+                answers.withLock { $0.append(answer) }
+                isAnswered.signal()
+            }
+        }
+        #expect(!isAnswered.wait(atMost: .milliseconds(50)), "refused at once")
+        mayRead.signal()
+        for thread in threads { thread.join() }
+        #expect(try answers.withLock { try $0.map { try $0.get() } } == [id, id])
     }
 
     @Test("accounts of a server that was a node, and is alone, are not taken for those of the cluster")
