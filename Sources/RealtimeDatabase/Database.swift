@@ -196,6 +196,7 @@ package final class Database {
         let span = requests.span
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
+            if count.isMultiple(of: TreeRows.touchedMax) { touchRows(of: requests, from: count) }
             if !largeReads.isEmpty || ownedElsewhere != nil || heldWrites != .none || pendingWrite.isThere
                 || forwarded?.isEmpty == false,
                 mustWait(span[count], after: waiting, of: requests)
@@ -230,6 +231,17 @@ package final class Database {
         // Reads fill memory as well.
         rows.trim(looks: 1000)
         return (record, count, waiting.map { requests[$0] })
+    }
+
+    /// Touches what the next requests read or set.
+    private func touchRows(of requests: [Request], from start: Int) {
+        rows.touch(start..<min(start + TreeRows.touchedMax, requests.count)) { index in
+            switch requests[index].operation {
+            case .get(let path, query: nil, needsIndex: _): path
+            case .set(let target, _, _, _): target.path
+            default: nil
+            }
+        }
     }
 
     /// Connections whose requests are in turns that wait for the log, or are answered later. Their later requests are

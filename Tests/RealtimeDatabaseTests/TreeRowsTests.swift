@@ -46,6 +46,20 @@ struct TreeRowsTests {
         }
     }
 
+    @Test("touching the nodes of places asks no store, and leaves unknown ones unknown")
+    func touching() throws {
+        let store = CountingStore()
+        let rows = TreeRows(store: store, packing: RowPacking(packedBytesMax: 10, repackBytesMax: 7))
+        try rows.set(#"{"b":{"x":"long text"},"c":"another text"}"#, at: "a")
+        _ = try rows.read("a/b/x")
+        let read = store.rowsRead
+        let paths: [Path] = ["", "a", "a/b/x", "a/b/x/y", "a/c", "a/none", "none", "none/below"]
+        rows.touch(paths.indices) { paths[$0] }
+        #expect(store.rowsRead == read)
+        #expect(try rows.read("a/c") == #""another text""#)
+        #expect(try rows.read("none").isNull)
+    }
+
     private static let beginnings: [[TreeRowsMachine.Step]] = [
         [],
         [.set("a", #"{"b":{"x":1,"y":2,"z":3},"c":"long enough"}"#), .set("b", "1")],

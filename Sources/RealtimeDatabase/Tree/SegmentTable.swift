@@ -52,6 +52,17 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         return nil
     }
 
+    /// The first node with a hash, which is that of its segment. It is not looked at, so it may be another one.
+    func likelyNode(_ hash: Int) -> Unmanaged<Node>? {
+        guard count > 0 else { return nil }
+        var index = hash & (slots.count - 1)
+        while let node = slots[index].node {
+            if slots[index].hash == hash { return node }
+            index = (index + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
     /// Adds a node whose segment must not be in the table yet.
     mutating func insert(_ node: Node) {
         if (count + 1) * 4 > slots.count * 3 { grow() }
@@ -151,7 +162,7 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         return index
     }
 
-    private static func hash(_ segment: UnsafeRawBufferPointer) -> Int { SegmentHash.of(segment) }
+    static func hash(_ segment: UnsafeRawBufferPointer) -> Int { SegmentHash.of(segment) }
 
     private static func equal(_ a: [UInt8], _ b: UnsafeRawBufferPointer) -> Bool {
         a.withUnsafeBytes { $0.equalsBytewise(b) }

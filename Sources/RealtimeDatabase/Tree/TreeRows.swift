@@ -41,6 +41,8 @@ package final class TreeRows {
     var cutOff: [RowNode] = []
     /// Looks at nodes of the ring that ``trim(looks:)`` has yet to make for those that came in, or changed there.
     var looksOwed = 0
+    /// A result of ``touch(_:_:)``, which keeps the compiler from leaving out the loads.
+    var touched = 0
 
     /// The approximate memory of all nodes in bytes, including those that are cut off but not taken apart yet.
     package internal(set) var residentBytes = 0
