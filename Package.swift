@@ -234,7 +234,7 @@ let rooms: [Room] = [
         name: "HearthBench",
         uses: [
             "CLinux", "CBench", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "SecurityRules",
-            "EventLoop", "HearthClient",
+            "EventLoop", "EtcdMessages", "EtcdGateway", "ReplicatedLog", "HearthClient",
         ]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(

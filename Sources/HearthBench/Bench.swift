@@ -4,7 +4,7 @@ import Glibc
 /// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.
 package enum Bench: String, CaseIterable, Sendable {
     case fanout, write, read, idle, start, wide, query, page, reconnect, txn, mixed, additions, jobs, triggers, history,
-        rest, client, rules
+        rest, client, rules, cluster
 
     /// One line for people.
     package var summary: String {
@@ -27,6 +27,7 @@ package enum Bench: String, CaseIterable, Sendable {
         case .rest: "small reads and writes over REST, and the same over WebSocket"
         case .client: "small writes and reads of the Swift client, also over TLS, and the same as ready-made frames"
         case .rules: "what deciding by common rules costs, in process"
+        case .cluster: "writes, fan-out, moves and failures with three members of etcd and up to three nodes"
         }
     }
 
@@ -35,22 +36,27 @@ package enum Bench: String, CaseIterable, Sendable {
         _ benchmarks: [Bench], _ settings: BenchSettings, print: (String) -> Void
     ) throws(BenchError) {
         // Both ends of ten thousand connections, each in its process.
-        let wanted = (settings.listeners + [settings.idleConnections]).max() ?? 0
+        let fanout = (settings.listeners.min() ?? 0) * ClusterRound.nodesMax
+        let wanted = (settings.listeners + [settings.idleConnections, fanout]).max() ?? 0
         let limit = bench_raise_descriptor_limit(wanted + 1_000)
         guard limit >= wanted + 200 else {
             throw BenchError("\(wanted) connections need more descriptors than the \(limit) allowed (ulimit -n)")
         }
-        if let cpus = settings.cpus {
-            let result = bench_pin(Int32(cpus.load))
-            guard result == 0 else { throw BenchError("pin to CPU \(cpus.load)", code: Int(result)) }
-        }
+        try Remains.goOnSignals()
         let machine = Machine(settings)
         if !settings.printsJSON { print(machine.text + "\n") }
         for benchmark in benchmarks {
+            try pin(to: benchmark == .cluster ? nil : settings.cpus?.load)
             for result in try benchmark.results(Stage(settings: settings)) {
                 print(settings.printsJSON ? JSONReport.line(result, on: machine) : TextReport.text(result))
             }
         }
+    }
+
+    /// - parameter cpu: nil for those on which this program was started.
+    private static func pin(to cpu: Int?) throws(BenchError) {
+        let result = if let cpu { bench_pin(Int32(cpu)) } else { bench_unpin() }
+        guard result == 0 else { throw BenchError("choose a CPU", code: Int(result)) }
     }
 
     private func results(_ stage: Stage) throws(BenchError) -> [BenchResult] {
@@ -73,6 +79,7 @@ package enum Bench: String, CaseIterable, Sendable {
         case .rest: try RESTBenchmark(stage: stage).results()
         case .client: try ClientBenchmark(stage: stage).results()
         case .rules: try RulesBenchmark(stage: stage).results()
+        case .cluster: try ClusterBenchmark(stage: stage).results()
         }
     }
 }

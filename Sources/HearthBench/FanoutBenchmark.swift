@@ -2,7 +2,7 @@
 struct FanoutBenchmark {
     private static let changeBytes = 100
     private static let burst = 64
-    private static let path = "bench/fanout"
+    static let path = "bench/fanout"
 
     let stage: Stage
 
@@ -46,8 +46,8 @@ struct FanoutBenchmark {
 
     /// A string of 100 bytes that ends in the number of the change.
     private static let value = String(repeating: "x", count: changeBytes - 10) + "##########"
-    private static let change =
+    static let change =
         #"{"t":"d","d":{"r":##########,"a":"p","b":{"p":"/\#(path)","d":"\#(value)"}}}"#
     /// The push to a listener.
-    private static let pushSize = #"{"t":"d","d":{"a":"d","b":{"p":"\#(path)","d":"\#(value)"}}}"#.utf8.count
+    static let pushSize = #"{"t":"d","d":{"a":"d","b":{"p":"\#(path)","d":"\#(value)"}}}"#.utf8.count
 }

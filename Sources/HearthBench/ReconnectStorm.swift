@@ -12,7 +12,10 @@ struct ReconnectStorm {
     private static let roomBase = 1_000
 
     struct Outcome {
+        /// From the first client that comes back on.
         var measurement: Measurement
+        /// From the loss of the connections until all clients are back.
+        var secondsSinceLoss: Double
         var bytesPerClient: Double
         var writesPerSecond: Double
     }
@@ -25,7 +28,11 @@ struct ReconnectStorm {
         var isBack = false
     }
 
+    /// Of the writer.
     private let target: Target
+    /// Where the clients are at first, and where they come back, in turn.
+    private let first: Target
+    private let places: [Target]
     private let resumes: Bool
     private let writer: WebSocketLoad
     private var writerScanner = FrameScanner()
@@ -41,8 +48,15 @@ struct ReconnectStorm {
     private var back = 0
     private var bytes = 0
 
-    init(_ target: Target, clients count: Int, resumes: Bool) throws(BenchError) {
+    /// - parameters:
+    ///   - first: where the clients are at first; nil for the target, which the writer uses.
+    ///   - places: where they come back, in turn; nil for the target.
+    init(
+        _ target: Target, clients count: Int, resumes: Bool, from first: Target? = nil, to places: [Target]? = nil
+    ) throws(BenchError) {
         self.target = target
+        self.first = first ?? target
+        self.places = places ?? [target]
         self.resumes = resumes
         var bulk = try BulkLoad(target)
         let object = SmallObject.text(number: "\(RequestNumber.base)")
@@ -58,8 +72,9 @@ struct ReconnectStorm {
         positions = Array(repeating: [], count: count)
     }
 
-    mutating func run() throws(BenchError) -> Outcome {
-        try listenOnce()
+    /// - parameter lose: ends what the clients are connected to.
+    mutating func run(lose: () -> Void = {}) throws(BenchError) -> Outcome {
+        let lostAt = try listenOnce(then: lose)
         // All connections are lost; the rooms go on.
         for _ in 0..<Self.missed * Self.rooms { try keepWriting(through: Self.missed * Self.rooms) }
         while writesAnswered < Self.missed * Self.rooms {
@@ -89,7 +104,9 @@ struct ReconnectStorm {
             if clients[behind].next > changes(of: behind) { throw BenchError("client \(behind) got a change twice") }
         }
         return Outcome(
-            measurement: measurement, bytesPerClient: Double(received) / Double(clients.count),
+            measurement: measurement,
+            secondsSinceLoss: measurement.seconds + Double(start - lostAt) / 1e9,
+            bytesPerClient: Double(received) / Double(clients.count),
             writesPerSecond: Double(writes) / measurement.seconds)
     }
 
@@ -104,9 +121,9 @@ struct ReconnectStorm {
             Array(#"{"t":"d","d":{"r":1,"a":"q","b":{"p":"/bench/rooms/\#(roomBase + room)",\#(rest)}}}"#.utf8))
     }
 
-    /// The clients' first connections, until each knows where it is.
-    private mutating func listenOnce() throws(BenchError) {
-        let load = try WebSocketLoad(target)
+    /// The clients' first connections, until each knows where it is. Answers when they are lost.
+    private mutating func listenOnce(then lose: () -> Void) throws(BenchError) -> Int64 {
+        let load = try WebSocketLoad(first)
         let hash = #""h":"","since":"""#
         var missing = clients.count
         for first in stride(from: 0, to: clients.count, by: 256) {
@@ -124,6 +141,9 @@ struct ReconnectStorm {
             }
         }
         for client in clients.indices { clients[client].scanner = FrameScanner() }
+        let lostAt = Clock.now
+        lose()
+        return lostAt
     }
 
     /// That of an answer.
@@ -145,7 +165,8 @@ struct ReconnectStorm {
     private mutating func comeBack(_ count: Int, on load: WebSocketLoad) throws(BenchError) {
         let coming = load.count..<load.count + count
         for client in coming { clients[client].begun = Clock.now }
-        try load.open(count)
+        // Each wave goes to the next place.
+        try load.open(count, at: places[coming.lowerBound / Self.opensPerTurn % places.count])
         for client in coming {
             let rest = resumes ? #""since":"\#(String(decoding: positions[client], as: UTF8.self))""# : #""h":"""#
             try load.send(Self.listen(to: client % Self.rooms, rest), on: client)

@@ -10,7 +10,7 @@ enum Redis {
         guard let program = places.first(where: { access($0, X_OK) == 0 }) else {
             throw BenchError("there is no redis-server: install the package redis-server")
         }
-        let port = try freePort()
+        let port = try FreePorts.several(1)[0]
         let (appends, syncs) =
             switch durability {
             case "full": ("yes", "always")
@@ -24,24 +24,6 @@ enum Redis {
         return try TargetProcess(.redis, program, arguments: arguments, cpu: cpu) { line in
             line.contains(readyText) ? IPv4Address(port: port) : nil
         }
-    }
-
-    /// A free port.
-    private static func freePort() throws(BenchError) -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw BenchError("make a socket", code: -Int(errno)) }
-        defer { close(descriptor) }
-        let isBound = IPv4Address(port: 0).withSystemAddress {
-            bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self), $1) == 0
-        }
-        var name = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isNamed = withUnsafeMutableBytes(of: &name) {
-            // Safe because: a sockaddr_in is a sockaddr of its size.
-            getsockname(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size) == 0
-        }
-        guard isBound, isNamed else { throw BenchError("find a free port", code: -Int(errno)) }
-        return UInt16(bigEndian: name.sin_port)
     }
 }
 

@@ -1,4 +1,3 @@
-import CHearthBench
 import CHearthLinux
 import Glibc
 
@@ -7,8 +6,7 @@ final class TargetProcess {
     let target: Target
     /// From the start of the process until it said that it is ready, in nanoseconds of the monotonic clock.
     let startedAt: Int64
-    private let process: Int32
-    private var hasEnded = false
+    private let process: ChildProcess
 
     /// Starts `hearth`, or another program, with these arguments and waits until it prints where it is ready.
     ///
@@ -17,65 +15,32 @@ final class TargetProcess {
         _ kind: Target.Kind, _ program: String? = nil, arguments: [String], cpu: Int?,
         address: (_ line: String) -> IPv4Address? = ReadyLine.address
     ) throws(BenchError) {
-        let executable = if let program { program } else { try Self.executable() }
+        let executable = if let program { program } else { try ChildProcess.ownProgram() }
         var ends: [Int32] = [0, 0]
         let result = linux_pipe(&ends)
         guard result == 0 else { throw BenchError("make a pipe", code: Int(result)) }
         defer { close(ends[0]) }
-        let startedAt = Clock.now
-        process = try Self.start(executable, arguments, cpu: cpu, output: ends[1])
-        self.startedAt = startedAt
-        do throws(BenchError) {
-            let address = try Self.waitUntilReady(ends[0], kind.rawValue, address)
-            target = Target(kind: kind, address: address, process: process, cpu: cpu)
-        } catch {
-            kill(process, SIGKILL)
-            _ = bench_wait(process, 5000)
-            throw error
-        }
+        startedAt = Clock.now
+        process = try ChildProcess(executable, arguments, cpu: cpu, output: ends[1])
+        let address = try Self.waitUntilReady(ends[0], kind.rawValue, address)
+        target = Target(kind: kind, address: address, process: process.number, cpu: cpu)
     }
 
     /// Runs `hearth` with these arguments, without its output, until it ends.
     static func run(_ arguments: [String]) throws(BenchError) {
-        let process = try start(executable(), arguments, cpu: nil, output: open("/dev/null", O_WRONLY | O_CLOEXEC))
-        guard bench_wait(process, 60_000) > 0 else { throw BenchError("hearth \(arguments[0]) does not end") }
-    }
-
-    /// Takes over `output`. Answers the process.
-    private static func start(
-        _ program: String, _ arguments: [String], cpu: Int?, output: Int32
-    ) throws(BenchError) -> Int32 {
-        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        let process = bench_spawn(program, &words, Int32(cpu ?? -1), output)
-        close(output)
-        guard process > 0 else { throw BenchError("start \(program)", code: Int(process)) }
-        return process
+        let process = try ChildProcess(ChildProcess.ownProgram(), arguments)
+        guard process.wait(milliseconds: 60_000) else { throw BenchError("hearth \(arguments[0]) does not end") }
     }
 
     deinit { stop() }
 
-    /// Ends the process in good order and waits for it; kills it when it takes too long.
-    func stop() {
-        guard !hasEnded else { return }
-        hasEnded = true
-        kill(process, target.isFloor ? SIGKILL : SIGTERM)
-        if bench_wait(process, 60_000) > 0 { return }
-        kill(process, SIGKILL)
-        _ = bench_wait(process, 5000)
-    }
+    var number: Int32 { process.number }
 
-    private static func executable() throws(BenchError) -> String {
-        let path = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
-            let count = readlink("/proc/self/exe", buffer.baseAddress!, buffer.count - 1)
-            return count <= 0
-                ? ""
-                : String(
-                    decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]), as: UTF8.self)
-        }
-        if path.isEmpty { throw BenchError("cannot find the path of this program") }
-        return path
-    }
+    /// Ends the process in good order and waits for it; kills it when it takes too long.
+    func stop() { process.end(target.isFloor ? SIGKILL : SIGTERM) }
+
+    /// Ends the process as a loss of power would, except that the system's caches stay.
+    func kill() { process.end(SIGKILL) }
 
     /// Reads lines until one says where the target serves.
     private static func waitUntilReady(

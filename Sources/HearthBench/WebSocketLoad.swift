@@ -40,13 +40,15 @@ final class WebSocketLoad {
 
     /// Opens further connections.
     ///
-    /// - parameter upgrades: to WebSocket; nil if the target speaks it.
-    func open(_ count: Int, upgrades: Bool? = nil) throws(BenchError) {
+    /// - parameters:
+    ///   - upgrades: to WebSocket; nil if the target speaks it.
+    ///   - other: another target that they lead to; nil for that of the load.
+    func open(_ count: Int, upgrades: Bool? = nil, at other: Target? = nil) throws(BenchError) {
         let end = descriptors.count + count
         while descriptors.count < end {
             let first = descriptors.count
             descriptors += try WebSocketOpening.open(
-                target.address, indices: first..<min(first + Self.openingMax, end),
+                (other ?? target).address, indices: first..<min(first + Self.openingMax, end),
                 upgrades: upgrades ?? (target.kind != .redis))
             for index in first..<descriptors.count {
                 let result = linux_epoll_add(epoll, descriptors[index], Self.readable, UInt32(index), 0)

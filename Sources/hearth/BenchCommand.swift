@@ -27,11 +27,15 @@ extension Command {
             .init(
                 name: "beside", value: "redis",
                 help: "write, read: measure the distribution's Redis as well, with the same durability"),
-            .init(name: "connections", value: "N", help: "write, read, rest, txn, additions: connections (default 64)"),
+            .init(
+                name: "connections", value: "N",
+                help: "write, read, rest, txn, additions, cluster: connections (default 64)"),
             .init(
                 name: "in-flight", value: "N",
-                help: "write, read, additions, client: requests in flight on each (default 16)"),
-            .init(name: "listeners", value: "N", help: "fanout, idle, reconnect: connections (default 1000 and 10000)"),
+                help: "write, read, additions, client, cluster: requests in flight on each (default 16)"),
+            .init(
+                name: "listeners", value: "N",
+                help: "fanout, idle, reconnect, cluster: connections (default 1000 and 10000)"),
             .init(name: "leaves", value: "N", help: "start: leaves in the database (default 10000000)"),
             .init(name: "keep", value: "DIR", help: "start: a data folder to fill once and use again"),
             .init(

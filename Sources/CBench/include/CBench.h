@@ -27,11 +27,11 @@ int bench_floor_run(const bench_floor *floor, void (*ready)(uint16_t port));
 
 // This process, or a child, runs on this CPU only.
 int bench_pin(int cpu);
+// This process runs again on the CPUs that it had before the first `bench_pin`.
+int bench_unpin(void);
 // Starts a program with arguments that end in NULL. Its standard output goes to `output`; it is killed when this process
 // ends. `cpu` is negative for any. Returns the process id.
 int bench_spawn(const char *path, char *const *arguments, int cpu, int output);
-// Waits for a child to end; 0 if it is still running after so many milliseconds.
-int bench_wait(int process, int timeout_milliseconds);
 // Allows this process and its children as many descriptors as it may have, at least `wanted` if the system can be asked
 // for that. Returns how many there are.
 long bench_raise_descriptor_limit(long wanted);
