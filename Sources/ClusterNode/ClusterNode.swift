@@ -14,6 +14,7 @@ package import HearthTreeStorage
 package final class ClusterNode: Sendable {
     private struct State {
         var keepers: [String: LogKeeper] = [:]
+        var logs: [String: OpenLog] = [:]
         var lease: Int64?
         /// The nodes that run, sorted.
         var nodes: [String] = []
@@ -34,12 +35,21 @@ package final class ClusterNode: Sendable {
     private let validity = LeaseValidity()
     private let leaseThread: NamedThread
     private let tickThread: NamedThread
+    private let syncThread: NamedThread
     let peers: PeerConfiguration?
     private let tls: (client: TLSContext, server: TLSContext)?
+
+    private struct OpenLog {
+        /// Until it is closed.
+        weak var log: NodeLog?
+        /// A failure is remembered if the log is opened again.
+        let disk: LogSync
+    }
 
     private final class Shared: Sendable {
         let state = Mutex(State())
         let wakeUp = Semaphore()
+        let endsSyncing = Semaphore()
 
         /// Posts an event to all logs.
         func post(_ event: ReplicatedLog.Event) {
@@ -83,7 +93,15 @@ package final class ClusterNode: Sendable {
                 _ = pause.wait(atMost: .milliseconds(50))
             }
         }
+        syncThread = try NamedThread(name: "log-sync") {
+            repeat {
+                for open in shared.state.withLock({ Array($0.logs.values) }) { open.log?.syncIfBehind() }
+            } while !shared.endsSyncing.wait(atMost: Self.syncInterval)
+        }
     }
+
+    /// Between two syncs of a log's file. Etcd keeps what was written meanwhile.
+    private static let syncInterval = Duration.seconds(1)
 
     /// Tells the logs of the lease, and of their place among the nodes that run.
     private static func take(
@@ -228,6 +246,10 @@ package final class ClusterNode: Sendable {
             position: LogPosition(epoch: hasData ? epochs.current.name : nil, sequence: sequence),
             past: LogPast(file), isOfLog: file.isOfCluster,
             foundingEpoch: hasData ? .random(in: 1 ... .max) : epochs.current.name)
+        // Before the log is read: what is heard of it comes at any time from then on.
+        let failure = shared.state.withLock { $0.logs[database]?.disk.failure }
+        let disk = try LogSync(file, through: sequence, after: failure)
+        try? disk.sync()
         let progress = LogProgress()
         let keeper: LogKeeper
         do throws(SystemError) {
@@ -238,14 +260,15 @@ package final class ClusterNode: Sendable {
         } catch {
             throw .inputOutput("\(error)")
         }
-        keeper.post(.kept(through: sequence))
+        let nodeLog = NodeLog(file, disk, progress, keeper, validity)
         shared.state.withLock { state in
             state.keepers[database] = keeper
+            state.logs[database] = OpenLog(log: nodeLog, disk: disk)
             keeper.post(.rank(Self.rank(of: name, for: database, among: state.nodes)))
             keeper.post(.reached(!state.isCutOff))
             keeper.post(.lease(state.lease))
         }
-        return NodeLog(file, progress, keeper, validity)
+        return nodeLog
     }
 
     /// What the files of a database need now to follow its log; nil if they can follow it, or if no copy would help.
@@ -293,7 +316,9 @@ package final class ClusterNode: Sendable {
         hub?.stop()
         shared.state.withLock { $0.isStopping = true }
         shared.wakeUp.signal()
+        shared.endsSyncing.signal()
         leaseThread.join()
         tickThread.join()
+        syncThread.join()
     }
 }

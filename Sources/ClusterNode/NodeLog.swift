@@ -10,19 +10,29 @@ import HearthTreeStorage
 /// This node's records go to etcd first, in one transaction for all that wait, and then to the file. Records of others
 /// arrive through the database (``Arrival``), which has them stored. Records that etcd has and the file could not take
 /// stay in memory until it can; the log is read as if the file had them.
+///
+/// Members of etcd have the records on their disks, so the file is synced only now and then (``LogSync``). After a loss
+/// of power it may end earlier than before, and the node reads the rest from etcd, which keeps what a node has not said
+/// to have on disk. Nothing that is made of the log is durable before the log is: see ``sync(through:)``.
 package final class NodeLog: CommitLog {
     private let file: LogFile
     private let local: SQLiteLog
     private let progress: LogProgress
     let keeper: LogKeeper
     private let validity: LeaseValidity
+    private let disk: LogSync
 
-    init(_ file: LogFile, _ progress: LogProgress, _ keeper: LogKeeper, _ validity: LeaseValidity) {
+    init(
+        _ file: LogFile, _ disk: LogSync, _ progress: LogProgress, _ keeper: LogKeeper, _ validity: LeaseValidity
+    ) {
+        self.disk = disk
         self.file = file
         local = SQLiteLog(file)
         self.progress = progress
         self.keeper = keeper
         self.validity = validity
+        disk.report { keeper.post(.kept(through: $0)) }
+        if disk.failure != nil { giveUp() }
     }
 
     /// Whether no node but this one can own the log at this moment: its lease has not ended by its own clock. A node
@@ -34,24 +44,23 @@ package final class NodeLog: CommitLog {
     }
 
     package func append(_ records: [LogRecord]) throws(CommitFailure) {
-        guard let last = records.last else { return }
+        if records.isEmpty { return }
         try storeArrived()
         try progress.append(records) { keeper.post(.append(records)) }
         do throws(CommitFailure) { try tryStoring { () throws(CommitFailure) in try store(records) } } catch {
             progress.keep(records)
             throw error
         }
-        keeper.post(.kept(through: last.lastSequence))
     }
 
     package func storeArrived(through sequence: UInt64) throws(CommitFailure) {
-        let records = progress.applied(through: sequence)
+        _ = progress.applied(through: sequence)
         try storeArrived()
-        if let last = records.last { keeper.post(.kept(through: last.lastSequence)) }
     }
 
     private func storeArrived() throws(CommitFailure) {
         try tryStoring { () throws(CommitFailure) in
+            if let failure = disk.failure { throw .storage(failure) }
             if progress.hasBegun { try mark() }
             let records = progress.applied()
             if records.isEmpty { return }
@@ -63,7 +72,7 @@ package final class NodeLog: CommitLog {
     /// A node whose file takes no records gives the log to one whose file does.
     private func tryStoring(_ body: () throws(CommitFailure) -> Void) throws(CommitFailure) {
         do throws(CommitFailure) { try body() } catch {
-            if progress.note(storesRecords: false) { keeper.post(.stores(false)) }
+            giveUp()
             throw error
         }
     }
@@ -73,11 +82,39 @@ package final class NodeLog: CommitLog {
         if let epoch = progress.takeEpoch(), file.lastSequence == 0 { file.begin(epoch: epoch) }
         try mark()
         try local.append(records)
+        disk.wrote(through: file.lastSequence)
     }
 
     private func mark() throws(CommitFailure) {
-        do throws(StorageError) { try file.markAsOfCluster() } catch { throw .storage(error) }
+        if file.isOfCluster { return }
+        do throws(StorageError) {
+            try file.markAsOfCluster()
+            try disk.sync()
+        } catch {
+            throw .storage(error)
+        }
     }
+
+    // MARK: The disk, on any thread
+
+    /// Waits until the disk has the log up to an operation that it has. Called before the tree file takes it, which
+    /// would be ahead of the log after a loss of power.
+    package func sync(through sequence: UInt64) throws(StorageError) {
+        if !disk.has(sequence) { try syncNow() }
+    }
+
+    /// Has the disk take what it lacks.
+    func syncIfBehind() { if disk.isBehind { try? syncNow() } }
+
+    private func syncNow() throws(StorageError) {
+        do throws(StorageError) { try disk.sync() } catch {
+            giveUp()
+            throw error
+        }
+    }
+
+    /// The file takes no records.
+    private func giveUp() { if progress.note(storesRecords: false) { keeper.post(.stores(false)) } }
 
     package func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts {
         try local.storeNextPart(of: text)

@@ -112,8 +112,14 @@ package final class ClusterDatabase: Sendable {
                 end = operation.sequence
             }
         }
-        return start > sequence ? nil : (end, present)
+        if start > sequence { return nil }
+        // What the caller keeps of them must not be ahead of the log after a loss of power.
+        if end > sequence { try folder.syncLog(of: DataFolder.clusterDatabase) }
+        return (end, present)
     }
+
+    /// Waits until the disk has the log of this node. False if that has failed.
+    func sync() -> Bool { (try? folder.syncLog(of: DataFolder.clusterDatabase)) != nil }
 
     /// Whether this node's log had a sequence number of a history, or begins after it.
     func hasHad(_ sequence: UInt64, epoch: UInt64) throws(StorageError) -> Bool {

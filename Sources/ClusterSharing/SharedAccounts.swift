@@ -115,8 +115,8 @@ final class SharedAccounts: AccountSharing {
                 var place = SharedCommit.Place()
                 // Later commits come with the log, whether or not the read includes them.
                 (place.sequence, place.version, place.author) = (sequence, head.version, head.author)
-                read(SharedRow.tables[...], after: nil, count: Self.pageCount, piece) { [place] isDone in
-                    then(isDone ? place : nil)
+                read(SharedRow.tables[...], after: nil, count: Self.pageCount, piece) { [place, database] isDone in
+                    then(isDone && database.sync() ? place : nil)
                 }
             }
         }

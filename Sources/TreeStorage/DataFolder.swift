@@ -144,10 +144,16 @@ package final class DataFolder: Sendable {
         return "\(folder)/\(name)-\(time).backup"
     }
 
+    /// Waits until the disk has all that the log of a database has now, if its commits do not wait for that.
+    package func syncLog(of name: String) throws(StorageError) {
+        try LogSync.sync(DatabaseFiles(name: name, folder: path).log)
+    }
+
     /// Opens the two files of a database, and creates them if necessary.
     ///
     /// - parameter newEpoch: a random number, see ``LogFile``.
-    /// - parameter isShared: other nodes append to the same log, and have the records that this one lacks.
+    /// - parameter isShared: other nodes append to the same log, and have the records that this one lacks. Commits do
+    ///   not wait for the disk: see ``LogSync``.
     /// - parameter warn: called with facts that an operator should know about them.
     /// - parameter reportDamage: told of each row that a reader refuses, on the reader's thread.
     package func open(
@@ -158,14 +164,17 @@ package final class DataFolder: Sendable {
         let files = DatabaseFiles(name: name, folder: path)
         guard access(files.restoring, F_OK) != 0 else { throw .interruptedRestore(database: name) }
         try finishInstalling(name)
-        for file in [files.log, files.tree] where WriteAheadFile.hasLostCommits(file + "-wal") {
+        let damaged = [files.log, files.tree].filter { WriteAheadFile.hasLostCommits($0 + "-wal") }
+        let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
+        // A node of a cluster has not synced the last commits of its log: a loss of power looks like such damage.
+        for file in damaged where file != files.log || !log.isOfCluster {
             warn("\(file)-wal is damaged: commits that were on the disk are lost")
         }
-        let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
         let tree = try TreeFile(path: files.tree, durability: durability, pages: pages, reportDamage: reportDamage)
         // Without full durability a power loss may leave the tree ahead of the log, which then continues after it.
         if isShared {
             try log.goOnWithEpoch()
+            try log.deferSyncs()
         } else {
             log.goOnAlone()
             if log.isOfCluster { warn("the files are those of a node of a cluster, until this server writes to them") }

@@ -13,14 +13,14 @@ package import HearthStorageErrors
 /// ```
 /// Large texts are beside it (``LogParts``). ``LogFormat`` makes the tables.
 ///
-/// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it.
+/// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it, unless syncs are deferred.
 package final class LogFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it. The database thread opens it and reads it while the committer is at
     // rest; otherwise it is the committer's. They hand it over through their mailboxes.
 
     let connection: Connection
     private let insert: Statement
-    private let durability: Durability
+    private var durability: Durability
     var parts: LogParts
     private var chain: LogChain
     /// The number of the last operation in the log, 0 for an empty one.
@@ -57,7 +57,7 @@ package final class LogFile: @unchecked Sendable {
                 .init(name: UInt64(bitPattern: select.integer(0)), start: UInt64(bitPattern: select.integer(1))))
         }
         epochs = Epochs(past: past, current: .init(name: newEpoch, start: lastSequence))
-        isOfCluster = try connection.integer("SELECT 1 FROM meta WHERE name = '\(LogFormat.clusterMark)'") != nil
+        isOfCluster = try LogFormat.isOfCluster(connection)
         insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)")
         parts = try LogParts(connection)
         chain = try LogChain(in: connection)
@@ -110,6 +110,14 @@ package final class LogFile: @unchecked Sendable {
     func beginEpoch() throws(StorageError) {
         try connection.transaction { () throws(StorageError) in try recordEpoch() }
         isEpochRecorded = true
+    }
+
+    /// From now on commits do not wait for the disk, which ``LogSync`` has take them. Those that the file has now are
+    /// written again and synced, as an earlier process may have ended after a failed sync.
+    package func deferSyncs() throws(StorageError) {
+        guard durability == .full else { return }
+        try connection.execute("PRAGMA wal_checkpoint(FULL); PRAGMA synchronous = normal")
+        durability = .process
     }
 
     /// Waits until the disk has everything; called when nothing more is appended.

@@ -15,6 +15,15 @@ enum LogFormat {
     /// In `meta`, of the logs of nodes.
     static let clusterMark = "cluster"
 
+    static func isOfCluster(_ log: Connection) throws(StorageError) -> Bool {
+        try log.integer("SELECT 1 FROM meta WHERE name = '\(clusterMark)'") != nil
+    }
+
+    /// The same of a log with this path. False if it cannot be read.
+    static func isOfCluster(_ path: String) -> Bool {
+        (try? Connection(path: path, mode: .readOnly)).flatMap { try? isOfCluster($0) } ?? false
+    }
+
     /// The epochs of a log in the order of their rows. One that has given out no number begins where the next one does.
     static let epochTable = "epoch (start INTEGER NOT NULL, name INTEGER NOT NULL)"
 

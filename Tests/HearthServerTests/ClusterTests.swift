@@ -297,4 +297,43 @@ struct ClusterTests {
         // The log has a history of its own, which outlives the processes.
         #expect(epochs.count == 1)
     }
+
+    @Test(
+        "an owner whose log cannot be synced gives the writes away, and says no more how far it reaches, before it is started again"
+    )
+    func failedSync() throws {
+        let disks = Dictionary(uniqueKeysWithValues: TestCluster.names.map { ($0, SimulatedDisk()) })
+        let cluster = try TestCluster { configuration in
+            guard let disk = configuration.cluster.flatMap({ disks[$0.node] }) else { return }
+            configuration.dataFolder = disk.path + "/data"
+        }
+        let first = try cluster.owner()
+        let disk = try #require(disks[first])
+        // The disk fails once, and the system tells of it once.
+        let syncCount = Mutex(0)
+        disk.observe { call, path in
+            guard call == .sync, path.hasSuffix("/default.log-wal") else { return 0 }
+            return syncCount.withLock { count in
+                count += 1
+                return count == 1 ? EIO : 0
+            }
+        }
+        #expect(try cluster[first].connectREST().ask("PUT", "/a.json", [], "1").status == 200)
+        try cluster.wait("a sync") { syncCount.withLock { $0 } > 0 }
+        let second = try cluster.owner(except: first)
+        for number in 2...5 {
+            #expect(try cluster[second].connectREST().ask("PUT", "/a.json", [], "\(number)").status == 200)
+        }
+        try cluster.wait("that it is not ready") {
+            try cluster[first].connectAdminREST().ask("GET", "/readyz").status == 503
+        }
+        #expect(syncCount.withLock { $0 } == 1)
+        disk.observe(nil)
+        try cluster.stop(first)
+        try cluster.start(first)
+        try cluster.wait("all writes") { try cluster.get("/a", at: first) == "5" }
+        try cluster.wait("that it is ready") {
+            try cluster[first].connectAdminREST().ask("GET", "/readyz").status == 200
+        }
+    }
 }

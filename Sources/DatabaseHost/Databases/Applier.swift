@@ -1,3 +1,4 @@
+import HearthClusterNode
 import HearthDatabaseScheduler
 import HearthDelivery
 import HearthRealtimeDatabase
@@ -8,9 +9,9 @@ import HearthStorageErrors
 /// The thread that writes changed rows to tree files, after the commit log.
 final class Applier: Sendable {
     enum Job: Sendable {
-        /// Writes rows, then opens a snapshot for each large read that asked for exactly this state. Of a large value
-        /// it writes some rows, and the job has to be posted again.
-        case apply(database: UInt32, TreeFile, FrozenRows, [SnapshotStream])
+        /// Writes rows, once the disk has the log that they follow from, then opens a snapshot for each large read that
+        /// asked for exactly this state. Of a large value it writes some rows, and the job has to be posted again.
+        case apply(database: UInt32, TreeFile, NodeLog?, FrozenRows, [SnapshotStream])
         /// Removes some rows of deleted ranges, at least about so many.
         case clear(database: UInt32, TreeFile, rows: Int)
         /// Removes some entries of indexes that are gone.
@@ -29,9 +30,10 @@ final class Applier: Sendable {
             { jobs in
                 for job in jobs {
                     switch job {
-                    case .apply(let database, let tree, let frozen, let streams):
+                    case .apply(let database, let tree, let log, let frozen, let streams):
                         let start = MonotonicTime.current
                         do throws(StorageError) {
+                            if !frozen.changes.isEmpty { try log?.sync(through: frozen.sequence) }
                             // Other databases come in between.
                             if try tree.writeSome(of: frozen.changes, upTo: frozen.sequence) {
                                 report(.wroteSome(database, frozen, streams))

@@ -257,7 +257,7 @@ final class HostedDatabase {
             host.history.post(.init(database: index, log: logReader, questions: questions))
         case .write(let frozen):
             let streams = frozen.reads.compactMap { self.streams.removeValue(forKey: $0.id) }
-            host.applier.post(.apply(database: index, tree, frozen, streams))
+            host.applier.post(.apply(database: index, tree, nodeLog, frozen, streams))
         case .clear(let rows): host.applier.post(.clear(database: index, tree, rows: rows))
         case .sweep(let indexes, let start):
             host.applier.post(.sweep(database: index, tree, indexes: indexes, from: start))

@@ -47,6 +47,7 @@ enum ArchiveSegment {
                 output.discard()
                 return nil
             }
+            try LogSync.sync(log)
             let segment = ArchiveFolder.Segment(
                 first: UInt64(bitPattern: end.begin), last: end.last, kind: kind, in: chain)
             try commit(output, as: segment)

@@ -164,6 +164,7 @@ package struct DatabaseArchive: Sendable {
         ArchiveFolder.remove(folder.new)
         guard mkdir(folder.new, 0o700) == 0 else { throw BackupError("cannot make \(folder.new)") }
         let base = try Backup.make(of: name, in: data, to: folder.new + "/base.backup", hasHistory: false, clock: clock)
+        do throws(StorageError) { try LogSync.sync(log) } catch { throw BackupError(error) }
         if let chain, try extend(chain, from: log) == nil { progress.hasGap = true }
         let path = folder.chainPath(time: base.time, sequence: base.sequence)
         guard rename(folder.new, path) == 0 else { throw BackupError("cannot rename \(folder.new)") }

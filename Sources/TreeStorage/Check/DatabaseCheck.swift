@@ -26,7 +26,9 @@ package struct DatabaseCheck: Sendable {
         let files = DatabaseFiles(name: name, folder: folder)
         if access(files.restoring, F_OK) == 0 { add(StorageError.interruptedRestore(database: name).message) }
         if !isServed {
-            for file in [files.log, files.tree] where WriteAheadFile.hasLostCommits(file + "-wal") {
+            let damaged = [files.log, files.tree].filter { WriteAheadFile.hasLostCommits($0 + "-wal") }
+            // A node of a cluster reads from etcd what its log has lost with the power.
+            for file in damaged where file != files.log || !LogFormat.isOfCluster(files.log) {
                 add("\(file)-wal: commits that were on the disk are lost")
             }
         }

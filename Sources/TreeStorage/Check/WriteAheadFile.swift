@@ -5,7 +5,7 @@ import Glibc
 /// SQLite reads such a file up to the first frame that is not whole, and takes frames after it for the remains of
 /// earlier use: so it ends silently at a damaged frame. Frames of the present use carry the salts of the file's head.
 /// Each commit is synced before the next one is written, so at most one of those after the end can come from a crash; a
-/// second one proves that a commit was there which is lost.
+/// second one proves that a commit was there which is lost. That does not hold for the log of a node of a cluster.
 ///
 /// Source: "The WAL File Format", sqlite.org/fileformat2.html.
 enum WriteAheadFile {

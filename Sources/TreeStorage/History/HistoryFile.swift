@@ -241,6 +241,7 @@ package final class HistoryFile: @unchecked Sendable {
     static func setPosition(
         _ sequence: UInt64, in log: Connection, _ connection: Connection
     ) throws(StorageError) {
+        try LogSync.sync(log.path)
         let near = "SELECT max(first) FROM log WHERE first <= \(sequence)"
         guard let first = try log.integer("SELECT coalesce((\(near)), (SELECT min(first) FROM log))"), first > 0 else {
             // Nothing was ever written.
