@@ -54,9 +54,11 @@ package final class NodeLog: CommitLog {
     }
 
     package func storeArrived(through sequence: UInt64) throws(CommitFailure) {
-        _ = progress.applied(through: sequence)
+        noteArrived(through: sequence)
         try storeArrived()
     }
+
+    package func noteArrived(through sequence: UInt64) { _ = progress.applied(through: sequence) }
 
     private func storeArrived() throws(CommitFailure) {
         try tryStoring { () throws(CommitFailure) in

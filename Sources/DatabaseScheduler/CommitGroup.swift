@@ -40,7 +40,11 @@ package struct CommitGroup {
                 waiting[database, default: (log, [])].records.append(record)
             case .storeArrived(let database, let log, let sequence):
                 commit(database)
-                if failed.contains(database) { continue }
+                if failed.contains(database) {
+                    // They are in the shared log, and do not arrive again: the memory that is built now has them too.
+                    log.noteArrived(through: sequence)
+                    continue
+                }
                 report(database) { () throws(CommitFailure) in
                     try log.storeArrived(through: sequence)
                     return sequence

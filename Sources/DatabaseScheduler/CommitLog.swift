@@ -14,6 +14,10 @@ package protocol CommitLog: AnyObject, Sendable {
     /// has one writer there is nothing to do.
     func storeArrived(through sequence: UInt64) throws(CommitFailure)
 
+    /// Memory has the records that other nodes have appended, up to a sequence number, and they are not to be kept now,
+    /// since others before them could not be. ``forEachRecord(after:_:)`` visits them all the same.
+    func noteArrived(through sequence: UInt64)
+
     /// Stores the next part of a large text, which a later record will contain.
     ///
     /// - returns: the text with the part.
@@ -41,6 +45,8 @@ package protocol CommitLog: AnyObject, Sendable {
 
 extension CommitLog {
     package func storeArrived(through sequence: UInt64) {}
+
+    package func noteArrived(through sequence: UInt64) {}
 }
 
 /// Why a log did not take records.

@@ -26,6 +26,8 @@ final class MeasuredLog: CommitLog {
 
     func storeArrived(through sequence: UInt64) throws(CommitFailure) { try log.storeArrived(through: sequence) }
 
+    func noteArrived(through sequence: UInt64) { log.noteArrived(through: sequence) }
+
     func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts { try log.storeNextPart(of: text) }
 
     func dropParts() { log.dropParts() }
