@@ -20,6 +20,7 @@ final class LogProgress: Sendable {
         /// An append has failed, and it is not known yet whether the shared log has it.
         var isInDoubt = false
         var outcome: CommitFailure?
+        var hasOutcome = false
         /// The own log takes records.
         var storesRecords = true
         /// The lease under which this node owns the shared log; nil if it does not.
@@ -64,6 +65,7 @@ final class LogProgress: Sendable {
     func decide(_ failure: CommitFailure?) {
         state.withLock { state in
             state.outcome = failure
+            state.hasOutcome = true
             state.isInDoubt = failure != nil
         }
         isDecided.signal()
@@ -90,9 +92,15 @@ final class LogProgress: Sendable {
 
     // MARK: The committing thread
 
-    /// Waits for the outcome of an append that `begin` posts.
+    /// The outcome of the append under way is known.
+    var hasOutcome: Bool { state.withLock { $0.hasOutcome } }
+
+    /// Waits for the outcome of an append that `begin` begins.
     func append(_ records: [LogRecord], begin: () -> Bool) throws(CommitFailure) {
-        state.withLock { $0.appending = records }
+        state.withLock { state in
+            state.appending = records
+            state.hasOutcome = false
+        }
         guard begin() else { throw .storage(.stopping) }
         isDecided.wait()
         let failure = state.withLock { state in

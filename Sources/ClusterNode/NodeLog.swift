@@ -46,7 +46,7 @@ package final class NodeLog: CommitLog {
     package func append(_ records: [LogRecord]) throws(CommitFailure) {
         if records.isEmpty { return }
         try storeArrived()
-        try progress.append(records) { keeper.post(.append(records)) }
+        try keeper.append(records)
         do throws(CommitFailure) { try tryStoring { () throws(CommitFailure) in try store(records) } } catch {
             progress.keep(records)
             throw error

@@ -30,7 +30,7 @@ package final class EtcdWatchStream {
         var events: [EtcdWatchEvent] = []
         while events.isEmpty, let piece = try connection.nextOfStream(until: end) {
             lastHeard = .current
-            try decoder.feed(piece, into: &events)
+            try decoder.feed(piece[...], into: &events)
         }
         return events
     }

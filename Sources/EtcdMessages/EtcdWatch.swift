@@ -81,9 +81,9 @@ package struct EtcdWatchDecoder: Sendable {
 
     /// Appends the events that the bytes complete. Throws when the watch has ended; nothing may be fed after that.
     package mutating func feed(
-        _ bytes: some Collection<UInt8>, into events: inout [EtcdWatchEvent]
+        _ bytes: ArraySlice<UInt8>, into events: inout [EtcdWatchEvent]
     ) throws(EtcdError) {
-        var rest = bytes[...]
+        var rest = bytes
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             line.append(contentsOf: rest[..<end])
             rest = rest[rest.index(after: end)...]

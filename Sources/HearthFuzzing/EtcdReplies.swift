@@ -47,7 +47,7 @@ private func watch(_ bytes: UnsafeRawBufferPointer) {
         feeding.feed(bytes) { piece in
             if isOver { return }
             var events: [EtcdWatchEvent] = []
-            do throws(EtcdError) { try decoder.feed(UnsafeRawBufferPointer(piece), into: &events) } catch {
+            do throws(EtcdError) { try decoder.feed(Array(piece)[...], into: &events) } catch {
                 isOver = true
             }
             for event in events {

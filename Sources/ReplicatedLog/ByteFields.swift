@@ -2,6 +2,8 @@
 struct FieldWriter {
     private(set) var bytes: [UInt8] = []
 
+    init(reserving count: Int = 0) { bytes.reserveCapacity(count) }
+
     mutating func add(_ value: some FixedWidthInteger) {
         withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
     }

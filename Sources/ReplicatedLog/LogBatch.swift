@@ -48,8 +48,19 @@ package struct LogBatch: Hashable, Sendable {
         return (batch, parts)
     }
 
+    /// Before what differs by form.
+    private static let headBytes = 58
+
+    /// Of ``bytes``.
+    package var byteCount: Int {
+        switch content {
+        case .whole(let bytes): Self.headBytes + bytes.count
+        case .parts: Self.headBytes + MemoryLayout<UInt32>.size
+        }
+    }
+
     package var bytes: [UInt8] {
-        var fields = FieldWriter()
+        var fields = FieldWriter(reserving: byteCount)
         fields.add(Self.version)
         fields.add(id.term)
         fields.add(id.number)
@@ -126,7 +137,7 @@ package struct LogBatch: Hashable, Sendable {
     }
 
     private static func encode(_ records: [LogRecord]) -> [UInt8] {
-        var fields = FieldWriter()
+        var fields = FieldWriter(reserving: records.reduce(0) { $0 + $1.byteCount + 24 })
         for record in records {
             let body = record.wholeBody
             fields.add(record.firstSequence)

@@ -103,7 +103,7 @@ extension ReplicatedLog {
         self.append = nil
         position.sequence = append.batch.lastSequence
         role = .owner(term: term, head: append.head)
-        let bytes = append.batch.bytes.count + append.parts.reduce(0) { $0 + $1.count }
+        let bytes = append.batch.byteCount + append.parts.reduce(0) { $0 + $1.count }
         tail.add(append.batch.firstSequence, bytes: bytes)
         emit(.appended(through: position.sequence))
     }

@@ -22,6 +22,7 @@ import Testing
         let (batch, parts) = LogBatch.make(Self.records([3, 0, 70]), Self.id, epoch: 9, partBytesMax: 1000)
         #expect(parts.isEmpty)
         let read = try #require(LogBatch(batch.bytes))
+        #expect(batch.byteCount == batch.bytes.count)
         #expect(read == batch)
         #expect(read.firstSequence == 41)
         #expect(read.lastSequence == 46)
