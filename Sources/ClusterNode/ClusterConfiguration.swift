@@ -14,6 +14,9 @@ package struct ClusterConfiguration: Sendable {
     /// Encrypts connections to etcd and to other nodes; nil for connections that are not encrypted.
     package var security: ClusterSecurity?
 
+    /// When databases move between nodes.
+    package var timing = PlacementTiming()
+
     package init(
         members: [EtcdMember], node: String, peers: PeerConfiguration? = nil, security: ClusterSecurity? = nil
     ) {
@@ -96,4 +99,10 @@ package enum ClusterNews: Hashable, Sendable {
     case peerRefused(node: String, reason: String)
     /// The other nodes do not reach this one, so it gives up what it owns; or they do again.
     case cutOff(Bool)
+    /// This node goes by these members from now on; nil if etcd does not have them any more, or they cannot be read.
+    case members([String]?)
+    /// This node keeps the members, and could not.
+    case membersNotKept(reason: String)
+    /// The log of a database is to be owned by the node that comes first among its holders.
+    case movesHome(database: String, node: String)
 }

@@ -25,19 +25,37 @@ package final class ClusterNode: Sendable {
         /// Other nodes do not reach this one.
         var isCutOff = false
         var isStopping = false
+        var placement = Placement()
+        /// The document that the placement was taken from.
+        var document: EtcdKeyValue?
+        var hasDocument = false
+        /// Databases that this node has only because its clients use them.
+        var visited: Set<String> = []
+        /// Since when the node has its lease.
+        var leaseSince: MonotonicTime?
+        var placementChanged: (@Sendable () -> Void)?
+
+        func rank(of name: String, for database: String) -> Int? {
+            if visited.contains(database), !placement.holds(name, database) { return nil }
+            return placement.claimants(for: database, of: nodes).firstIndex(of: name)
+        }
     }
 
     package let name: String
     let cluster: EtcdCluster
-    private let incarnation: UInt64
-    private let news: @Sendable (ClusterNews) -> Void
+    let incarnation: UInt64
+    let timing: PlacementTiming
+    let folder: DataFolder
+    let news: @Sendable (ClusterNews) -> Void
     private let shared = Shared()
     private let validity = LeaseValidity()
     private let leaseThread: NamedThread
     private let tickThread: NamedThread
     private let syncThread: NamedThread
     let peers: PeerConfiguration?
-    private let tls: (client: TLSContext, server: TLSContext)?
+    let tls: (client: TLSContext, server: TLSContext)?
+    let removals = FilesRemovals()
+    private let placementThread: NamedThread
 
     private struct OpenLog {
         /// Until it is closed.
@@ -59,12 +77,19 @@ package final class ClusterNode: Sendable {
         var isStopping: Bool { state.withLock { $0.isStopping } }
     }
 
+    /// - parameter folder: has the databases of which other nodes are given copies, and the members known last.
     /// - parameter address: where clients find this node, for operators of others.
     /// - parameter news: called on threads of the node.
     package init(
-        _ configuration: ClusterConfiguration, address: String, news: @escaping @Sendable (ClusterNews) -> Void
+        _ configuration: ClusterConfiguration, _ folder: DataFolder, address: String,
+        news: @escaping @Sendable (ClusterNews) -> Void
     ) throws {
         name = configuration.node
+        timing = configuration.timing
+        self.folder = folder
+        if let members = folder.keptMembers.flatMap({ ClusterMembers($0) }) {
+            shared.state.withLock { $0.placement = Placement(remembering: members) }
+        }
         tls = try configuration.security.map { (try $0.client(), try $0.server()) }
         cluster = EtcdCluster(configuration.members, tls: tls?.client)
         incarnation = .random(in: 1 ... .max)
@@ -74,6 +99,7 @@ package final class ClusterNode: Sendable {
             incarnation: incarnation, address: address,
             peerAddress: configuration.peers.map { "\($0.reachableAddress)" })
         let (shared, name, cluster, validity) = (shared, name, cluster, validity)
+        let (removals, timing, incarnation) = (removals, timing, incarnation)
         leaseThread = try NamedThread(name: "lease") {
             var registration = NodeRegistration(name, record, cluster, validity, news: news)
             while !shared.isStopping {
@@ -82,9 +108,29 @@ package final class ClusterNode: Sendable {
                 registration.unreached = UnreachedNodes(names: hub?.unreached ?? [])
                 let (lease, nodes) = registration.run()
                 Self.take(lease, nodes, isCutOff: registration.isCutOff, name, shared)
+                if registration.hasLooked {
+                    Self.take(document: registration.document, name, folder, shared, news)
+                }
                 _ = shared.wakeUp.wait(atMost: .milliseconds(100))
             }
             registration.end()
+        }
+        let client = tls?.client
+        placementThread = try NamedThread(name: "placement") {
+            var worker = PlacementWorker(
+                name, incarnation: incarnation, configuration.members, cluster, client, folder, timing, removals,
+                news: news)
+            let pause = Semaphore()
+            while !shared.isStopping {
+                worker.run(
+                    shared.state.withLock { state in
+                        PlacementWorker.Node(
+                            placement: state.placement, lease: state.lease,
+                            isSettled: Self.isSettled(state.leaseSince, timing),
+                            owned: state.keepers.filter { $0.value.isOwner }.keys.sorted())
+                    }, isStopping: { shared.isStopping })
+                _ = pause.wait(atMost: .milliseconds(timing.lookMilliseconds))
+            }
         }
         tickThread = try NamedThread(name: "log-ticks") {
             let pause = Semaphore()
@@ -118,17 +164,101 @@ package final class ClusterNode: Sendable {
                 state.hub?.set(records)
             }
             (state.lease, state.nodes, state.isCutOff) = (lease, nodes, isCutOff)
+            if isNewLease { state.leaseSince = lease.map { _ in .current } }
             if isNewLease { state.hub?.set(isRegistered: lease != nil) }
             for (database, keeper) in state.keepers {
-                if isNewOrder { keeper.post(.rank(rank(of: name, for: database, among: nodes))) }
+                if isNewOrder { keeper.post(.rank(state.rank(of: name, for: database))) }
                 if isNewLease { keeper.post(.lease(lease)) }
                 if isNewReach { keeper.post(.reached(!isCutOff)) }
             }
         }
     }
 
-    private static func rank(of name: String, for database: String, among nodes: [String]) -> Int? {
-        NodeRecord.candidates(for: database, of: nodes).firstIndex(of: name)
+    private static func isSettled(_ leaseSince: MonotonicTime?, _ timing: PlacementTiming) -> Bool {
+        leaseSince.map { MonotonicTime.current - $0 >= .milliseconds(timing.settleMilliseconds) } ?? false
+    }
+
+    /// Takes over the members as etcd has them.
+    private static func take(
+        document: EtcdKeyValue?, _ name: String, _ folder: DataFolder, _ shared: Shared,
+        _ news: @Sendable (ClusterNews) -> Void
+    ) {
+        let change = shared.state.withLock { state -> (before: Placement, after: Placement, (@Sendable () -> Void)?)? in
+            if state.hasDocument, state.document == document { return nil }
+            (state.document, state.hasDocument) = (document, true)
+            let before = state.placement
+            state.placement.take(document.map { ($0.value, $0.modRevision) })
+            guard state.placement != before else { return nil }
+            for (database, keeper) in state.keepers { keeper.post(.rank(state.rank(of: name, for: database))) }
+            return (before, state.placement, state.placementChanged)
+        }
+        guard let (before, after, changed) = change else { return }
+        if let last = after.last, last != before.last { try? folder.keepMembers(last.bytes) }
+        if case .known(let members, _) = after.members {
+            if members != before.last { news(.members(members.names)) }
+        } else if case .known = before.members {
+            news(.members(nil))
+        }
+        changed?()
+    }
+
+    // MARK: Placement
+
+    /// Reads the members of the cluster from etcd. Waits.
+    package func readMembers(until deadline: MonotonicTime) {
+        let client = EtcdClient(cluster, preferredMember: Int(incarnation % UInt64(cluster.members.count)))
+        let pause = Semaphore()
+        while MonotonicTime.current < deadline {
+            if let reply = try? client.call(EtcdRange(.key(ClusterMembers.key)), within: .seconds(2)) {
+                return Self.take(document: reply.values.first, name, folder, shared, news)
+            }
+            _ = pause.wait(atMost: .milliseconds(100))
+        }
+    }
+
+    /// - parameter changed: called when the databases that this node holds may be others, on a thread of the node.
+    package func observePlacement(_ changed: @escaping @Sendable () -> Void) {
+        shared.state.withLock { $0.placementChanged = changed }
+    }
+
+    /// Whether databases are distributed, so that a node need not hold all.
+    package var isPlaced: Bool { shared.state.withLock { $0.placement.last != nil } }
+
+    /// Whether this node holds a database.
+    package func holds(_ database: String) -> Bool {
+        shared.state.withLock { $0.placement.holds(name, database) }
+    }
+
+    /// Whether the node has a database only because its clients use it. Then it never claims the log, unless it holds
+    /// the database.
+    package func setVisited(_ database: String, _ isVisited: Bool) {
+        shared.state.withLock { state in
+            if isVisited { state.visited.insert(database) } else { state.visited.remove(database) }
+            state.keepers[database]?.post(.rank(state.rank(of: name, for: database)))
+        }
+    }
+
+    /// The milliseconds after which a database that is not used is not followed any more by a node that does not hold
+    /// it.
+    package var idleMilliseconds: Int64 { timing.idleMilliseconds }
+
+    /// Says, for databases whose files this node would remove, of which that seems to be possible now.
+    package func removable(of databases: Set<String>) -> Set<String> {
+        removals.want(databases, at: name)
+        return removals.removable(of: databases)
+    }
+
+    /// Says in etcd that this node has no files of a database, if no other node needs them. The log is closed. Waits
+    /// for etcd.
+    ///
+    /// - returns: whether the files can be removed.
+    package func stateRemoval(of database: String) -> Bool {
+        let (placement, lease, isSettled) = shared.state.withLock { state in
+            state.keepers[database] = nil
+            return (state.placement, state.lease, Self.isSettled(state.leaseSince, timing))
+        }
+        guard let lease else { return false }
+        return removals.state(database, placement, lease: lease, isSettled: isSettled, EtcdClient(cluster))
     }
 
     /// The cluster's own database has another history, whose numbers may be lower.
@@ -144,16 +274,14 @@ package final class ClusterNode: Sendable {
 
     /// Begins to listen for other nodes, if they reach each other. Once.
     ///
-    /// - parameter folder: the databases of which other nodes are given copies.
     /// - parameter requests: gets the requests of other nodes' connections to a database, on a thread of the links.
     /// - parameter forwarded: told what came of the requests that this node has sent to others, on the same thread.
     package func beginPeering(
-        _ folder: DataFolder,
         requests: @escaping @Sendable (_ database: String, [Request]) -> Void,
         forwarded: @escaping @Sendable (_ database: String, [ForwardingNews]) -> Void
     ) throws(SystemError) {
         guard let peers else { return }
-        let delegate = PeerDelegate(requests: requests, news: forwarded, report: news) { request in
+        let delegate = PeerDelegate(requests: requests, news: forwarded, report: news) { [folder] request in
             OutgoingCopy.make(request, folder)
         }
         let hub = try PeerHub(peers, name: name, incarnation: incarnation, delegate, tls: tls)
@@ -209,14 +337,24 @@ package final class ClusterNode: Sendable {
         of database: String, _ need: CopyNeed, to path: String, isWanted: @escaping () -> Bool
     ) throws(CopyFailure) -> (node: String, byteCount: Int) {
         guard let peers else { throw CopyFailure(description: "this node has no --peer-listen") }
-        let records = shared.state.withLock { $0.records }
+        let (records, holders) = shared.state.withLock { ($0.records, $0.placement.holders(of: database) ?? []) }
         var failures: [String] = []
-        for (node, record) in records.sorted(by: { $0.key < $1.key }).shuffled() where node != name {
+        let others = records.keys.shuffled()
+        for node in others.filter(holders.contains) + others.filter({ !holders.contains($0) }) where node != name {
+            guard let record = records[node] else { continue }
             guard let address = record.peerAddress.flatMap({ SocketAddress(hostAndPort: $0) }) else { continue }
             do throws(CopyFailure) {
                 let hello = PeerHandshake.Hello(
                     name: name, incarnation: incarnation, session: Cryptography.randomBytes(PeerHandshake.sessionSize))
                 let request = CopyRequest(database: database, need: need)
+                // An earlier version does not say.
+                let size = try? CopyReceiver(hello, peers.secret, address, tls: tls?.client, isWanted: isWanted)
+                    .receiveSize(of: database, epoch: need.epoch)
+                if let size, let space = DiskSpace(of: folder.path), space.available < 2 * size {
+                    throw CopyFailure(
+                        description: "this node's disk has no room for the copy: \(2 * size >> 20) MiB are needed, and "
+                            + "\(space.available >> 20) MiB are free")
+                }
                 let receiver = try CopyReceiver(hello, peers.secret, address, tls: tls?.client, isWanted: isWanted)
                 return (node, try receiver.receive(request, to: path))
             } catch {
@@ -232,12 +370,14 @@ package final class ClusterNode: Sendable {
     ///
     /// - parameter file: the node's own log, opened as one that is shared.
     /// - parameter sequence: the last operation in the node's files.
+    /// - parameter isVisited: see ``setVisited(_:_:)``.
     /// - parameter report: gets the log's results, in order, on a separate thread.
     /// - parameter needsCopy: told, on the same thread, that the log cannot be followed from where the files end. The
     ///   log is to be closed then, and opened again on files that can, such as a copy of another node's
     ///   (``receiveCopy(of:_:to:isWanted:)``).
     package func openLog(
-        of database: String, _ file: LogFile, sequence: UInt64, report: @escaping @Sendable ([Arrival]) -> Void,
+        of database: String, _ file: LogFile, sequence: UInt64, isVisited: Bool = false,
+        report: @escaping @Sendable ([Arrival]) -> Void,
         needsCopy: @escaping @Sendable (CopyNeed) -> Void
     ) throws(StorageError) -> NodeLog {
         let (epochs, hasData) = (file.epochs, sequence > 0)
@@ -264,7 +404,8 @@ package final class ClusterNode: Sendable {
         shared.state.withLock { state in
             state.keepers[database] = keeper
             state.logs[database] = OpenLog(log: nodeLog, disk: disk)
-            keeper.post(.rank(Self.rank(of: name, for: database, among: state.nodes)))
+            if isVisited { state.visited.insert(database) } else { state.visited.remove(database) }
+            keeper.post(.rank(state.rank(of: name, for: database)))
             keeper.post(.reached(!state.isCutOff))
             keeper.post(.lease(state.lease))
         }
@@ -290,11 +431,10 @@ package final class ClusterNode: Sendable {
     /// append was appended.
     package func drained(_ database: String) { shared.state.withLock { $0.keepers[database] }?.post(.drained) }
 
-    /// Waits until all logs that were opened have caught up with etcd, for some time at most.
+    /// Waits until all logs that were opened have caught up with etcd, or a time has come.
     ///
     /// - returns: why a log never will, if one cannot follow from where it is.
-    package func awaitLogs(atMost duration: Duration) -> String? {
-        let deadline = MonotonicTime.current + duration
+    package func awaitLogs(until deadline: MonotonicTime) -> String? {
         let pause = Semaphore()
         while true {
             let keepers = shared.state.withLock { $0.keepers }
@@ -320,5 +460,6 @@ package final class ClusterNode: Sendable {
         leaseThread.join()
         tickThread.join()
         syncThread.join()
+        placementThread.join()
     }
 }

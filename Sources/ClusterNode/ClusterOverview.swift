@@ -13,6 +13,9 @@ package struct ClusterOverview: Sendable {
     /// The nodes that a node does not reach, in order.
     private var unreached: [String: [String]] = [:]
     private var logs: [(database: String, log: LogOverview?)] = []
+    /// Nil if every node holds everything.
+    private var placement: ClusterMembers?
+    private var areMembersDamaged = false
 
     private static let callDuration = Duration.seconds(3)
 
@@ -37,6 +40,9 @@ package struct ClusterOverview: Sendable {
         let statements = try client.call(EtcdRange(UnreachedNodes.folder), within: Self.callDuration).values
         let running = Set(nodes.map(\.name))
         unreached = UnreachedNodes.statements(in: statements).mapValues { $0.names.intersection(running).sorted() }
+        let document = try client.call(EtcdRange(.key(ClusterMembers.key)), within: Self.callDuration).values.first
+        placement = document.flatMap { ClusterMembers($0.value) }
+        areMembersDamaged = document != nil && placement == nil
         logs = []
         while let key = try client.call(
             LogKeys.nextDatabase(after: logs.last?.database), within: Self.callDuration
@@ -66,6 +72,16 @@ package struct ClusterOverview: Sendable {
             lines.append("  \(name)  clients at \(record.address), nodes at \(record.peerAddress ?? "no address")")
             for other in unreached[name] ?? [] { lines.append("    does not reach \(other)") }
         }
+        if let placement {
+            lines.append("members")
+            for name in placement.names {
+                let state = placement.isDraining(name) ? "draining" : "member"
+                let isAway = nodes.contains { $0.name == name } ? "" : ", does not run"
+                let count = logs.count { placement.holders(of: $0.database)?.contains(name) ?? false }
+                lines.append("  \(name)  \(state)\(isAway), holds \(count) databases")
+            }
+            for (name, _) in nodes where placement.states[name] == nil { lines.append("  \(name)  not a member yet") }
+        }
         lines.append("databases")
         for (database, log) in logs {
             guard let log else {
@@ -75,11 +91,29 @@ package struct ClusterOverview: Sendable {
             let last = log.head?.lastSequence ?? 0
             let range = last < log.floor ? "none in etcd" : "\(log.floor) to \(last) in etcd"
             lines.append("  \(database)  owner \(log.owner ?? "none"), last commit \(last), \(range)")
-            for (node, sequence) in log.kept.sorted(by: { $0.key < $1.key }) {
-                lines.append("    \(node)  has \(sequence) on disk")
+            guard let holders = placement?.holders(of: database) else {
+                for (node, sequence) in log.kept.sorted(by: { $0.key < $1.key }) {
+                    lines.append("    \(node)  has \(sequence) on disk")
+                }
+                continue
+            }
+            let others = Set(log.kept.keys).union(log.held.filter { $0.value != .nothing }.keys).subtracting(holders)
+            for node in holders + others.sorted() {
+                let role = holders.contains(node) ? "holds it" : "follows it"
+                lines.append("    \(node)  \(role), \(Self.files(log.held[node], log.kept[node]))")
             }
         }
         return lines
+    }
+
+    private static func files(_ held: HeldFiles?, _ kept: UInt64?) -> String {
+        switch held {
+        case .through(_, let sequence): "has \(sequence) on disk"
+        case .copying: "is copying another node's files"
+        case .nothing: "has no files"
+        // One of an earlier version does not say.
+        case nil: kept.map { "has \($0) on disk" } ?? "has not said what it has"
+        }
     }
 
     /// The same for programs.
@@ -113,9 +147,20 @@ package struct ClusterOverview: Sendable {
                 kept[node] = .integer(Int64(clamping: sequence))
             }
             json["onDisk"] = .object(kept)
+            if let holders = placement?.holders(of: database) {
+                json["holders"] = .array(holders.map { .text($0) })
+                json["copying"] = .array(
+                    log.held.filter { $0.value == .copying }.keys.sorted().map { .text($0) })
+            }
             return .object(json)
         }
-        return JSONObject(["members": .array(members), "nodes": .array(nodes), "databases": .array(databases)])
+        var json = JSONObject(["members": .array(members), "nodes": .array(nodes), "databases": .array(databases)])
+        guard let placement else { return json }
+        json["placement"] = .array(
+            placement.names.map { name in
+                .object(JSONObject(["node": .text(name), "drains": .bool(placement.isDraining(name))]))
+            })
+        return json
     }
 
     /// Problems for an operator: one line each.
@@ -132,11 +177,19 @@ package struct ClusterOverview: Sendable {
                 problems.append("the node '\(name)' does not reach the node '\(other)'")
             }
             if record == nil { problems.append("the node '\(name)' runs a version that is not known here") }
-            for (database, log) in logs where log?.kept[name] == nil && log != nil {
+            for (database, log) in logs
+            where log?.kept[name] == nil && log != nil && placement?.holders(of: database) == nil {
                 problems.append("the node '\(name)' has not said how much it has of the database '\(database)'")
             }
         }
+        if areMembersDamaged { problems.append("what etcd has of the members is damaged, or of a later version") }
+        for name in placement?.names ?? [] where !nodes.contains(where: { $0.name == name }) {
+            problems.append("the member '\(name)' does not run")
+        }
         for (database, log) in logs {
+            for holder in placement?.holders(of: database) ?? [] where log?.hasFiles(holder) == false {
+                problems.append("the node '\(holder)' does not have the files of the database '\(database)' yet")
+            }
             guard let log else {
                 problems.append("what etcd has of the database '\(database)' is damaged, or of a later version")
                 continue

@@ -74,7 +74,10 @@ struct LogDecider {
             watcher.begin(watch, serial: serial)
             tell(nil)
             // Before the log has begun, the files may have to be told of its history.
-            if log.hasBegun { start.note(.following) }
+            if log.hasBegun {
+                start.note(.following)
+                report([.caughtUp])
+            }
         case .endWatch: watcher.end()
         case .begin(let epoch):
             progress.begin(epoch: epoch)
@@ -85,6 +88,7 @@ struct LogDecider {
         case .own:
             tell(nil)
             start.note(.following)
+            report([.caughtUp])
             if announced != .owner { progress.own(under: log.lease) }
             announce(.owner)
         case .drain: announce(.handingOver)
@@ -103,8 +107,8 @@ struct LogDecider {
             start.note(.stuck(reason))
             tell(reason)
         case .lost:
-            start.note(.lost)
             tell(Self.lost)
+            start.note(.lost)
         case .damaged(let reason): tell(reason)
         }
     }

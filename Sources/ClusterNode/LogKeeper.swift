@@ -95,6 +95,9 @@ final class LogKeeper: Sendable {
         }
     }
 
+    /// Whether the node owns the log, as far as it knows.
+    var isOwner: Bool { progress.isOwner }
+
     /// Whether the node's own file takes records.
     var storesRecords: Bool { progress.storesRecords }
 

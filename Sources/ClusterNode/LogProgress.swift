@@ -84,6 +84,9 @@ final class LogProgress: Sendable {
     /// Another node may own the log in a moment.
     func disown() { state.withLock { $0.ownLease = nil } }
 
+    /// This node owns the log, as far as it knows.
+    var isOwner: Bool { state.withLock { $0.ownLease != nil } }
+
     /// The lease under which this node owns the log.
     ///
     /// - parameter count: how often the database was told that. If it is to be told once more, others have owned it

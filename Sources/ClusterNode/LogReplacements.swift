@@ -112,8 +112,12 @@ package final class LogReplacements {
         package var database: String
         /// Sorted by the names of the nodes.
         package var files: [Files]
+        /// The nodes that have no files, sorted.
+        package var without: [String]
 
-        package init(database: String, files: [Files]) { (self.database, self.files) = (database, files) }
+        package init(database: String, files: [Files], without: [String] = []) {
+            (self.database, self.files, self.without) = (database, files, without)
+        }
 
         /// The files that reach furthest; nil if that cannot be told, as the histories of some have nothing to do with
         /// each other.
@@ -142,7 +146,11 @@ package final class LogReplacements {
         for (database, files) in logs.sorted(by: { $0.key < $1.key }) {
             // Nodes that copy remain in the list until their leases end.
             if try present(database).head != nil { continue }
-            lost.append(LostLog(database: database, files: files.sorted { $0.node < $1.node }))
+            let files = files.sorted { $0.node < $1.node }
+            lost.append(
+                LostLog(
+                    database: database, files: files.filter { $0.past != .none },
+                    without: files.filter { $0.past == .none }.map(\.node)))
         }
         return lost
     }

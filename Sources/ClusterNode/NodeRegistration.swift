@@ -22,6 +22,9 @@ struct NodeRegistration {
     private var statedUnreached = UnreachedNodes()
     /// The other nodes do not reach this one.
     private(set) var isCutOff = false
+    /// The members of the cluster as etcd had them at the last look, once there was one.
+    private(set) var document: EtcdKeyValue?
+    private(set) var hasLooked = false
     private var nextLook = MonotonicTime(nanoseconds: .min)
     private var nextAttempt = MonotonicTime(nanoseconds: .min)
     private var failures = 0
@@ -122,11 +125,15 @@ struct NodeRegistration {
     private mutating func look() {
         nextLook = .current + Self.lookInterval
         let question = EtcdTransaction(
-            then: [.range(EtcdRange(NodeRecord.folder)), .range(EtcdRange(UnreachedNodes.folder))], isRepeatable: true)
+            then: [
+                .range(EtcdRange(NodeRecord.folder)), .range(EtcdRange(UnreachedNodes.folder)),
+                .range(EtcdRange(.key(ClusterMembers.key))),
+            ], isRepeatable: true)
         guard case .success(let reply) = call(question) else { return }
         nodes = Dictionary(
             reply.values(0).map { (NodeRecord.name(of: $0.key), NodeRecord($0.value)) },
             uniquingKeysWith: { first, _ in first })
+        (document, hasLooked) = (reply.values(2).first, true)
         let statements = UnreachedNodes.statements(in: reply.values(1))
         let isNow = UnreachedNodes.cutOff(Set(nodes.keys), statements).contains(name)
         if isNow != isCutOff { news(.cutOff(isNow)) }

@@ -50,6 +50,10 @@ package final class OwnerMoves {
     package func move(of database: String, to node: String) throws(Failure) -> Move? {
         let log = try log(of: database)
         guard try nodes().contains(node) else { throw Failure(description: "no node '\(node)' runs") }
+        if let holders = try members()?.holders(of: database), !holders.contains(node) {
+            let list = holders.joined(separator: ", ")
+            throw Failure(description: "the node '\(node)' does not hold the database '\(database)': \(list) do")
+        }
         guard log.kept[node] != nil else {
             throw Failure(description: "the node '\(node)' has no copy of the database '\(database)'")
         }
@@ -61,19 +65,58 @@ package final class OwnerMoves {
 
     /// Moves of all databases whose writes a node takes, each to the next node that would take them over.
     package func moves(from node: String) throws(Failure) -> [Move] {
-        let nodes = try nodes()
-        guard nodes.contains(node) else { throw Failure(description: "no node '\(node)' runs") }
+        let (nodes, members) = (try nodes(), try members())
+        guard nodes.contains(node) else {
+            if members?.states[node] != nil { return [] }
+            throw Failure(description: "no node '\(node)' runs")
+        }
         var moves: [Move] = []
         for database in try databases() {
             let log = try log(of: database)
             guard log.owner == node else { continue }
-            let candidates = NodeRecord.candidates(for: database, of: nodes)
+            let holders = members?.holders(of: database) ?? nodes
+            let others = nodes.filter { members?.isDraining($0) != true && !holders.contains($0) }
+            let candidates =
+                NodeRecord.candidates(for: database, of: nodes.filter(holders.contains))
+                + NodeRecord.candidates(for: database, of: others)
             guard let next = candidates.first(where: { $0 != node && log.kept[$0] != nil }) else {
                 throw Failure(description: "no other node that runs has a copy of the database '\(database)'")
             }
             moves.append(Move(database: database, from: node, to: next))
         }
         return moves
+    }
+
+    /// Nil if every node holds everything.
+    private func members() throws(Failure) -> ClusterMembers? {
+        guard let value = try call(EtcdRange(.key(ClusterMembers.key))).values.first else { return nil }
+        guard let members = ClusterMembers(value.value) else {
+            throw Failure(description: "what etcd has of the members is damaged, or of a later version")
+        }
+        return members
+    }
+
+    // MARK: Draining
+
+    /// Has a member drain, or drain no more: its databases get other holders, and it keeps its files until these have
+    /// them.
+    ///
+    /// - returns: whether databases are distributed, so that this means something.
+    package func setDraining(_ node: String, _ isDraining: Bool) throws(Failure) -> Bool {
+        for _ in 0..<5 {
+            guard let value = try call(EtcdRange(.key(ClusterMembers.key))).values.first else { return false }
+            guard var members = ClusterMembers(value.value) else {
+                throw Failure(description: "what etcd has of the members is damaged, or of a later version")
+            }
+            guard members.states[node] != nil else {
+                let list = members.names.joined(separator: ", ")
+                throw Failure(description: "the node '\(node)' is not a member of the cluster, which \(list) are")
+            }
+            if members.isDraining(node) == isDraining { return true }
+            members.states[node] = isDraining ? .draining : .member
+            if try call(members.replace(value.modRevision)).hasSucceeded { return true }
+        }
+        throw Failure(description: "the members of the cluster are changing: try again")
     }
 
     private func nodes() throws(Failure) -> [String] {

@@ -35,6 +35,7 @@ extension DatabaseScheduler {
                 store(records)
                 records = []
                 change(to: ownership)
+            case .caughtUp: hasCaughtUp = true
             }
             _ = arrivals.takeFirst()
         } while mayFollow && nanoseconds() < end

@@ -59,6 +59,10 @@ package struct DatabaseScheduler: ~Copyable {
     var unanswered = 0
     /// When requests last came, in milliseconds of uptime.
     private var lastUse: Int64
+    /// The same of requests of this process's own connections; nil before the first one.
+    private var lastOwnUse: Int64?
+    /// The node has applied all that the shared log had at some time since it opened the database.
+    package internal(set) var hasCaughtUp = false
     /// The last operation that the store includes.
     package internal(set) var appliedSequence: UInt64
     var ticksSinceFreeze = 0
@@ -125,6 +129,7 @@ package struct DatabaseScheduler: ~Copyable {
         case .opened: open()
         case .requests(let requests):
             lastUse = conditions.uptime
+            if ownership != .alone, requests.contains(where: { !$0.connection.isForwarded }) { lastOwnUse = lastUse }
             arrive(requests)
         case .delivered: break
         case .largeReadEnded(let connection): endLargeRead(of: connection)
@@ -264,6 +269,16 @@ package struct DatabaseScheduler: ~Copyable {
         guard !isReplaced, !hasMoreToPrune, !isStepDue, !isFreezeDue, unanswered == 0 else { return false }
         // The store may lack operations that changed nothing.
         return database.isAtRest
+    }
+
+    /// Whether this node can cease to follow the log without a client of its own noticing: it does not own the log,
+    /// there were no requests for a time, and no connection uses the database.
+    package func isUnused(at uptime: Int64, milliseconds: Int64) -> Bool {
+        guard case .elsewhere = ownership, life == .serving, admission.isEmpty, case .none = recovery else {
+            return false
+        }
+        if let lastOwnUse, uptime - lastOwnUse < milliseconds { return false }
+        return database.isUnused
     }
 
     // MARK: Time

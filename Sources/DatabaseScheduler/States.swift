@@ -55,6 +55,8 @@ package enum Arrival: Sendable {
     case began(epoch: UInt64)
     /// The last record of the previous owner has arrived.
     case ownership(Ownership)
+    /// All that the log had when it was read last has arrived.
+    case caughtUp
 }
 
 /// The rows on their way to the store.

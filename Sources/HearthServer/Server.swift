@@ -115,7 +115,8 @@ package final class Server: Sendable {
                 contexts.deliver(piece, of: stream)
             }
             let cluster = try configuration.cluster.map {
-                try ClusterNode($0, address: configuration.advertisedHost ?? "\(configuration.address)") { news in
+                try ClusterNode($0, folder, address: configuration.advertisedHost ?? "\(configuration.address)") {
+                    news in
                     readiness.take(news, log)
                 }
             }
@@ -168,7 +169,8 @@ package final class Server: Sendable {
                         mover: contexts)
                 })
             if let cluster {
-                try Self.beginPeering(cluster, folder, databases, directory)
+                try Self.beginPeering(cluster, databases, directory)
+                cluster.observePlacement { [weak databases] in databases?.placementChanged() }
                 if cluster.forwardsWrites {
                     let database = ClusterDatabase(folder: folder, directory: directory, databases: databases) {
                         [weak contexts] operation, database, principal, milliseconds, then in
@@ -184,8 +186,10 @@ package final class Server: Sendable {
                 }
             }
             // Clients find the databases open, and the seed in its place.
+            let deadline = MonotonicTime.current + Self.clusterPatience
+            cluster?.readMembers(until: deadline)
             databases.openServed()
-            if let reason = cluster?.awaitLogs(atMost: Self.clusterPatience) { throw StartError.configuration(reason) }
+            if let reason = cluster?.awaitLogs(until: deadline) { throw StartError.configuration(reason) }
             services.sharing?.begin()
             seeding = try configuration.seedFile.map { try Self.seed(from: $0, services, contexts) }
             var options = Listener.Options()
@@ -256,9 +260,9 @@ package final class Server: Sendable {
     private static let clusterPatience = Duration.seconds(10)
 
     private static func beginPeering(
-        _ cluster: ClusterNode, _ folder: DataFolder, _ databases: DatabaseThread, _ directory: DatabaseDirectory
+        _ cluster: ClusterNode, _ databases: DatabaseThread, _ directory: DatabaseDirectory
     ) throws(SystemError) {
-        try cluster.beginPeering(folder) { [unowned cluster] database, requests in
+        try cluster.beginPeering { [unowned cluster] database, requests in
             // Another node may have databases that this one has not.
             if let index = directory.index(ofKnown: database), databases.post(index, requests) { return }
             cluster.turnAway(requests, because: .stopping)

@@ -29,6 +29,12 @@ extension Database {
             && !isTrimDue
     }
 
+    /// No connection uses the database, and nothing waits for an answer.
+    package var isUnused: Bool {
+        listeners.sessions.isEmpty && listeners.scans.isEmpty && largeReads.isEmpty && workers.claims.isEmpty
+            && (forwarded?.isUnused ?? true)
+    }
+
     /// There is memory that can be freed.
     package var isTrimDue: Bool { rows.trimBacklog > 0 || indexes.entries.isTrimDue }
 

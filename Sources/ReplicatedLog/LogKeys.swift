@@ -10,6 +10,7 @@ package import HearthEtcdMessages
 /// /hearth/1/db/NAME/past                                     LogPast: the histories before that of the head
 /// /hearth/1/part/NAME/FIRST/TERM-NUMBER/INDEX                a part of a batch that is too large for one value
 /// /hearth/1/kept/NAME/NODE             lease of the node     8 bytes: the last sequence number in the node's own files
+/// /hearth/1/held/NAME/NODE             lease of the node     HeldFiles: what the node has in its own files
 /// /hearth/1/move/NAME                  lease of the asker    MoveRequest: another node is to own the log
 /// /hearth/1/files/NAME/NODE            lease of the node     LogPast of the node's files, the last end being theirs; there
 ///                                                            while etcd does not have the log that they are of

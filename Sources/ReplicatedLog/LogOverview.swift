@@ -11,12 +11,21 @@ package struct LogOverview: Hashable, Sendable {
     package var floor: UInt64
     /// The last operation that the nodes which run have on disk, as they said within the last seconds.
     package var kept: [String: UInt64]
+    /// What the nodes have in their files, as far as they say.
+    package var held: [String: HeldFiles]
+
+    /// Whether a node has files that are a beginning of the log's history. Of one that does not say what it has, as
+    /// earlier versions, its position counts.
+    package func hasFiles(_ node: String) -> Bool {
+        guard let held = held[node] else { return kept[node] != nil }
+        return head.map { held.has(0, of: $0.epoch) } ?? false
+    }
 
     package static func request(_ database: String) -> EtcdTransaction {
         let keys = LogKeys(database: database)
         return EtcdTransaction(
             then: [keys.owner, keys.head, keys.floor].map { .range(EtcdRange(.key($0))) }
-                + [.range(EtcdRange(keys.allKept))], isRepeatable: true)
+                + [.range(EtcdRange(keys.allKept)), .range(EtcdRange(keys.allHeld))], isRepeatable: true)
     }
 
     /// Nil if a value is damaged, or of a later version.
@@ -41,6 +50,9 @@ package struct LogOverview: Hashable, Sendable {
             guard let number = LogTransactions.number(value.value) else { return nil }
             kept[String(decoding: value.key.dropFirst(start), as: UTF8.self)] = number
         }
+        held = [:]
+        let keys = LogKeys(database: database)
+        for value in reply.values(4) { held[keys.holder(of: value.key)] = HeldFiles(value.value) }
     }
 }
 

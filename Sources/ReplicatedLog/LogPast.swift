@@ -36,6 +36,9 @@ package struct LogPast: Hashable, Sendable {
         return fields.bytes
     }
 
+    /// What a node states that has no files of a log that others miss. No history has this name.
+    package static let none = LogPast([Epoch(name: 0, end: 0)])
+
     /// Nil if the bytes are not of a version that is known.
     package init?(_ bytes: [UInt8]) {
         var fields = FieldReader(bytes)

@@ -77,6 +77,14 @@ package enum LogReplacement {
             else: [.range(EtcdRange(.key(keys.head)))], isRepeatable: true)
     }
 
+    /// States that a node has no files of a log that other nodes miss.
+    package static func stateNone(_ database: String, at node: String, lease: Int64) -> EtcdTransaction {
+        let key = LogKeys(database: database).files(of: node)
+        return EtcdTransaction(
+            if: [.init(key, .equal, .createRevision(0))],
+            then: [.put(key: key, value: LogPast.none.bytes, lease: lease)], isRepeatable: true)
+    }
+
     private static func head(epoch: UInt64, _ lastSequence: UInt64) -> LogHead {
         LogHead(epoch: epoch, lastSequence: lastSequence, lastTime: 0, lastAppend: AppendID(term: 0, number: 0))
     }

@@ -98,6 +98,21 @@ struct LogTransactions: Hashable, Sendable {
             isRepeatable: true)
     }
 
+    /// The same, and what the node has in its own files.
+    ///
+    /// - parameter revision: of the last statement of that; 0 for none. If there is another one, only the first is
+    ///   stated, and the reply has the other one as its second result.
+    func keep(
+        _ sequence: UInt64, _ held: HeldFiles, after revision: Int64, lease: Int64
+    ) -> EtcdTransaction {
+        let key = keys.held(by: owner.node)
+        let kept = keep(sequence, lease: lease).success
+        return EtcdTransaction(
+            if: [.init(key, .equal, .modRevision(revision))],
+            then: kept + [.put(key: key, value: held.bytes, lease: lease)], else: kept + [range(key)],
+            isRepeatable: true)
+    }
+
     /// Reads how far the files of all nodes reach, whether the log is to be moved, and who owns it.
     var readKept: EtcdTransaction {
         EtcdTransaction(

@@ -33,9 +33,34 @@ extension ReplicatedLog {
     /// States the node's position, so that the owner does not trim records that it lacks.
     mutating func keep() {
         nextKeep = now + options.keepMilliseconds
-        guard let lease, statedSequence != keptSequence else { return }
+        let held = heldFiles
+        guard let lease, statedSequence != keptSequence || held != nil && held != statedFiles else { return }
         statedSequence = keptSequence
-        call(transactions.keep(keptSequence, lease: lease), for: .keep)
+        guard let held else { return call(transactions.keep(keptSequence, lease: lease), for: .keep(nil)) }
+        call(transactions.keep(keptSequence, held, after: heldRevision, lease: lease), for: .keep(held))
+    }
+
+    /// What the node can say of its files; nil if nothing.
+    private var heldFiles: HeldFiles? {
+        switch following {
+        case .copying: return .copying
+        case .watching, .idle:
+            guard isOfLog, let epoch = position.epoch, let fileSequence else { return nil }
+            return .through(epoch: epoch, sequence: fileSequence)
+        case .reading, .readingParts: return nil
+        }
+    }
+
+    mutating func kept(_ held: HeldFiles?, _ reply: EtcdTransactionReply) {
+        guard let held else { return }
+        if reply.hasSucceeded {
+            (statedFiles, heldRevision) = (held, reply.revision)
+        } else {
+            // That of an earlier process, or of this one, whose answer was lost.
+            heldRevision = reply.values(1).first?.modRevision ?? 0
+            statedFiles = nil
+            nextKeep = now + options.retryMilliseconds
+        }
     }
 
     mutating func read(_ reply: EtcdTransactionReply) {
@@ -175,6 +200,7 @@ extension ReplicatedLog {
 
     private mutating func copy(_ head: LogHead, _ reading: LogReading, _ mismatch: LogMismatch) {
         following = .copying
+        fileSequence = nil
         // What follows the copy must still be there when the copy is.
         switch mismatch {
         case .behind, .replaced:

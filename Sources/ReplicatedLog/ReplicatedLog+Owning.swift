@@ -163,7 +163,7 @@ extension ReplicatedLog {
     mutating func leaseChanged(_ lease: Int64?) {
         guard lease != self.lease else { return }
         self.lease = lease
-        statedSequence = nil
+        (statedSequence, statedFiles) = (nil, nil)
         statesFiles = false
         switch role {
         case .owner(let term, _), .claimed(let term, _): leave(term, because: .fenced(by: nil))

@@ -142,7 +142,8 @@ package struct ReplicatedLog: Sendable {
 
     /// What a call is for.
     enum Purpose: Hashable {
-        case read, parts, stateFiles, claim(lease: Int64), end, found, tidy, part, append, keep, readKept, trim(UInt64)
+        case read, parts, stateFiles, claim(lease: Int64), end, found, tidy, part, append, readKept, trim(UInt64)
+        case keep(HeldFiles?)
         case readMove, handOver, refuseMove
     }
 
@@ -185,6 +186,11 @@ package struct ReplicatedLog: Sendable {
     var isReached = true
     var keptSequence: UInt64 = 0
     var statedSequence: UInt64?
+    /// How far the node's files reach, once they are in their place.
+    var fileSequence: UInt64?
+    /// The last statement of what the node has, and the revision of its key, as far as is known.
+    var statedFiles: HeldFiles?
+    var heldRevision: Int64 = 0
     /// The log needs records while the node's files are copied.
     var pinsLog = false
     /// The node's files are of a log that the store has, or had.
@@ -252,7 +258,7 @@ package struct ReplicatedLog: Sendable {
         case .lease(let lease): leaseChanged(lease)
         case .rank(let rank): self.rank = rank
         case .append(let records): add(records)
-        case .kept(let sequence): keptSequence = sequence
+        case .kept(let sequence): (keptSequence, fileSequence) = (sequence, sequence)
         case .replied(let serial, let result): replied(serial, result)
         case .watched(let serial, let changes): watched(serial, changes)
         case .watchEnded(let serial): if following == .watching(serial: serial) { following = .reading }
@@ -318,7 +324,7 @@ package struct ReplicatedLog: Sendable {
         case .tidy: tidied(reply)
         case .part: wrotePart(reply)
         case .append: appended(reply)
-        case .keep: break
+        case .keep(let held): kept(held, reply)
         case .readKept: readKept(reply)
         case .trim(let floor): trimmed(floor, reply)
         case .readMove: readMove(reply)
@@ -333,7 +339,7 @@ package struct ReplicatedLog: Sendable {
         case .append, .part: appendFailed(error)
         case .handOver: handOverFailed(error)
         case .claim: following = .reading
-        case .keep: statedSequence = nil
+        case .keep: (statedSequence, statedFiles) = (nil, nil)
         case .readKept, .trim: nextTrim = now + options.trimMilliseconds
         case .refuseMove: refuseMoveFailed(error)
         case .read, .parts, .stateFiles, .end, .found, .tidy, .readMove: break

@@ -40,6 +40,7 @@ package final class DataFolder: Sendable {
         self.lock = lock
         pages = PageCache(bytesMax: pageBytesMax)
         identities = [path, path + "/lock"].compactMap(FileIdentity.init)
+        try finishRemoving()
     }
 
     /// Throws if the folder, or its lock, is not under its name any more: another server could start there.

@@ -9,6 +9,10 @@ struct DatabaseFiles: Sendable {
     let restoring: String
     /// There while a copy of another node's files replaces the others (NodeCopy.swift).
     let installing: String
+    /// There while a node of a cluster removes the others (NodeFiles.swift).
+    let removing: String
+    /// There while the node has the others only because its clients use them.
+    let visiting: String
 
     init(name: String, folder: String) {
         tree = "\(folder)/\(name).tree"
@@ -17,6 +21,8 @@ struct DatabaseFiles: Sendable {
         past = "\(folder)/\(name).past"
         restoring = "\(folder)/\(name).restoring"
         installing = "\(folder)/\(name).installing"
+        removing = "\(folder)/\(name).removing"
+        visiting = "\(folder)/\(name).visiting"
     }
 
     /// The files with data.

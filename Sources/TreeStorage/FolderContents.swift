@@ -2,7 +2,7 @@ import Glibc
 
 /// The contents of a data folder, for readers without its lock.
 package struct FolderContents: Sendable {
-    private let path: String
+    let path: String
 
     package init(_ path: String) { self.path = path }
 
@@ -47,6 +47,13 @@ package struct FolderContents: Sendable {
             let parts = file.split(separator: ".", omittingEmptySubsequences: false)
             return parts.count == 3 && parts[0] == name && UInt64(parts[1]) != nil && parts[2] == "restored"
         }.map { "\(path)/\($0)" }
+    }
+
+    /// Names of the databases of which restores in a cluster have put copies here, sorted.
+    var databasesWithRestoredCopies: [String] {
+        let copies = files.filter { $0.hasSuffix(".restored") }
+        let names = Set(copies.compactMap { $0.split(separator: ".").first.map(String.init) })
+        return names.filter { DatabaseName.isValid($0) && !restoredCopies(of: $0).isEmpty }.sorted()
     }
 
     /// Names of the databases that have a file with this suffix, sorted.

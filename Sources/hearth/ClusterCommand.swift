@@ -14,15 +14,18 @@ extension Command {
                 summary: "Show the members of etcd, the nodes, and who takes the writes of each database.",
                 json: #"""
                     {"members": [{"address", "version", "leads", "bytes", or "error"}…], "nodes": [{"name", "address",
-                    "peerAddress", "unreached": [NODE…]}…], "databases": [{"name", "owner", "first", "last",
-                    "onDisk": {NODE: SEQUENCE…}}…], "problems": [TEXT…]}.
+                    "peerAddress", "unreached": [NODE…]}…], "placement": [{"node", "drains"}…], "databases": [{"name",
+                    "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}, "holders": [NODE…], "copying": [NODE…]}…],
+                    "problems": [TEXT…]}. Without "placement" every node holds everything.
                     """#,
                 details: """
                     It asks etcd, and no node: which members answer, which nodes run and do not reach each other, which
                     node takes the writes of each database, which commits etcd still has, and how far each node's own
-                    files reach (as nodes say every 5 seconds). It ends with 1 if a member does not answer, no node runs,
-                    a node does not reach another one, no database has begun, a database has no owner, or a node has not
-                    said how far it is.
+                    files reach (as nodes say every 5 seconds). Where databases are distributed over more than three nodes,
+                    it shows the members, the holders of each database, and which other nodes follow it. It ends with 1 if a
+                    member does not answer, no node runs, a node does not reach another one, no database has begun, a
+                    database has no owner, a node that holds one has not said how far it is or does not have its files, or a
+                    member does not run.
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
@@ -52,11 +55,31 @@ extension Command {
                 summary: "Move all databases whose writes a node takes to other nodes, so that it can be stopped.",
                 json: movesAsJSON,
                 details: """
-                    Until then it may take over databases of a node that dies.
-                    """, options: etcdOptions + Arguments.Option.output
+                    Until then it may take over databases of a node that dies. Where databases are distributed over more than
+                    three nodes, the node is also marked: other nodes get copies of its databases, and it gets none again,
+                    until --undo. It keeps its files until the others have them, which 'hearth cluster status' shows. For a
+                    restart use --keep, which does not mark it.
+                    """,
+                options: [
+                    .init(name: "undo", value: nil, help: "the node drains no more, and gets databases again"),
+                    .init(name: "keep", value: nil, help: "only move the writes: the node keeps its databases"),
+                ] + etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 let node = try arguments.positional("NODE")[0]
+                let (isUndo, keeps) = (arguments.flag("undo"), arguments.flag("keep"))
+                if isUndo, keeps { throw UsageError(message: "--undo and --keep exclude each other") }
                 return try move(arguments) { moves, output throws(OwnerMoves.Failure) in
+                    if isUndo {
+                        let isPlaced = try moves.setDraining(node, false)
+                        output.note(
+                            isPlaced
+                                ? "the node '\(node)' drains no more"
+                                : "every node holds every database: there is nothing to undo")
+                        return []
+                    }
+                    if !keeps, try moves.setDraining(node, true) {
+                        output.note("the node '\(node)' drains: it keeps its files until other nodes have them")
+                    }
                     let all = try moves.moves(from: node)
                     if all.isEmpty { output.note("the node '\(node)' takes the writes of no database") }
                     return all

@@ -135,12 +135,18 @@ struct ClusterReplacing {
             for log in logs {
                 output.note("\(log.database)")
                 for files in log.files { output.note("  \(files.node)  has \(files.sequence) on disk") }
-                let silent = nodes.filter { name in !log.files.contains { $0.node == name } }
+                for name in log.without { output.note("  \(name)  has none") }
+                let silent = nodes.filter { name in
+                    !log.without.contains(name) && !log.files.contains { $0.node == name }
+                }
                 for name in silent { output.note("  \(name)  has not said what it has") }
                 if let name = silent.first, node == nil {
                     return fail(
                         "the node '\(name)' runs, and has not said what it has of '\(log.database)': wait for it, or stop it "
                             + "if its data folder is a new one; --from NODE begins the log all the same")
+                }
+                if log.files.isEmpty {
+                    return fail("no node that runs has files of '\(log.database)': start those that have some")
                 }
                 guard let files = node.map({ name in log.files.first { $0.node == name } }) ?? log.newest else {
                     return fail(
@@ -255,6 +261,8 @@ struct ClusterReplacing {
                     ])
             }
             list.end()
+            // Those of an earlier cluster.
+            if !isCheck { contents.forgetMembers() }
             if !isCheck { output.note("start the first node on \(folder), and the others on empty folders") }
             return .success
         } catch let error as LogReplacements.Failure {

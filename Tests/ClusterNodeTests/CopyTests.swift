@@ -153,4 +153,38 @@ struct CopyTests {
         }
         for bytes in [[], [4], [2, 0], [3, 0]] as [[UInt8]] { #expect(CopyPiece(bytes[...]) == nil) }
     }
+
+    @Test("a node says how large its copy is before it sends one; an earlier version refuses to say")
+    func sizes() async throws {
+        func size(_ makeCopy: @escaping @Sendable (CopyRequest) -> Result<OutgoingCopy, CopyFailure>) async throws
+            -> Result<Int64, CopyFailure>
+        {
+            let hub = try Self.sender(makeCopy)
+            defer { hub.stop() }
+            let address = hub.address
+            return try await withCheckedThrowingContinuation { done in
+                do {
+                    _ = try NamedThread(name: "receiver") {
+                        done.resume(
+                            returning: Result { () throws(CopyFailure) in
+                                let hello = PeerHandshake.Hello(
+                                    name: "a", incarnation: 2, session: Array(repeating: 1, count: 16))
+                                return try CopyReceiver(hello, ClusterSecret(Self.secret), address) { true }
+                                    .receiveSize(of: "d", epoch: 7)
+                            })
+                    }
+                } catch {
+                    done.resume(throwing: error)
+                }
+            }
+        }
+        let told = try await size { request in
+            request.asksForSize ? OutgoingCopy.size(123_456_789_012) : .failure(.init(description: ""))
+        }
+        #expect(told == .success(123_456_789_012))
+        // It compares what the copy needs with what it has.
+        let refusal = CopyFailure(description: "its own files end at 10")
+        let early = try await size { $0.need.floor <= 11 ? OutgoingCopy.size(0) : .failure(refusal) }
+        #expect(early == .failure(refusal))
+    }
 }

@@ -9,7 +9,7 @@ import HearthSystem
 import HearthTestSupport
 import Testing
 
-/// Three nodes of a cluster in this process, with a real etcd.
+/// Nodes of a cluster in this process, three unless a test wants more, with a real etcd.
 final class TestCluster {
     let etcd: EtcdServers
     private let folder = TemporaryFolder()
@@ -24,9 +24,12 @@ final class TestCluster {
     static let patience = Duration.seconds(60)
 
     /// - parameter forwardsWrites: the nodes reach each other, and send writes to the one that makes them.
+    /// - parameter names: of the nodes that start.
+    /// - parameter others: those of nodes that may be started later.
     /// - parameter settings: those of all databases; nil for none.
     init(
-        etcdMembers: Int = 1, forwardsWrites: Bool = false, settings: String? = nil,
+        etcdMembers: Int = 1, forwardsWrites: Bool = false, names: [String] = TestCluster.names,
+        others: [String] = [], settings: String? = nil,
         configure: @escaping (inout ServerConfiguration) -> Void = { _ in }
     ) throws {
         self.configure = configure
@@ -36,10 +39,10 @@ final class TestCluster {
             TemporaryFolder.write(Array(settings.utf8), to: "\(folder.path)/settings.json")
         }
         if forwardsWrites {
-            let ports = try FreePort.several(Self.names.count)
-            peerPorts = Dictionary(uniqueKeysWithValues: zip(Self.names, ports))
+            let ports = try FreePort.several(names.count + others.count)
+            peerPorts = Dictionary(uniqueKeysWithValues: zip(names + others, ports))
         }
-        for name in Self.names { try start(name) }
+        for name in names { try start(name) }
     }
 
     // Before etcd and the folder.

@@ -58,6 +58,14 @@ package struct CopyRequest: Hashable, Sendable {
 
     init(database: String, need: CopyNeed) { (self.database, self.need) = (database, need) }
 
+    /// Asks how many bytes a copy has, in a form that earlier versions refuse: no copy reaches so far. The answer is
+    /// eight bytes instead of the copy.
+    init(sizeOf database: String, epoch: UInt64) {
+        self.init(database: database, need: CopyNeed(epoch: epoch, floor: .max))
+    }
+
+    var asksForSize: Bool { need.floor == .max }
+
     package var bytes: [UInt8] {
         var bytes = Self.magic
         for number in [need.epoch, need.floor] { withUnsafeBytes(of: number.bigEndian) { bytes += $0 } }

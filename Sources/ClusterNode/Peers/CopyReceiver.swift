@@ -63,6 +63,24 @@ final class CopyReceiver {
         }
     }
 
+    /// The bytes that the other node's files of a database take.
+    func receiveSize(of database: String, epoch: UInt64) throws(CopyFailure) -> Int64 {
+        let body = CopyRequest(sizeOf: database, epoch: epoch).bytes
+        try Self.send(body, code: codes.out.next(body), over: connection)
+        var bytes: [UInt8] = []
+        while true {
+            switch try nextPiece() {
+            case .refused(let reason): throw CopyFailure(description: reason)
+            case .pending: continue
+            case .bytes(let piece): bytes += piece
+            case .end:
+                guard bytes.count == 8 else { throw Self.malformed }
+                return bytes.reduce(0) { $0 << 8 | Int64($1) }
+            }
+            guard bytes.count <= 8 else { throw Self.malformed }
+        }
+    }
+
     private func nextPiece() throws(CopyFailure) -> CopyPiece {
         let size = Self.number(try Self.take(4, &input, connection, isWanted))
         guard size <= Self.messageBytesMax else { throw Self.malformed }

@@ -27,6 +27,14 @@ extension Readiness {
         case .cutOff(false):
             cutOff(false)
             log.info("cluster.reached-again")
+        case .members(let names?): log.info("cluster.members", [("nodes", names.joined(separator: ","))])
+        case .members(nil):
+            log.error(
+                "cluster.members-missing",
+                [("meaning", "etcd does not have the members, or they cannot be read: this node removes no files")])
+        case .membersNotKept(let reason): log.error("cluster.members-not-kept", [("reason", reason)])
+        case .movesHome(let database, let node):
+            log.info("database.moving-home", [("database", database), ("node", node)])
         }
     }
 }

@@ -15,12 +15,13 @@ struct AbandonedDatabase: Sendable {
     let endCommits: @Sendable () -> Void
 }
 
-/// The thread that makes the files of a database fit for the cluster's log if they cannot follow it: it replaces them
-/// with a copy, or tells them of the log's new history.
+/// The threads that make the files of a database fit for the cluster's log if they cannot follow it: they replace them
+/// with a copy, or tell them of the log's new history.
 final class DatabaseCopier: Sendable {
     private enum Job: Sendable {
         case close(AbandonedDatabase)
         case copy(UInt32, String, CopyNeed)
+        case remove(UInt32, String)
     }
 
     private static let pauseMin = Duration.milliseconds(500)
@@ -28,6 +29,7 @@ final class DatabaseCopier: Sendable {
 
     private let worker: Worker<Job>
     private let life: Life
+    private let threads: Threads
 
     private final class Life: Sendable {
         private let hasEnded = Atomic(false)
@@ -40,8 +42,40 @@ final class DatabaseCopier: Sendable {
             wakeUp.signal()
         }
 
-        /// Waits, but not for longer than this object lives.
-        func pause(_ duration: Duration) { if !isOver { _ = wakeUp.wait(atMost: duration) } }
+        /// Waits, but hardly longer than this object lives. Several threads may.
+        func pause(_ duration: Duration) {
+            let end = MonotonicTime.current + duration
+            while !isOver, MonotonicTime.current < end { _ = wakeUp.wait(atMost: .milliseconds(100)) }
+        }
+
+        /// Copies that are received at a time.
+        private let places = Semaphore(value: 2)
+
+        /// Runs `body` while few others do; nil if the object lives no longer.
+        func inPlace<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result? {
+            while !places.wait(atMost: .milliseconds(100)) { if isOver { return nil } }
+            defer { places.signal() }
+            return try body()
+        }
+    }
+
+    /// A thread for each database that is copied: one that cannot be copied now does not keep others waiting.
+    private final class Threads: Sendable {
+        private let threads = Mutex<[UInt32: NamedThread]>([:])
+
+        func start(_ index: UInt32, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+            let thread = try NamedThread(name: "copier", priority: .background, body: body)
+            // That of an earlier copy has ended, or is about to.
+            threads.withLock { $0.updateValue(thread, forKey: index) }?.join()
+        }
+
+        func join() {
+            let all = threads.withLock { threads in
+                defer { threads = [:] }
+                return Array(threads.values)
+            }
+            for thread in all { thread.join() }
+        }
     }
 
     /// - parameter applier: closes the files.
@@ -52,6 +86,8 @@ final class DatabaseCopier: Sendable {
     ) throws(SystemError) {
         let life = Life()
         self.life = life
+        let threads = Threads()
+        self.threads = threads
         worker = try Worker(name: "copier", priority: .background) {
             { jobs in
                 for job in jobs {
@@ -60,12 +96,23 @@ final class DatabaseCopier: Sendable {
                         database.endCommits()
                         applier.post(.close(database: database.index, database.files))
                     case .copy(let index, let name, let need):
-                        guard let cluster,
-                            Self.copy(
-                                name, need, folder, cluster, keeper, log, life,
-                                failed: { readiness.copyFailed(name, $0) })
-                        else { continue }
-                        report(.copied(index))
+                        guard let cluster else { continue }
+                        do throws(SystemError) {
+                            try threads.start(index) {
+                                let isCopied = Self.copy(
+                                    name, need, folder, cluster, keeper, log, life,
+                                    failed: { readiness.copyFailed(name, $0) })
+                                if isCopied { report(.copied(index)) }
+                            }
+                        } catch {
+                            // Opened again, the files say once more what they need.
+                            log.error("database.copy-failed", [("database", name), ("error", "\(error)")])
+                            report(.copied(index))
+                        }
+                    case .remove(let index, let name):
+                        guard let cluster else { continue }
+                        Self.remove(name, folder, cluster, keeper, log)
+                        report(.removed(index))
                     }
                 }
             }
@@ -78,10 +125,28 @@ final class DatabaseCopier: Sendable {
     /// Replaces files, which are closed.
     func copy(_ index: UInt32, _ name: String, _ need: CopyNeed) { worker.post(.copy(index, name, need)) }
 
+    /// Removes files, which are closed, if no other node needs them.
+    func remove(_ index: UInt32, _ name: String) { worker.post(.remove(index, name)) }
+
+    private static func remove(
+        _ name: String, _ folder: DataFolder, _ cluster: ClusterNode, _ keeper: HistoryKeeper, _ log: Log
+    ) {
+        guard cluster.stateRemoval(of: name) else { return }
+        keeper.hold(name)
+        defer { keeper.release(name) }
+        do throws(StorageError) {
+            try folder.remove(name)
+            log.info("database.removed", [("database", name), ("reason", "other nodes hold it")])
+        } catch {
+            log.error("database.remove-failed", [("database", name), ("error", error.message)])
+        }
+    }
+
     /// Cancels the present copy.
     func stop() {
         life.end()
         worker.stop()
+        threads.join()
     }
 
     /// Tries until it succeeds; false if the server ends before.
@@ -110,9 +175,13 @@ final class DatabaseCopier: Sendable {
                     log.info("database.continued", [("database", name), ("sequence", "\(need.floor - 1)")])
                     return true
                 }
-                let (node, byteCount) =
+                let received =
                     isHere
-                    ? (cluster.name, 0) : try cluster.receiveCopy(of: name, need, to: path) { !life.isOver }
+                    ? (cluster.name, 0)
+                    : try life.inPlace { () throws(CopyFailure) in
+                        try cluster.receiveCopy(of: name, need, to: path) { !life.isOver }
+                    }
+                guard let (node, byteCount) = received else { return false }
                 let summary = try folder.install(
                     isHere ? restored : path, as: name, epoch: need.epoch, atLeast: need.floor - 1,
                     keepsOld: need.files == .replaced

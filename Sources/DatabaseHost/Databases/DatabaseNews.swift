@@ -18,6 +18,8 @@ enum DatabaseNews: Sendable {
     case needsCopy(UInt32, CopyNeed)
     /// A copy of another node's files is in their place.
     case copied(UInt32)
+    /// The files of a database were removed, or had to stay.
+    case removed(UInt32)
 
     /// For those who look for long steps.
     var name: StaticString {
@@ -28,6 +30,7 @@ enum DatabaseNews: Sendable {
         case .closed: "closed"
         case .needsCopy: "needsCopy"
         case .copied: "copied"
+        case .removed: "removed"
         }
     }
 }

@@ -135,6 +135,9 @@ package final class DatabaseThread: Sendable {
     /// Follows the log of a database of the cluster from now on, whether or not there are files of it.
     package func follow(_ database: UInt32) { worker.post(.follow(database)) }
 
+    /// Opens the databases that this node holds by now.
+    package func placementChanged() { worker.post(.placementChanged) }
+
     /// Whether a connection is told of something in a database.
     package func watch(_ database: UInt32, _ watched: Watched, _ isOn: Bool, by connection: ConnectionID) {
         worker.post(.watch(database, watched, isOn, by: connection))

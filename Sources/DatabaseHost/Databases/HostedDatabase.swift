@@ -44,8 +44,10 @@ final class HostedDatabase {
     private var database: Database { scheduler.database }
 
     /// Builds memory from the files. ``begin()`` comes next.
+    ///
+    /// - parameter isVisited: this node does not hold it, and clients use it here.
     init(
-        index: UInt32, name: String, logFile: LogFile, tree: TreeFile, host: DatabaseHost
+        index: UInt32, name: String, logFile: LogFile, tree: TreeFile, host: DatabaseHost, isVisited: Bool = false
     ) throws(StorageError) {
         self.index = index
         self.name = name
@@ -57,7 +59,7 @@ final class HostedDatabase {
             // Appends of one database wait for etcd, those of others do not wait for them.
             committer = try Self.ownCommitter(host)
             let sequence = max(tree.sequence, logFile.lastSequence)
-            let nodeLog = try cluster.openLog(of: name, logFile, sequence: sequence) {
+            let nodeLog = try cluster.openLog(of: name, logFile, sequence: sequence, isVisited: isVisited) {
                 [report = host.report] arrivals in
                 report(.event(index, .arrived(arrivals)))
             } needsCopy: { [report = host.report] need in
@@ -224,6 +226,14 @@ final class HostedDatabase {
 
     /// Whether it was not used for a while, and closing it loses nothing.
     var mayClose: Bool { triggers?.isEmpty ?? true && scheduler.mayClose(at: MonotonicTime.current.milliseconds) }
+
+    /// Memory has had all that the cluster's log had at some time since this was opened.
+    var hasCaughtUp: Bool { scheduler.hasCaughtUp }
+
+    /// Whether this node can cease to follow it without a client of its own noticing.
+    func isUnused(milliseconds: Int64) -> Bool {
+        scheduler.isUnused(at: MonotonicTime.current.milliseconds, milliseconds: milliseconds)
+    }
 
     /// Its files, for whom they are to be closed by once this object is gone.
     func takeFiles() -> FilesToClose {

@@ -19,6 +19,8 @@ extension HostedDatabases {
         case tick
         /// A node of a cluster follows a database from now on.
         case follow(UInt32)
+        /// The databases that this node holds may be others now.
+        case placementChanged
         /// Open the databases that are served from the start, then call back.
         case openServed(@Sendable () -> Void)
         /// Finish running work, write everything to the tree files, then call back.
@@ -36,6 +38,7 @@ extension HostedDatabases {
             case .ask: "ask"
             case .tick: "tick"
             case .follow: "follow"
+            case .placementChanged: "placementChanged"
             case .openServed: "openServed"
             case .finish: "finish"
             }

@@ -11,26 +11,28 @@ import HearthStorageErrors
 
 /// The databases that are open, on their thread.
 package final class HostedDatabases {
-    private let folder: DataFolder
-    private let directory: DatabaseDirectory
-    private let host: DatabaseHost
+    let folder: DataFolder
+    let directory: DatabaseDirectory
+    let host: DatabaseHost
 
-    private var open: [UInt32: HostedDatabase] = [:]
+    var open: [UInt32: HostedDatabase] = [:]
     /// Databases without files that somebody uses.
-    private var unwritten: [UInt32: UnwrittenDatabase] = [:]
+    var unwritten: [UInt32: UnwrittenDatabase] = [:]
     /// Of the databases whose requests somebody watches.
-    private var profilers: [UInt32: Profiler] = [:]
+    var profilers: [UInt32: Profiler] = [:]
     /// Of the databases whose commits somebody watches.
-    private var tails: [UInt32: CommitTail] = [:]
+    var tails: [UInt32: CommitTail] = [:]
     /// Why databases that have files could not be opened, until they can.
-    private var failures: [UInt32: StorageError] = [:]
-    private var closed = ClosedDatabases()
+    var failures: [UInt32: StorageError] = [:]
+    var closed = ClosedDatabases()
     /// Databases whose files are being replaced by copies of another node's.
-    private var copied: [UInt32: CopyNeed] = [:]
-    private var opening = OpeningDatabases()
+    var copied: [UInt32: CopyNeed] = [:]
+    var opening = OpeningDatabases()
+    /// Those that this node does not have yet, or does not have any more.
+    var placed = PlacedDatabases()
     /// Called once no database is being opened.
     private var whenOpened: [() -> Void] = []
-    private var finished: (@Sendable () -> Void)?
+    var finished: (@Sendable () -> Void)?
     /// All databases are closed; later requests are not answered.
     private var isOver = false
     private var ticks = 0
@@ -98,7 +100,11 @@ package final class HostedDatabases {
             if ticks.isMultiple(of: 5) {
                 lookAtFiles()
                 pruneClosed()
+                removeUnneeded()
+                openRestored()
             }
+            if ticks.isMultiple(of: 25) { openPlaced() }
+            refuseLate()
             closeIdle()
             for database in openInOrder {
                 database.handle(.tick(ticks))
@@ -108,8 +114,8 @@ package final class HostedDatabases {
             for index in profilers.keys.sorted() { profilers[index]?.flush(host) }
             for index in tails.keys.sorted() { tails[index]?.flush(host) }
         case .follow(let index):
-            guard finished == nil, open[index] == nil, copied[index] == nil, !opening.has(index) else { return }
-            open(index)
+            if isHeld(index) { follow(index) }
+        case .placementChanged: openPlaced()
         case .openServed(let done):
             openServed()
             whenOpened.append { [unowned self] in
@@ -119,6 +125,7 @@ package final class HostedDatabases {
             endOpening()
         case .finish(let callBack):
             finished = callBack
+            for requests in placed.takeWaiting() { host.refuse(requests, because: .stopping) }
             for database in openInOrder { database.handle(.endSessions) }
             for index in unwritten.keys.sorted() { unwritten[index]?.endClaims(now: WallClock.milliseconds) }
         }
@@ -126,7 +133,10 @@ package final class HostedDatabases {
 
     private func handle(_ news: DatabaseNews) {
         switch news {
-        case .event(let index, let event): open[index]?.handle(event)
+        case .event(let index, let event):
+            guard let database = open[index] else { return }
+            database.handle(event)
+            if placed.isArriving(index), database.hasCaughtUp { endArrival(index, database) }
         case .wroteSome(let index, let frozen, let streams):
             open[index]?.takeBack(streams)
             open[index]?.handle(.wroteSome(frozen))
@@ -134,18 +144,24 @@ package final class HostedDatabases {
         case .closed(let index, let hasHistory): filesClosed(index, hasHistory: hasHistory)
         case .needsCopy(let index, let need): beginCopy(index, need)
         case .copied(let index): endCopy(index)
+        case .removed(let index): endRemoval(index)
         }
     }
 
-    private var openInOrder: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
+    var openInOrder: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
 
     private func run(_ requests: [Request], on index: UInt32) {
         // Requests from before the announced end are still processed; later ones would delay the end for ever.
         guard finished == nil else { return host.refuse(requests, because: .stopping) }
+        if let requests = placed.hold(requests, of: index, at: MonotonicTime.current.milliseconds) {
+            if !requests.isEmpty { host.refuse(requests, because: Self.isElsewhere) }
+            return
+        }
         if let database = open[index] { return database.handle(.requests(requests)) }
         if copied[index] != nil { return host.refuse(requests, because: Self.isCopied, abandons: true) }
         if opening.hold(requests, of: index) { return }
         if closed.hold(requests, of: index) { return }
+        if host.cluster?.isPlaced == true, unwritten[index] == nil { return openOnDemand(index, for: requests) }
         let name = directory.name(of: index)
         let isUnwritten = unwritten[index] != nil || !closed.has(index) && !folder.hasDatabase(name)
         if isUnwritten {
@@ -190,7 +206,7 @@ package final class HostedDatabases {
     ///
     /// - parameter isNew: it has no files yet.
     /// - parameter mustPrune: its log is pruned then.
-    private func open(_ index: UInt32, for requests: [Request] = [], isNew: Bool = false, mustPrune: Bool = false) {
+    func open(_ index: UInt32, for requests: [Request] = [], isNew: Bool = false, mustPrune: Bool = false) {
         if opening.hold(requests, of: index) { return }
         // Who was told of positions before there were files need not start over.
         let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
@@ -202,6 +218,9 @@ package final class HostedDatabases {
             return filesOpened(index, .failure(error))
         }
         let name = directory.name(of: index)
+        do throws(StorageError) { try noteVisit(of: index, name) } catch {
+            return filesOpened(index, .failure(error))
+        }
         host.opener.post(.init(database: index, name: name, newEpoch: epoch, isShared: host.cluster != nil))
     }
 
@@ -209,7 +228,10 @@ package final class HostedDatabases {
         guard let waiting = opening.end(index) else { return }
         do throws(StorageError) {
             let database = try serve(index, try files.get())
-            database.handle(.requests(waiting.requests))
+            let now = MonotonicTime.current.milliseconds
+            if placed.hold(waiting.requests, of: index, at: now) == nil {
+                database.handle(.requests(waiting.requests))
+            }
             if waiting.mustPrune { database.handle(.tick(0)) }
             // Waiting requests came before the end was announced, if it is by now.
             if finished != nil { database.handle(.endSessions) }
@@ -227,13 +249,19 @@ package final class HostedDatabases {
 
     private func serve(_ index: UInt32, _ files: OpenedFiles) throws(StorageError) -> HostedDatabase {
         let name = directory.name(of: index)
-        if host.cluster != nil { host.readiness.awaitsLog(name) }
-        let database = try HostedDatabase(index: index, name: name, logFile: files.log, tree: files.tree, host: host)
+        if files.log.lastSequence == 0, files.tree.sequence == 0, host.cluster?.isPlaced == true {
+            placed.beginArrival(index)
+        }
+        if host.cluster != nil, !placed.isArriving(index) { host.readiness.awaitsLog(name) }
+        // What its log says comes later.
+        host.readiness.database(name, nil)
+        let database = try HostedDatabase(
+            index: index, name: name, logFile: files.log, tree: files.tree, host: host,
+            isVisited: placed.visited.contains(index))
         closed.remove(index)
         if let before = unwritten.removeValue(forKey: index) { database.takeSessions(of: before) }
         open[index] = database
         failures[index] = nil
-        host.readiness.database(name, nil)
         database.setObserver(profilers[index])
         database.tail = tails[index]
         directory.keep(index)
@@ -256,8 +284,10 @@ package final class HostedDatabases {
     /// have files; and those that may have events to be sent.
     private func openServed() {
         for index in directory.served(with: databasesWithTriggers) where open[index] == nil {
-            // A node follows every database of the cluster, whether or not it has files of it yet.
-            guard host.cluster != nil || folder.hasDatabase(directory.name(of: index)) else { continue }
+            // A node follows every database of the cluster that it holds, whether or not it has files of it yet.
+            guard isHeld(index) && host.cluster != nil || folder.hasDatabase(directory.name(of: index)) else {
+                continue
+            }
             open(index)
         }
     }
@@ -324,6 +354,7 @@ package final class HostedDatabases {
     }
 
     private func filesClosed(_ index: UInt32, hasHistory: Bool) {
+        if placed.isRemoving(index) { return host.copier.remove(index, directory.name(of: index)) }
         if let need = copied[index] { return host.copier.copy(index, directory.name(of: index), need) }
         let window = host.limits.logWindowMilliseconds
         let pruneAt = hasHistory ? MonotonicTime.current.milliseconds + window : nil
@@ -343,21 +374,26 @@ package final class HostedDatabases {
 
     // MARK: Copies of other nodes' files
 
-    private static let isCopied = StorageError.overloaded("this node is copying the database from another node")
+    static let isCopied = StorageError.overloaded("this node is copying the database from another node")
 
     /// The files cannot follow the cluster's log any more. All connections end: their requests will not be answered,
     /// and their listeners would not be kept up to date.
     private func beginCopy(_ index: UInt32, _ need: CopyNeed) {
         guard finished == nil, let database = open.removeValue(forKey: index) else { return }
         copied[index] = need
-        host.readiness.database(database.name, .isCopied(need.files))
+        // A database that the node did not have does not make it less ready.
+        let isArriving = placed.isArriving(index)
+        if !isArriving { host.readiness.database(database.name, .isCopied(need.files)) }
         let figures = database.figures
         host.log.warning(
             need.files == .replaced ? "database.replacing" : "database.copying",
             [("database", database.name), ("sequence", "\(figures.sequence)"), ("needed", "\(need.floor - 1)")])
         if database.name == DataFolder.clusterDatabase { host.cluster?.forgetConfirmed() }
-        host.cluster?.endForwarding()
-        host.abandonAll(index)
+        // Its requests wait, so no connection has anything to lose.
+        if !isArriving {
+            host.cluster?.endForwarding()
+            host.abandonAll(index)
+        }
         host.copier.close(database.abandon())
     }
 
@@ -416,8 +452,14 @@ package final class HostedDatabases {
         of path: Path, by principal: Principal, from client: UInt64, in index: UInt32
     ) throws(Failure) {
         if let database = open[index] { return try database.admitToHistory(of: path, by: principal, from: client) }
-        guard finished == nil, copied[index] == nil, !closed.isClosing, folder.hasDatabase(directory.name(of: index))
-        else { throw .denied("") }
+        guard finished == nil, copied[index] == nil, !closed.isClosing, !placed.isRemoving(index) else {
+            throw .denied("")
+        }
+        if host.cluster?.isPlaced == true {
+            if let error = beginVisit(index) { throw .unavailable(error) }
+        } else if !folder.hasDatabase(directory.name(of: index)) {
+            throw .denied("")
+        }
         open(index)
         throw .unavailable(.overloaded("the database is being opened: try again"))
     }

@@ -106,6 +106,9 @@ package struct ForwardedWrites {
     /// Nothing waits.
     package var isEmpty: Bool { lines.isEmpty }
 
+    /// The same, and no other node owes a write to a connection of this one.
+    var isUnused: Bool { lines.isEmpty && creditors.isEmpty && ending.isEmpty }
+
     /// Takes the next request of a connection.
     package mutating func add(_ request: Request, now: Int64) {
         let connection = request.connection

@@ -118,23 +118,22 @@ extension DataFolder {
             FolderSync.giveToOwner(file, of: self.path)
             try PartialFile.sync(file)
         }
-        try Self.mark(files.installing, keepsOld ? Backup.freeSuffix(files) : "")
+        try Self.mark(files.installing, keepsOld ? Array(Backup.freeSuffix(files).utf8) : [])
         willExchange()
         try exchange(name)
         return summary
     }
 
-    /// Makes the marker of an exchange.
-    ///
-    /// - parameter time: put after the names of the old files; empty if these are removed.
-    private static func mark(_ path: String, _ time: String) throws(BackupError) {
+    /// Makes a small file, durably. The marker of an exchange has the time that is put after the names of the old
+    /// files; it is empty if these are removed.
+    static func mark(_ path: String, _ bytes: [UInt8] = []) throws(BackupError) {
         let file = PartialFile(path)
         try file.create()
         do throws(BackupError) {
             let descriptor = Glibc.open(file.partialPath, O_WRONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw BackupError("cannot write \(path)") }
             defer { close(descriptor) }
-            guard write(descriptor, time, time.utf8.count) == time.utf8.count else {
+            guard write(descriptor, bytes, bytes.count) == bytes.count else {
                 throw BackupError("cannot write \(path)")
             }
             try file.commit()

@@ -1,0 +1,84 @@
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthReplicatedLog
+import HearthSystem
+import Synchronization
+
+/// The databases whose files a node would remove (``FilesRemoval``). Any thread.
+final class FilesRemovals: Sendable {
+    private struct State {
+        var removals: [String: FilesRemoval] = [:]
+        var removable: Set<String> = []
+    }
+
+    private let state = Mutex(State())
+
+    private static let callDuration = Duration.seconds(3)
+    /// A statement whose outcome is not known is repeated for so long.
+    private static let patience = Duration.seconds(10)
+
+    /// Says of which databases the files can be removed, as far as was seen at the last look.
+    func removable(of wanted: Set<String>) -> Set<String> {
+        state.withLock { state in
+            state.removals = state.removals.filter { wanted.contains($0.key) }
+            state.removable.formIntersection(wanted)
+            return state.removable
+        }
+    }
+
+    /// Notes which databases are to be looked at.
+    func want(_ wanted: Set<String>, at node: String) {
+        state.withLock { state in
+            for database in wanted where state.removals[database] == nil {
+                state.removals[database] = FilesRemoval(of: database, at: node)
+            }
+        }
+    }
+
+    /// Looks at each of them. Waits for etcd.
+    func look(_ placement: Placement, isSettled: Bool, _ client: EtcdClient) {
+        for (database, removal) in state.withLock({ $0.removals }).sorted(by: { $0.key < $1.key }) {
+            var removal = removal
+            var isRemovable = false
+            do {
+                let reply = try client.call(removal.look, within: Self.callDuration)
+                _ = try removal.decide(reply, placement, isSettled: isSettled)
+                isRemovable = true
+            } catch is FilesRemoval.Obstacle {
+            } catch {
+                return
+            }
+            state.withLock { state in
+                guard state.removals[database] != nil else { return }
+                state.removals[database] = removal
+                if isRemovable { state.removable.insert(database) } else { state.removable.remove(database) }
+            }
+        }
+    }
+
+    /// Looks once more, and says in etcd that there are no files.
+    func state(
+        _ database: String, _ placement: Placement, lease: Int64, isSettled: Bool, _ client: EtcdClient
+    ) -> Bool {
+        let removal = state.withLock { state in
+            state.removable.remove(database)
+            return state.removals[database]
+        }
+        guard var removal else { return false }
+        do {
+            let look = try client.call(removal.look, within: Self.callDuration)
+            let permit = try removal.decide(look, placement, isSettled: isSettled)
+            let deadline = MonotonicTime.current + Self.patience
+            while true {
+                do throws(EtcdError) {
+                    let reply = try client.call(removal.state(permit, lease: lease), within: Self.callDuration)
+                    return FilesRemoval.isStated(reply, by: permit, lease: lease)
+                } catch {
+                    guard error.isOfOneMember, MonotonicTime.current < deadline else { return false }
+                }
+            }
+        } catch {
+            return false
+        }
+    }
+}

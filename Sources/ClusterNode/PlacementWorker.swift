@@ -1,0 +1,163 @@
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthEventLoop
+import HearthReplicatedLog
+import HearthSystem
+import HearthTreeStorage
+
+/// What a node does about the placement of databases: it keeps the members if it owns the nodes' own database, moves
+/// logs that it owns to where they belong, and finds out which files it can remove. Used by one thread, which waits for
+/// etcd.
+struct PlacementWorker {
+    /// What the worker has to know of its node.
+    struct Node {
+        var placement: Placement
+        var lease: Int64?
+        var isSettled: Bool
+        /// The databases whose logs it owns.
+        var owned: [String]
+    }
+
+    private let name: String
+    private let incarnation: UInt64
+    private let members: [EtcdMember]
+    private let tls: TLSContext?
+    private let client: EtcdClient
+    private let folder: DataFolder
+    private let timing: PlacementTiming
+    private let removals: FilesRemovals
+    private let news: @Sendable (ClusterNews) -> Void
+    private var keeper: MembersKeeper
+    private var home: OwnerHome
+    /// The nodes that run, with the revisions of their registrations, and since when.
+    private var running: [String: (revision: Int64, since: Int64)] = [:]
+    private var nextLost: Int64 = 0
+
+    private static let callDuration = Duration.seconds(3)
+    /// Logs that are looked at in one run.
+    private static let looksMax = 50
+    private static let lostMilliseconds: Int64 = 3000
+
+    init(
+        _ name: String, incarnation: UInt64, _ members: [EtcdMember], _ cluster: EtcdCluster, _ tls: TLSContext?,
+        _ folder: DataFolder, _ timing: PlacementTiming, _ removals: FilesRemovals,
+        news: @escaping @Sendable (ClusterNews) -> Void
+    ) {
+        self.name = name
+        self.incarnation = incarnation
+        self.members = members
+        self.tls = tls
+        self.folder = folder
+        self.timing = timing
+        self.removals = removals
+        self.news = news
+        client = EtcdClient(cluster, preferredMember: Int(incarnation % UInt64(cluster.members.count)))
+        keeper = MembersKeeper(options: timing.members)
+        home = OwnerHome(at: name, runMilliseconds: timing.settleMilliseconds)
+    }
+
+    private var now: Int64 { MonotonicTime.currentWithSleep.milliseconds }
+
+    mutating func run(_ node: Node, isStopping: () -> Bool) {
+        guard let lease = node.lease else {
+            keeper.pause()
+            running = [:]
+            return
+        }
+        guard look(node) else { return }
+        removals.look(node.placement, isSettled: node.isSettled, client)
+        if !isStopping() { moveHome(node) }
+        if node.placement.last != nil, now >= nextLost { stateLost(lease) }
+    }
+
+    // MARK: Members
+
+    /// Looks who runs, and keeps the members if that is up to this node. False if etcd did not answer.
+    private mutating func look(_ node: Node) -> Bool {
+        let ownerKey = LogKeys(database: DataFolder.clusterDatabase).owner
+        let question = EtcdTransaction(
+            then: [
+                .range(EtcdRange(NodeRecord.folder)), .range(EtcdRange(UnreachedNodes.folder)),
+                .range(EtcdRange(.key(ClusterMembers.key))), .range(EtcdRange(.key(ownerKey))),
+            ], isRepeatable: true)
+        guard let reply = try? client.call(question, within: Self.callDuration) else { return false }
+        let nodes = Dictionary(
+            reply.values(0).map { (NodeRecord.name(of: $0.key), $0.createRevision) },
+            uniquingKeysWith: { first, _ in first })
+        let time = now
+        running = Dictionary(
+            uniqueKeysWithValues: nodes.map { name, revision in
+                let before = running[name].flatMap { $0.revision == revision ? $0.since : nil }
+                return (name, (revision, before ?? time))
+            })
+        for name in UnreachedNodes.cutOff(Set(nodes.keys), UnreachedNodes.statements(in: reply.values(1))) {
+            running[name] = nil
+        }
+        guard let owner = reply.values(3).first,
+            OwnerRecord(owner.value) == OwnerRecord(node: name, incarnation: incarnation)
+        else {
+            keeper.pause()
+            return true
+        }
+        let document = reply.values(2).first
+        let present = document.flatMap { ClusterMembers($0.value) }
+        if document != nil, present == nil {
+            news(.membersNotKept(reason: "what etcd has of them is damaged, or of a later version"))
+            return true
+        }
+        // A node that is registered again is another one: it was away, or has another process.
+        let new = keeper.look(
+            nodes.mapValues { UInt64($0) }, present, last: document == nil ? node.placement.last : nil, at: time)
+        guard let new else { return true }
+        let isOwner = EtcdTransaction.Comparison(ownerKey, .equal, .modRevision(owner.modRevision))
+        do throws(EtcdError) {
+            _ = try client.call(new.replace(document?.modRevision ?? 0, if: [isOwner]), within: Self.callDuration)
+        } catch {
+            news(.membersNotKept(reason: "\(error)"))
+        }
+        return true
+    }
+
+    // MARK: Logs
+
+    private mutating func moveHome(_ node: Node) {
+        guard case .known(let members, _) = node.placement.members else { return }
+        home.keep(only: Set(node.owned))
+        var looks = 0
+        for database in node.owned.shuffled() where looks < Self.looksMax {
+            guard let holders = members.holders(of: database), holders.first != name else { continue }
+            looks += 1
+            guard let reply = try? client.call(OwnerHome.look(at: database), within: Self.callDuration) else { return }
+            let target = home.decide(
+                database, reply, holders: holders, runningSince: running.mapValues(\.since), at: now)
+            guard let target else { continue }
+            news(.movesHome(database: database, node: target))
+            OwnerMoves(self.members, tls: tls).make([.init(database: database, from: name, to: target)]) { _, _ in }
+            // One log at a time.
+            return
+        }
+    }
+
+    // MARK: Lost logs
+
+    /// States of logs that etcd has lost, and that other nodes miss, that this node has no files of them: so an
+    /// operator knows whom not to wait for.
+    private mutating func stateLost(_ lease: Int64) {
+        nextLost = now + Self.lostMilliseconds
+        guard let reply = try? client.call(EtcdRange(LogKeys.filesOfAll, keysOnly: true), within: Self.callDuration)
+        else { return }
+        let statements = reply.values.compactMap { LogKeys.filesOwner(of: $0.key) }
+        let own = Set(statements.filter { $0.node == name }.map(\.database))
+        for database in Set(statements.map(\.database)).subtracting(own).sorted()
+        where DataFolder.isFileName(database) && !hasFiles(of: database) {
+            let statement = LogReplacement.stateNone(database, at: name, lease: lease)
+            _ = try? client.call(statement, within: Self.callDuration)
+        }
+    }
+
+    /// Files without an operation say nothing of the log.
+    private func hasFiles(of database: String) -> Bool {
+        guard folder.hasDatabase(database) else { return false }
+        do { return try folder.logEnd(of: database) != nil } catch { return true }
+    }
+}

@@ -1,0 +1,131 @@
+import HearthClusterNode
+import HearthDatabaseScheduler
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthStorageErrors
+import HearthSystem
+import HearthTreeStorage
+
+/// Databases that are distributed over the nodes of a cluster: a node opens those that it holds, those of which it has
+/// files, and those that its clients use. It removes its files of others once their holders have them.
+extension HostedDatabases {
+    static let isElsewhere = StorageError.ownedElsewhere(node: nil)
+
+    /// Whether this node holds a database. A server that is alone holds all.
+    func isHeld(_ index: UInt32) -> Bool { host.cluster?.holds(directory.name(of: index)) ?? true }
+
+    /// Opens a database, unless it is open, or will be.
+    func follow(_ index: UInt32) {
+        guard finished == nil, open[index] == nil, copied[index] == nil, !opening.has(index), !placed.isRemoving(index)
+        else { return }
+        open(index)
+    }
+
+    /// Opens all that this node holds by now, and those of which it has files.
+    func openPlaced() {
+        guard let cluster = host.cluster, finished == nil else { return }
+        for index in directory.served(with: host.rules.databasesWithOwn) {
+            let name = directory.name(of: index)
+            if cluster.holds(name) {
+                if placed.visited.remove(index) != nil {
+                    folder.endVisit(name)
+                    cluster.setVisited(name, false)
+                }
+                follow(index)
+            } else if open[index] == nil, folder.hasDatabase(name) {
+                follow(index)
+            }
+        }
+    }
+
+    /// A restore has put a copy into the folder, which the cluster waits for.
+    func openRestored() {
+        guard host.cluster?.isPlaced == true else { return }
+        for name in folder.databasesWithRestoredCopies {
+            let index = directory.index(ofServed: name)
+            if open[index] == nil { follow(index) }
+        }
+    }
+
+    /// Before the files of a database are opened: notes whether that is only because clients use it here.
+    func noteVisit(of index: UInt32, _ name: String) throws(StorageError) {
+        guard let cluster = host.cluster, cluster.isPlaced else { return }
+        if cluster.holds(name) {
+            if folder.isVisited(name) { folder.endVisit(name) }
+            placed.visited.remove(index)
+        } else if folder.isVisited(name) {
+            placed.visited.insert(index)
+        }
+    }
+
+    /// Clients use a database that this node does not have.
+    func openOnDemand(_ index: UInt32, for requests: [Request]) {
+        let own = requests.filter { !$0.connection.isForwarded }
+        if own.count < requests.count {
+            host.refuse(requests.filter { $0.connection.isForwarded }, because: Self.isElsewhere)
+        }
+        // Nothing is known of a connection that ends.
+        if own.allSatisfy(\.operation.isOfEnd) { return }
+        if let error = failures[index] ?? beginVisit(index) { return host.refuse(own, because: error) }
+        open(index, for: own)
+    }
+
+    /// Notes that a database will have files only because clients use it here, if that is so.
+    func beginVisit(_ index: UInt32) -> StorageError? {
+        let name = directory.name(of: index)
+        guard !isHeld(index), !folder.hasDatabase(name) else { return nil }
+        do throws(StorageError) { try folder.beginVisit(name) } catch { return error }
+        host.log.info("database.visited", [("database", name)])
+        return nil
+    }
+
+    // MARK: Arriving
+
+    /// The node has what the log has.
+    func endArrival(_ index: UInt32, _ database: HostedDatabase) {
+        let requests = placed.endArrival(index)
+        if !requests.isEmpty { database.handle(.requests(requests)) }
+        // It has begun to be announced meanwhile.
+        if finished != nil { database.handle(.endSessions) }
+    }
+
+    /// Clients do not wait longer than for a write.
+    func refuseLate() {
+        for (_, requests) in placed.takeLate(at: MonotonicTime.current.milliseconds) {
+            host.refuse(requests, because: Self.isCopied, abandons: true)
+        }
+    }
+
+    // MARK: Removing
+
+    /// Begins to remove the files of a database that other nodes hold and nobody uses here.
+    func removeUnneeded() {
+        guard finished == nil, let cluster = host.cluster, cluster.isPlaced else { return }
+        var wanted: [String: UInt32] = [:]
+        for (index, database) in open
+        where !cluster.holds(database.name) && profilers[index] == nil && tails[index] == nil
+            && !placed.isArriving(index) && database.isUnused(milliseconds: cluster.idleMilliseconds)
+        {
+            wanted[database.name] = index
+        }
+        let removable = cluster.removable(of: Set(wanted.keys))
+        guard !placed.isRemovingAny, let name = removable.min(), let index = wanted[name],
+            let database = open.removeValue(forKey: index)
+        else { return }
+        placed.beginRemoval(index)
+        host.copier.close(database.abandon())
+    }
+
+    /// The files are gone, or had to stay.
+    func endRemoval(_ index: UInt32) {
+        let requests = placed.endRemoval(index)
+        let name = directory.name(of: index)
+        guard finished == nil else { return host.refuse(requests, because: .stopping) }
+        if !folder.hasDatabase(name) { placed.visited.remove(index) }
+        if folder.hasDatabase(name) || isHeld(index) {
+            open(index, for: requests)
+        } else if !requests.isEmpty {
+            openOnDemand(index, for: requests)
+        }
+    }
+}

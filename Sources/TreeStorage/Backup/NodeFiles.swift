@@ -1,0 +1,86 @@
+import Glibc
+package import HearthStorageErrors
+
+/// What a node of a cluster keeps in its folder that does not hold all databases.
+extension DataFolder {
+    // MARK: Removing databases
+
+    /// Removes the files of a database, which are closed; its rules and settings stay. A removal that is interrupted is
+    /// completed when the folder is opened again.
+    package func remove(_ name: String) throws(StorageError) {
+        precondition(Self.isFileName(name))
+        let files = DatabaseFiles(name: name, folder: path)
+        do throws(BackupError) { try Self.mark(files.removing) } catch { throw .inputOutput(error.message) }
+        try remove(files)
+    }
+
+    private func remove(_ files: DatabaseFiles) throws(StorageError) {
+        Backup.removeAll(files)
+        unlink(files.visiting)
+        do throws(BackupError) {
+            try PartialFile.sync(path)
+            guard unlink(files.removing) == 0 else { throw BackupError("cannot remove \(files.removing)") }
+            try PartialFile.sync(path)
+        } catch {
+            throw .inputOutput(error.message)
+        }
+    }
+
+    func finishRemoving() throws(StorageError) {
+        for name in FolderContents(path).databases(withFileOf: ".removing") {
+            try remove(DatabaseFiles(name: name, folder: path))
+        }
+    }
+
+    // MARK: Databases on demand
+
+    /// Whether the node has a database only because its clients use it.
+    package func isVisited(_ name: String) -> Bool {
+        access(DatabaseFiles(name: name, folder: path).visiting, F_OK) == 0
+    }
+
+    /// Notes that, before there are files.
+    package func beginVisit(_ name: String) throws(StorageError) {
+        do throws(BackupError) { try Self.mark(DatabaseFiles(name: name, folder: path).visiting) } catch {
+            throw .inputOutput(error.message)
+        }
+    }
+
+    /// The node holds the database from now on.
+    package func endVisit(_ name: String) { unlink(DatabaseFiles(name: name, folder: path).visiting) }
+
+    /// Names of the databases of which a restore has put a copy here, sorted.
+    package var databasesWithRestoredCopies: [String] { FolderContents(path).databasesWithRestoredCopies }
+
+    // MARK: Members
+
+    /// The members of the cluster, as the node last knew them; nil if it never knew any.
+    package var keptMembers: [UInt8]? { FolderContents(path).keptMembers }
+
+    package func keepMembers(_ bytes: [UInt8]) throws(StorageError) {
+        do throws(BackupError) { try Self.mark("\(path)/\(FolderContents.membersFile)", bytes) } catch {
+            throw .inputOutput(error.message)
+        }
+    }
+}
+
+extension FolderContents {
+    static let membersFile = "cluster-members"
+
+    var keptMembers: [UInt8]? {
+        let descriptor = open("\(path)/\(Self.membersFile)", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0 { return nil }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+        }
+    }
+
+    /// The folder is not that of a node any more whose cluster has such members.
+    package func forgetMembers() { unlink("\(path)/\(Self.membersFile)") }
+}

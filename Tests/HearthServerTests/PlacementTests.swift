@@ -1,0 +1,211 @@
+import Glibc
+import HearthClusterNode
+import HearthDatabaseHost
+import HearthEtcdGateway
+import HearthReplicatedLog
+import HearthServer
+import HearthTestSupport
+import HearthTreeStorage
+import Testing
+
+extension ClusterTests {
+    /// Databases that are distributed over more than three nodes.
+    @Suite("with more than three nodes") struct PlacementTests {
+        private static let databases = (1...6).map { "d\($0)" }
+        private static let four = ["n1", "n2", "n3", "n4"]
+
+        /// What takes minutes takes seconds.
+        private static let timing: PlacementTiming = {
+            var timing = PlacementTiming()
+            timing.members.joinMilliseconds = 1000
+            timing.members.leaveMilliseconds = 4000
+            timing.settleMilliseconds = 1000
+            timing.idleMilliseconds = 3000
+            timing.lookMilliseconds = 200
+            return timing
+        }()
+
+        private static func cluster(_ names: [String] = four, others: [String] = []) throws -> TestCluster {
+            try TestCluster(forwardsWrites: true, names: names, others: others) {
+                $0.databaseNames.names = Set(databases)
+                $0.cluster?.timing = timing
+            }
+        }
+
+        private static func members(_ cluster: TestCluster) -> [EtcdMember] {
+            cluster.etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+        }
+
+        private static func overview(_ cluster: TestCluster) throws -> ClusterOverview {
+            var overview = ClusterOverview(members(cluster))
+            try overview.read()
+            return overview
+        }
+
+        /// Waits until every database has the holders that it should have, with files, and no other node has any.
+        private static func awaitPlacement(_ names: [String], _ cluster: TestCluster) throws {
+            let all = ClusterMembers(Dictionary(uniqueKeysWithValues: names.map { ($0, .member) }))
+            var last = ""
+            do {
+                try cluster.wait("the placement") {
+                    let overview = try overview(cluster)
+                    guard overview.problems.isEmpty else {
+                        last = overview.problems.joined(separator: "; ")
+                        return false
+                    }
+                    for database in databases {
+                        let having = cluster.nodes.keys.filter { hasFiles(of: database, at: $0, cluster) }
+                        last = "\(database) is at \(having.sorted()), \(all.holders(of: database) ?? [])"
+                        guard Set(having) == Set(all.holders(of: database) ?? []) else { return false }
+                    }
+                    return true
+                }
+            } catch {
+                Issue.record("\(last)\n\(try overview(cluster).lines.joined(separator: "\n"))")
+                throw error
+            }
+        }
+
+        private static func hasFiles(of database: String, at node: String, _ cluster: TestCluster) -> Bool {
+            let files = TemporaryFolder.files(in: cluster.dataFolder(of: node))
+            return files.contains("\(database).log") || files.contains("\(database).tree")
+        }
+
+        private static func put(_ value: String, to database: String, at node: String, _ cluster: TestCluster) throws {
+            var answer = ""
+            do {
+                try cluster.wait("a write") {
+                    // Connections end while the database is replaced.
+                    let response = try? cluster[node].connectREST().ask("PUT", "/v.json?ns=\(database)", [], value)
+                    answer = response?.text ?? "no answer"
+                    return response?.status == 200
+                }
+            } catch {
+                Issue.record("\(database) at \(node): \(answer)")
+                throw error
+            }
+        }
+
+        private static func get(_ database: String, at node: String, _ cluster: TestCluster) throws -> String {
+            try cluster[node].connectREST().ask("GET", "/v.json?ns=\(database)").text
+        }
+
+        private static func holders(_ names: [String], of database: String) -> [String] {
+            ClusterMembers(Dictionary(uniqueKeysWithValues: names.map { ($0, .member) })).holders(of: database) ?? []
+        }
+
+        @Test("each database is at three nodes; nodes join, drain and are lost, and every commit stays")
+        func moving() throws {
+            let cluster = try Self.cluster(others: ["n5"])
+            for (number, database) in Self.databases.enumerated() {
+                try Self.put("\(number)", to: database, at: "n1", cluster)
+            }
+            try Self.awaitPlacement(Self.four, cluster)
+            // Clients of a node without a copy are served, and write.
+            for database in Self.databases {
+                let away = try #require(Self.four.first { !Self.holders(Self.four, of: database).contains($0) })
+                #expect(try Self.get(database, at: away, cluster) == "\(Self.databases.firstIndex(of: database)!)")
+                try Self.put(#""at \#(away)""#, to: database, at: away, cluster)
+                #expect(try Self.get(database, at: away, cluster) == #""at \#(away)""#)
+                #expect(Self.hasFiles(of: database, at: away, cluster))
+            }
+            // When nobody uses them, they are gone again.
+            try Self.awaitPlacement(Self.four, cluster)
+
+            let five = Self.four + ["n5"]
+            try cluster.start("n5")
+            try Self.awaitPlacement(five, cluster)
+            for database in Self.databases { try Self.put("5", to: database, at: "n5", cluster) }
+
+            let moves = OwnerMoves(Self.members(cluster))
+            #expect(try moves.setDraining("n2", true))
+            let others = five.filter { $0 != "n2" }
+            try Self.awaitPlacement(others, cluster)
+            for database in Self.databases { #expect(try Self.get(database, at: "n2", cluster) == "5") }
+            #expect(try moves.setDraining("n2", false))
+            try Self.awaitPlacement(five, cluster)
+
+            // One is lost for good.
+            try cluster.stop("n4")
+            try Self.awaitPlacement(five.filter { $0 != "n4" }, cluster)
+            for database in Self.databases {
+                for node in cluster.nodes.keys { #expect(try Self.get(database, at: node, cluster) == "5") }
+                try Self.put("6", to: database, at: "n1", cluster)
+            }
+        }
+
+        @Test("a listener at a node without a copy hears commits, and keeps the copy there")
+        func visiting() throws {
+            let cluster = try Self.cluster()
+            for database in Self.databases { try Self.put("1", to: database, at: "n1", cluster) }
+            try Self.awaitPlacement(Self.four, cluster)
+            let database = Self.databases[0]
+            let holders = Self.holders(Self.four, of: database)
+            let away = try #require(Self.four.first { !holders.contains($0) })
+            let peer = try cluster[away].connect("/.ws?v=5&ns=\(database)")
+            _ = try peer.receive()
+            try peer.send(1, "q", #"{"p":"/v","h":""}"#)
+            _ = try ClusterTests.told(peer, until: #""r":1"#)
+            for number in 2...30 {
+                try Self.put("\(number)", to: database, at: holders[number % 3], cluster)
+                poll(nil, 0, 150)
+            }
+            let told = try ClusterTests.told(peer, until: #""d":30}"#)
+            #expect(told.count == 29, "\(told)")
+            #expect(Self.hasFiles(of: database, at: away, cluster))
+            peer.hangUp()
+            try Self.awaitPlacement(Self.four, cluster)
+        }
+
+        @Test("after etcd was lost, logs begin again though no node has files of all of them")
+        func rebuilding() throws {
+            let cluster = try Self.cluster(Self.four + ["n5"])
+            let five = Self.four + ["n5"]
+            for database in Self.databases { try Self.put("1", to: database, at: "n1", cluster) }
+            try Self.awaitPlacement(five, cluster)
+            try cluster.etcd.loseEverything()
+            let replacements = LogReplacements(Self.members(cluster))
+            var lost: [LogReplacements.LostLog] = []
+            try cluster.wait("what all nodes have") {
+                lost = (try? replacements.lostLogs()) ?? []
+                return Set(lost.map(\.database)).isSuperset(of: Self.databases + ["$cluster"])
+                    && lost.allSatisfy { Set($0.files.map(\.node) + $0.without) == Set(five) }
+            }
+            for log in lost {
+                let holders = Self.holders(five, of: log.database)
+                if Self.databases.contains(log.database) { #expect(Set(log.files.map(\.node)) == Set(holders)) }
+                _ = try replacements.found(
+                    log.database, with: try #require(log.newest).past, givingUp: log.files.map(\.past))
+            }
+            try Self.awaitPlacement(five, cluster)
+            for database in Self.databases {
+                for node in five { #expect(try Self.get(database, at: node, cluster) == "1") }
+                try Self.put("2", to: database, at: "n3", cluster)
+            }
+        }
+
+        @Test("a backup is restored at a node that has no files of the database")
+        func restoring() throws {
+            let cluster = try Self.cluster()
+            for database in Self.databases { try Self.put("1", to: database, at: "n1", cluster) }
+            try Self.awaitPlacement(Self.four, cluster)
+            let database = Self.databases[0]
+            let holders = Self.holders(Self.four, of: database)
+            let away = try #require(Self.four.first { !holders.contains($0) })
+            let folder = TemporaryFolder()
+            let backup = "\(folder.path)/\(database).backup"
+            _ = try Backup.make(of: database, in: cluster.dataFolder(of: holders[0]), to: backup)
+            try Self.put("2", to: database, at: away, cluster)
+            try Self.awaitPlacement(Self.four, cluster)
+            let replacements = LogReplacements(Self.members(cluster))
+            let present = try #require(try replacements.log(of: database))
+            let epoch = UInt64.random(in: 1 ... .max)
+            let copy = try RestoredCopy(of: backup, of: database, in: cluster.dataFolder(of: away), epoch: epoch)
+            _ = try replacements.restore(database, from: present, epoch: epoch, lastSequence: copy.summary.sequence)
+            for node in Self.four {
+                try cluster.wait("the backup") { (try? Self.get(database, at: node, cluster)) == "1" }
+            }
+            for node in Self.four { try Self.put(#""\#(node)""#, to: database, at: node, cluster) }
+        }
+    }
+}
