@@ -127,7 +127,8 @@ package final class ClusterNode: Sendable {
                         PlacementWorker.Node(
                             placement: state.placement, lease: state.lease,
                             isSettled: Self.isSettled(state.leaseSince, timing),
-                            owned: state.keepers.filter { $0.value.isOwner }.keys.sorted())
+                            owned: state.keepers.filter { $0.value.isOwner }.keys.sorted(),
+                            open: Set(state.keepers.keys))
                     }, isStopping: { shared.isStopping })
                 _ = pause.wait(atMost: .milliseconds(timing.lookMilliseconds))
             }

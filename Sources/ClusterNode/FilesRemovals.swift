@@ -9,6 +9,8 @@ final class FilesRemovals: Sendable {
     private struct State {
         var removals: [String: FilesRemoval] = [:]
         var removable: Set<String> = []
+        /// Databases whose files were removed, until no request of their logs can be under way any more.
+        var removed: [String: MonotonicTime] = [:]
     }
 
     private let state = Mutex(State())
@@ -56,6 +58,25 @@ final class FilesRemovals: Sendable {
         }
     }
 
+    private static let lateClaims = Duration.seconds(60)
+
+    /// Gives up logs that a claim has given to this process, which was under way when the files were removed.
+    ///
+    /// - parameter isOpen: tells whether the log of a database is open again.
+    func giveUp(_ owner: OwnerRecord, isOpen: (String) -> Bool, _ client: EtcdClient) {
+        let removed = state.withLock { state in
+            state.removed = state.removed.filter { $0.value > .current }
+            return state.removed.keys.sorted()
+        }
+        for database in removed where !isOpen(database) {
+            let key = LogKeys(database: database).owner
+            guard let reply = try? client.call(EtcdRange(.key(key)), within: Self.callDuration),
+                let value = reply.values.first, OwnerRecord(value.value) == owner
+            else { continue }
+            _ = try? client.call(FilesRemoval.giveUp(database, value), within: Self.callDuration)
+        }
+    }
+
     /// Looks once more, and says in etcd that there are no files.
     func state(
         _ database: String, _ placement: Placement, lease: Int64, isSettled: Bool, _ client: EtcdClient
@@ -72,7 +93,9 @@ final class FilesRemovals: Sendable {
             while true {
                 do throws(EtcdError) {
                     let reply = try client.call(removal.state(permit, lease: lease), within: Self.callDuration)
-                    return FilesRemoval.isStated(reply, by: permit, lease: lease)
+                    guard FilesRemoval.isStated(reply, by: permit, lease: lease) else { return false }
+                    state.withLock { $0.removed[database] = .current + Self.lateClaims }
+                    return true
                 } catch {
                     guard error.isOfOneMember, MonotonicTime.current < deadline else { return false }
                 }

@@ -16,6 +16,8 @@ struct PlacementWorker {
         var isSettled: Bool
         /// The databases whose logs it owns.
         var owned: [String]
+        /// Those whose logs are open.
+        var open: Set<String>
     }
 
     private let name: String
@@ -65,6 +67,8 @@ struct PlacementWorker {
             return
         }
         guard look(node) else { return }
+        removals.giveUp(
+            OwnerRecord(node: name, incarnation: incarnation), isOpen: { node.open.contains($0) }, client)
         removals.look(node.placement, isSettled: node.isSettled, client)
         if !isStopping() { moveHome(node) }
         if node.placement.last != nil, now >= nextLost { stateLost(lease) }

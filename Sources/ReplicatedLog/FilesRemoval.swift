@@ -39,7 +39,8 @@ package struct FilesRemoval: Hashable, Sendable {
         fileprivate var ownRevision: Int64
     }
 
-    private struct Goal: Hashable {
+    /// What the holders must have.
+    struct Goal: Hashable {
         var membersRevision: Int64
         var epoch: UInt64
         var sequence: UInt64
@@ -47,7 +48,7 @@ package struct FilesRemoval: Hashable, Sendable {
 
     private let database: String
     private let node: String
-    private var goal: Goal?
+    private(set) var goal: Goal?
 
     package init(of database: String, at node: String) { (self.database, self.node) = (database, node) }
 
@@ -116,6 +117,16 @@ package struct FilesRemoval: Hashable, Sendable {
                 .put(key: keys.held(by: node), value: HeldFiles.nothing.bytes, lease: lease),
                 .delete(.key(keys.kept(by: node))),
             ], else: [.range(EtcdRange(.key(keys.held(by: node))))], isRepeatable: true)
+    }
+
+    /// Gives up a log that a claim has given to this node, which was still on its way when the files were removed.
+    ///
+    /// - parameter owner: the owner's key, with this process.
+    package static func giveUp(_ database: String, _ owner: EtcdKeyValue) -> EtcdTransaction {
+        let key = LogKeys(database: database).owner
+        return EtcdTransaction(
+            if: [.init(key, .equal, .modRevision(owner.modRevision)), .init(key, .equal, .value(owner.value))],
+            then: [.delete(.key(key))], isRepeatable: true)
     }
 
     /// Whether an answer says that the node has said so, be it by an earlier attempt whose answer was lost.

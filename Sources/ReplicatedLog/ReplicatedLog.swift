@@ -258,7 +258,9 @@ package struct ReplicatedLog: Sendable {
         case .lease(let lease): leaseChanged(lease)
         case .rank(let rank): self.rank = rank
         case .append(let records): add(records)
-        case .kept(let sequence): (keptSequence, fileSequence) = (sequence, sequence)
+        case .kept(let sequence):
+            // Files that are being replaced count no more.
+            if following != .copying { (keptSequence, fileSequence) = (sequence, sequence) }
         case .replied(let serial, let result): replied(serial, result)
         case .watched(let serial, let changes): watched(serial, changes)
         case .watchEnded(let serial): if following == .watching(serial: serial) { following = .reading }

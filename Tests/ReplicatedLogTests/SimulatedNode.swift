@@ -25,6 +25,11 @@ struct SimulatedNode {
     }
 
     let incarnation: UInt64
+    /// The log is open.
+    var isOpen = true
+    var placement: Simulation.PlacementState
+    /// As the log was told.
+    var grantedLease: Int64?
     var lease: NodeLease
     var log: ReplicatedLog
     /// Operations that wait for an append, and those of the append that is under way.
@@ -56,6 +61,7 @@ struct SimulatedNode {
 
     init(name: String, incarnation: UInt64, files: Files) {
         self.incarnation = incarnation
+        placement = Simulation.PlacementState(node: name)
         lease = NodeLease(seed: incarnation)
         log = ReplicatedLog(
             database: "main", owner: OwnerRecord(node: name, incarnation: incarnation),

@@ -19,6 +19,9 @@ extension Simulation {
             case .grant(let lease, _): .reply(node: node, incarnation: incarnation, .granted(lease, .failure(error)))
             case .keepAlive(let lease), .revoke(let lease):
                 .reply(node: node, incarnation: incarnation, .renewed(lease, .failure(error)))
+            case .placement(let call, let serial):
+                .reply(
+                    node: node, incarnation: incarnation, .placement(call, serial: serial, .failure(error)))
             }
         }
         queue.add(unanswered(.outcomeUnknown("no answer")), at: patience)
@@ -52,6 +55,13 @@ extension Simulation {
             let result = engine.apply(transaction)
             if case .success(let reply) = result, reply.hasSucceeded { try observe(transaction) }
             answer = .transaction(serial: serial, result)
+        case .placement(let call, let serial):
+            let result = engine.apply(call.transaction)
+            if case .state(_, _, let goal, _) = call, case .success(let reply) = result, reply.hasSucceeded {
+                try checkCopies(goal, without: node)
+            }
+            answer = .placement(call, serial: serial, result)
+            try checkLastCopy()
         case .grant(let lease, let seconds):
             let isNew = engine.grant(lease, until: leaseEnd(seconds))
             if isNew { register(node, incarnation, lease) }

@@ -16,9 +16,11 @@ extension Simulation {
         let process = SimulatedNode(
             name: "n\(node)", incarnation: random.next(), files: machines[node].files)
         machines[node].process = process
+        if let last = machines[node].placement.last { machines[node].placement = Placement(remembering: last) }
+        if isPlaced, !isHolder(node), machines[node].files.epoch == nil { machines[node].process?.isOpen = false }
         queue.add(.tick(node: node), at: now)
         queue.add(.watchTurn(node: node), at: now)
-        try tell(node, .rank(node))
+        try tell(node, .rank(isPlaced ? rank(node) : node))
     }
 
     mutating func end(_ node: Int, losesPower: Bool) {
@@ -53,6 +55,7 @@ extension Simulation {
         try tell(node, .tick)
         try append(node)
         try sayDrained(node)
+        try placementTurn(node)
     }
 
     /// What a database does that is told that its log is handed over.
@@ -71,7 +74,9 @@ extension Simulation {
             case .grant(let lease, let seconds): send(.grant(lease, seconds: seconds), from: node)
             case .keepAlive(let lease): send(.keepAlive(lease), from: node)
             case .revoke(let lease): send(.revoke(lease), from: node)
-            case .lease(let lease): try tell(node, .lease(lease))
+            case .lease(let lease):
+                machines[node].process?.grantedLease = lease
+                try tell(node, .lease(lease))
             }
         }
     }
@@ -81,6 +86,7 @@ extension Simulation {
         let actions: [NodeLease.Action]
         switch answer {
         case .transaction(let serial, let result): return try tell(node, .replied(serial, result))
+        case .placement(let call, let serial, let result): return try answered(call, serial, result, at: node)
         case .granted(let number, let result): actions = lease.handle(.granted(number, result), at: clock(node))
         case .renewed(let number, let result): actions = lease.handle(.renewed(number, result), at: clock(node))
         }
@@ -108,7 +114,7 @@ extension Simulation {
     }
 
     mutating func tell(_ node: Int, _ event: ReplicatedLog.Event) throws(Violation) {
-        guard var log = machines[node].process?.log else { return }
+        guard machines[node].process?.isOpen == true, var log = machines[node].process?.log else { return }
         var records: [LogRecord] = []
         if case .append(let some) = event { records = some }
         let actions = log.handle(event, at: clock(node))
@@ -213,6 +219,7 @@ extension Simulation {
     mutating func copy(
         _ node: Int, _ incarnation: UInt64, _ epoch: UInt64, _ from: UInt64, _ mismatch: LogMismatch
     ) throws(Violation) {
+        guard machines[node].process?.isOpen == true else { return }
         if mismatch == .foreign, let own = machines[node].files.epoch, givenUp.contains(own) {
             // An operator gives it an empty folder.
             machines[node].files = SimulatedNode.Files()
@@ -232,7 +239,7 @@ extension Simulation {
             return try tell(node, .copied(LogPosition(epoch: epoch, sequence: restored.last)))
         }
         let sources = machines.indices.filter {
-            $0 != node && machines[$0].process != nil && machines[$0].files.epoch == epoch
+            $0 != node && machines[$0].process?.placement.removing == .no && machines[$0].files.epoch == epoch
                 && machines[$0].files.last + 1 >= from
         }
         guard let source = sources.randomElement(using: &random) else {

@@ -26,6 +26,8 @@ struct Simulation {
         case drained(node: Int, incarnation: UInt64)
         case withdraw(request: Int64)
         case fault(Fault)
+        case visit
+        case drain
         case write
         case read
 
@@ -38,7 +40,7 @@ struct Simulation {
                 .store(let node, let incarnation), .reach(let node, let incarnation),
                 .drained(let node, let incarnation):
                 (node, incarnation)
-            case .request, .watchTurn, .start, .withdraw, .rebuild, .fault, .write, .read: nil
+            case .request, .watchTurn, .start, .withdraw, .rebuild, .fault, .visit, .drain, .write, .read: nil
             }
         }
     }
@@ -48,12 +50,14 @@ struct Simulation {
         case grant(Int64, seconds: Int64)
         case keepAlive(Int64)
         case revoke(Int64)
+        case placement(PlacementCall, serial: Int)
     }
 
     enum Answer {
         case transaction(serial: UInt64, Result<EtcdTransactionReply, EtcdError>)
         case granted(Int64, Result<Int64, EtcdError>)
         case renewed(Int64, Result<Int64, EtcdError>)
+        case placement(PlacementCall, serial: Int, Result<EtcdTransactionReply, EtcdError>)
     }
 
     /// A machine, with or without a process.
@@ -62,6 +66,8 @@ struct Simulation {
         var files = SimulatedNode.Files()
         /// A copy that a restore has put there.
         var restored: SimulatedNode.Files?
+        /// The members that the node goes by; it keeps the last ones that it has known.
+        var placement = Placement()
         var clockOffset: Int64
         /// Parts of a million by which the clock is fast.
         var clockRate: Int64
@@ -83,6 +89,8 @@ struct Simulation {
     var fullUntil: Int64 = 0
     var leaseBonus: Int64 = 0
     let checksReads: Bool
+    /// The database is held by three nodes.
+    let isPlaced: Bool
 
     // The state from a global view.
     /// The operations that each history of the log has: that with the number n at n - 1.
@@ -113,12 +121,18 @@ struct Simulation {
     var replacedCount = 0
     var missedCount = 0
     var readCount = 0
+    var removalCount = 0
+    var memberCount = 0
+    var visitCount = 0
+    var drainCount = 0
     var acknowledgedCount: Int { acknowledged.count }
     /// In all histories.
     var takenCount = 0
 
     /// - parameter checksReads: leases end at their time, so what an owner reads must be the newest.
-    init(seed: UInt64, nodes: Int, faults: [Fault]) {
+    /// - parameter isPlaced: the database is not held by all nodes, but by three.
+    init(seed: UInt64, nodes: Int, faults: [Fault], isPlaced: Bool = false) {
+        self.isPlaced = isPlaced
         random = SeededRandom(seed: seed ^ 0x5EED)
         checksReads = !faults.contains { $0.kind == .endLease }
         for node in 0..<nodes {
@@ -131,6 +145,9 @@ struct Simulation {
         for fault in faults { queue.add(.fault(fault), at: fault.time) }
         queue.add(.write, at: 10)
         queue.add(.read, at: 15)
+        guard isPlaced else { return }
+        queue.add(.visit, at: 2000)
+        queue.add(.drain, at: 3000)
     }
 
     /// Runs until all is well again after the last fault.
@@ -154,13 +171,17 @@ struct Simulation {
             engine.endLeases(at: now)
             engine.isFull = now < fullUntil
             if case .write = message, !isWriting { continue }
+            if case .visit = message { continue }
+            if case .drain = message { continue }
             try handle(message)
             if isWriting, now > start + 20_000 { isWriting = lastAcknowledged <= acknowledgedBefore }
             if !isWriting, lastAcknowledged > acknowledgedBefore,
-                machines.allSatisfy({
-                    $0.files.epoch == epoch && $0.files.last == truth.count
-                        && $0.process?.log.position.sequence == $0.files.last
-                })
+                isPlaced
+                    ? isPlacedWell
+                    : machines.allSatisfy({
+                        $0.files.epoch == epoch && $0.files.last == truth.count
+                            && $0.process?.log.position.sequence == $0.files.last
+                    })
             {
                 return
             }
@@ -200,6 +221,12 @@ struct Simulation {
         case .drained(let node, _): try tell(node, .drained)
         case .withdraw(let request): _ = engine.apply(MoveRequest.remove(for: "main", createdAt: request))
         case .fault(let fault): try apply(fault)
+        case .visit:
+            queue.add(.visit, at: now + .random(in: 200...2000, using: &random))
+            try visit(.random(in: 0..<machines.count, using: &random))
+        case .drain:
+            queue.add(.drain, at: now + .random(in: 2000...9000, using: &random))
+            drain(.random(in: 0..<machines.count, using: &random))
         case .write:
             queue.add(.write, at: now + .random(in: 5...40, using: &random))
             try write()

@@ -102,8 +102,10 @@ extension HostedDatabases {
     func removeUnneeded() {
         guard finished == nil, let cluster = host.cluster, cluster.isPlaced else { return }
         var wanted: [String: UInt32] = [:]
+        let restored = Set(folder.databasesWithRestoredCopies)
         for (index, database) in open
-        where !cluster.holds(database.name) && profilers[index] == nil && tails[index] == nil
+        where !cluster.holds(database.name) && !restored.contains(database.name) && profilers[index] == nil
+            && tails[index] == nil
             && !placed.isArriving(index) && database.isUnused(milliseconds: cluster.idleMilliseconds)
         {
             wanted[database.name] = index
