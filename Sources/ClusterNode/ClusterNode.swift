@@ -255,7 +255,7 @@ package final class ClusterNode: Sendable {
     /// - returns: whether the files can be removed.
     package func stateRemoval(of database: String) -> Bool {
         let (placement, lease, isSettled) = shared.state.withLock { state in
-            state.keepers[database] = nil
+            (state.keepers[database], state.logs[database]) = (nil, nil)
             return (state.placement, state.lease, Self.isSettled(state.leaseSince, timing))
         }
         guard let lease else { return false }
@@ -351,9 +351,9 @@ package final class ClusterNode: Sendable {
                 // An earlier version does not say.
                 let size = try? CopyReceiver(hello, peers.secret, address, tls: tls?.client, isWanted: isWanted)
                     .receiveSize(of: database, epoch: need.epoch)
-                if let size, let space = DiskSpace(of: folder.path), space.available < 2 * size {
+                if let size, let space = DiskSpace(of: folder.path), space.available / 2 < size {
                     throw CopyFailure(
-                        description: "this node's disk has no room for the copy: \(2 * size >> 20) MiB are needed, and "
+                        description: "this node's disk has no room for the copy, which needs \(size >> 20) MiB twice: "
                             + "\(space.available >> 20) MiB are free")
                 }
                 let receiver = try CopyReceiver(hello, peers.secret, address, tls: tls?.client, isWanted: isWanted)

@@ -38,8 +38,9 @@ final class FilesRemovals: Sendable {
     }
 
     /// Looks at each of them. Waits for etcd.
-    func look(_ placement: Placement, isSettled: Bool, _ client: EtcdClient) {
+    func look(_ placement: Placement, isSettled: Bool, _ client: EtcdClient, isStopping: () -> Bool) {
         for (database, removal) in state.withLock({ $0.removals }).sorted(by: { $0.key < $1.key }) {
+            if isStopping() { return }
             var removal = removal
             var isRemovable = false
             do {
@@ -63,16 +64,17 @@ final class FilesRemovals: Sendable {
     /// Gives up logs that a claim has given to this process, which was under way when the files were removed.
     ///
     /// - parameter isOpen: tells whether the log of a database is open again.
-    func giveUp(_ owner: OwnerRecord, isOpen: (String) -> Bool, _ client: EtcdClient) {
+    func giveUp(
+        _ owner: OwnerRecord, isOpen: (String) -> Bool, _ client: EtcdClient, isStopping: () -> Bool
+    ) {
         let removed = state.withLock { state in
             state.removed = state.removed.filter { $0.value > .current }
             return state.removed.keys.sorted()
         }
-        for database in removed where !isOpen(database) {
+        for database in removed where !isOpen(database) && !isStopping() {
             let key = LogKeys(database: database).owner
-            guard let reply = try? client.call(EtcdRange(.key(key)), within: Self.callDuration),
-                let value = reply.values.first, OwnerRecord(value.value) == owner
-            else { continue }
+            guard let reply = try? client.call(EtcdRange(.key(key)), within: Self.callDuration) else { return }
+            guard let value = reply.values.first, OwnerRecord(value.value) == owner else { continue }
             _ = try? client.call(FilesRemoval.giveUp(database, value), within: Self.callDuration)
         }
     }

@@ -150,8 +150,11 @@ package final class OwnerMoves {
 
     /// Makes moves, all at the same time.
     ///
+    /// - parameter isWanted: asked now and then. Once it is false, those that are not made are withdrawn.
     /// - parameter report: gets the outcome of each: nil for success.
-    package func make(_ moves: [Move], report: (Move, Failure?) -> Void) {
+    package func make(
+        _ moves: [Move], isWanted: () -> Bool = { true }, report: (Move, Failure?) -> Void
+    ) {
         if moves.isEmpty { return }
         var waiting: [(move: Move, request: Int64)] = []
         do throws(Failure) { _ = try call(EtcdGrantLease(lease, seconds: Self.leaseSeconds)) } catch {
@@ -176,7 +179,8 @@ package final class OwnerMoves {
         while !waiting.isEmpty {
             waiting.removeAll { move, request in
                 do throws(Failure) {
-                    guard try isMade(move, request, isLate: MonotonicTime.current >= deadline) else { return false }
+                    let isLate = MonotonicTime.current >= deadline || !isWanted()
+                    guard try isMade(move, request, isLate: isLate) else { return false }
                     report(move, nil)
                 } catch {
                     report(move, error)

@@ -68,10 +68,11 @@ struct PlacementWorker {
         }
         guard look(node) else { return }
         removals.giveUp(
-            OwnerRecord(node: name, incarnation: incarnation), isOpen: { node.open.contains($0) }, client)
-        removals.look(node.placement, isSettled: node.isSettled, client)
-        if !isStopping() { moveHome(node) }
-        if node.placement.last != nil, now >= nextLost { stateLost(lease) }
+            OwnerRecord(node: name, incarnation: incarnation), isOpen: { node.open.contains($0) }, client,
+            isStopping: isStopping)
+        removals.look(node.placement, isSettled: node.isSettled, client, isStopping: isStopping)
+        if !isStopping() { moveHome(node, isStopping: isStopping) }
+        if !isStopping(), node.placement.last != nil, now >= nextLost { stateLost(lease, isStopping: isStopping) }
     }
 
     // MARK: Members
@@ -85,9 +86,7 @@ struct PlacementWorker {
                 .range(EtcdRange(.key(ClusterMembers.key))), .range(EtcdRange(.key(ownerKey))),
             ], isRepeatable: true)
         guard let reply = try? client.call(question, within: Self.callDuration) else { return false }
-        let nodes = Dictionary(
-            reply.values(0).map { (NodeRecord.name(of: $0.key), $0.createRevision) },
-            uniquingKeysWith: { first, _ in first })
+        let nodes = Self.nodes(in: reply.values(0))
         let time = now
         running = Dictionary(
             uniqueKeysWithValues: nodes.map { name, revision in
@@ -122,13 +121,25 @@ struct PlacementWorker {
         return true
     }
 
+    /// The nodes that can hold databases, with the revisions of their registrations. Those that others do not reach
+    /// have no copies, and get none; of those that cannot be read nothing is known.
+    static func nodes(in values: [EtcdKeyValue]) -> [String: Int64] {
+        var nodes: [String: Int64] = [:]
+        for value in values {
+            let name = NodeRecord.name(of: value.key)
+            guard ClusterConfiguration.isValidName(name), NodeRecord(value.value)?.peerAddress != nil else { continue }
+            nodes[name] = value.createRevision
+        }
+        return nodes
+    }
+
     // MARK: Logs
 
-    private mutating func moveHome(_ node: Node) {
+    private mutating func moveHome(_ node: Node, isStopping: () -> Bool) {
         guard case .known(let members, _) = node.placement.members else { return }
         home.keep(only: Set(node.owned))
         var looks = 0
-        for database in node.owned.shuffled() where looks < Self.looksMax {
+        for database in node.owned.shuffled() where looks < Self.looksMax && !isStopping() {
             guard let holders = members.holders(of: database), holders.first != name else { continue }
             looks += 1
             guard let reply = try? client.call(OwnerHome.look(at: database), within: Self.callDuration) else { return }
@@ -136,7 +147,8 @@ struct PlacementWorker {
                 database, reply, holders: holders, runningSince: running.mapValues(\.since), at: now)
             guard let target else { continue }
             news(.movesHome(database: database, node: target))
-            OwnerMoves(self.members, tls: tls).make([.init(database: database, from: name, to: target)]) { _, _ in }
+            let move = OwnerMoves.Move(database: database, from: name, to: target)
+            OwnerMoves(self.members, tls: tls).make([move], isWanted: { !isStopping() }) { _, _ in }
             // One log at a time.
             return
         }
@@ -146,7 +158,7 @@ struct PlacementWorker {
 
     /// States of logs that etcd has lost, and that other nodes miss, that this node has no files of them: so an
     /// operator knows whom not to wait for.
-    private mutating func stateLost(_ lease: Int64) {
+    private mutating func stateLost(_ lease: Int64, isStopping: () -> Bool) {
         nextLost = now + Self.lostMilliseconds
         guard let reply = try? client.call(EtcdRange(LogKeys.filesOfAll, keysOnly: true), within: Self.callDuration)
         else { return }
@@ -155,7 +167,7 @@ struct PlacementWorker {
         for database in Set(statements.map(\.database)).subtracting(own).sorted()
         where DataFolder.isFileName(database) && !hasFiles(of: database) {
             let statement = LogReplacement.stateNone(database, at: name, lease: lease)
-            _ = try? client.call(statement, within: Self.callDuration)
+            if isStopping() || (try? client.call(statement, within: Self.callDuration)) == nil { return }
         }
     }
 

@@ -271,6 +271,9 @@ package struct DatabaseScheduler: ~Copyable {
         return database.isAtRest
     }
 
+    /// A client of this process uses the database without a request to it, or is expected to.
+    package mutating func noteOwnUse(at uptime: Int64) { lastOwnUse = uptime }
+
     /// Whether this node can cease to follow the log without a client of its own noticing: it does not own the log,
     /// there were no requests for a time, and no connection uses the database.
     package func isUnused(at uptime: Int64, milliseconds: Int64) -> Bool {

@@ -123,6 +123,17 @@ struct PeerHubTests {
         #expect(caller.told.state.withLock { $0.lost } == [])
     }
 
+    @Test("requests to a node that does not run any more are turned away at once")
+    func gone() async throws {
+        let (caller, start) = (try Node("a"), MonotonicTime.current)
+        caller.hub.set(isRegistered: true)
+        caller.knows([])
+        caller.forward(1, to: "b")
+        try await caller.wait("a refusal") { $0.answers == [-1] }
+        // A node that runs is tried for three seconds.
+        #expect(MonotonicTime.current - start < .seconds(2))
+    }
+
     @Test("a node with another secret is not talked to, and both operators hear of it")
     func secrets() async throws {
         let (caller, called) = (try Node("a"), try Node("b", secret: "another secret, as long as the first"))

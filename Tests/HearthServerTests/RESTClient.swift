@@ -2,6 +2,7 @@ import HearthEventLoop
 import Glibc
 import HearthHTTPCodec
 import HearthServer
+import HearthSystem
 import HearthTestSupport
 import Testing
 
@@ -155,7 +156,7 @@ final class RESTClient {
     private func readMore() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
         let count = recv(descriptor, &buffer, buffer.count, 0)
-        try #require(count >= 0, "nothing came: \(errno)")
+        if count < 0 { throw SystemError("recv", code: errno) }
         input += buffer[..<count]
         return count > 0
     }

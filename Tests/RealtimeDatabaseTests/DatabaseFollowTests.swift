@@ -297,6 +297,20 @@ struct SharedLogSchedulerTests {
         #expect(!mayClose)
     }
 
+    @Test("is not needed at a node whose clients do not use it, a time after they were last expected to")
+    func unneeded() {
+        var bench = Bench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        let isOwnNeeded = !bench.scheduler.isUnused(at: 100, milliseconds: 50)
+        #expect(isOwnNeeded)
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2"))]))
+        let isUnused = bench.scheduler.isUnused(at: 100, milliseconds: 50)
+        #expect(isUnused)
+        bench.scheduler.noteOwnUse(at: 100)
+        let later = [149, 150].map { bench.scheduler.isUnused(at: $0, milliseconds: 50) }
+        #expect(later == [false, true])
+    }
+
     @Test("a node that loses the log ends the connections that rely on it for what is written when they end")
     func creditors() throws {
         var bench = Bench()

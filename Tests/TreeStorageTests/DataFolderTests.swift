@@ -49,6 +49,23 @@ struct DataFolderTests {
     }
 
     @Test(
+        "a removal that was interrupted is completed at the next start, unless it was given up",
+        arguments: [false, true])
+    func removing(isGivenUp: Bool) throws {
+        do {
+            let data = try DataFolder(path: folder.path, durability: .full)
+            for name in ["a", "b"] { _ = try data.open(name, newEpoch: 5) }
+            try data.remove("b")
+            #expect(data.databases == ["a"])
+            // As a removal does first.
+            TemporaryFolder.write([], to: "\(folder.path)/a.removing")
+            if isGivenUp { try data.endRemoval("a") }
+        }
+        let data = try DataFolder(path: folder.path, durability: .full)
+        #expect(data.databases == (isGivenUp ? ["a"] : []))
+    }
+
+    @Test(
         "a name is safe as the name of a file",
         arguments: [
             ("a", true), ("A-z_09", true), (String(repeating: "x", count: 64), true),

@@ -351,7 +351,7 @@ final class PeerLinks: @unchecked Sendable {
         for link in outgoing.values.sorted(by: { $0.node < $1.node }) {
             connect(link)
             keepAlive(link.connection, &link.session, now)
-            if let downSince = link.downSince, now - downSince >= Self.patience { lose(link) }
+            if let downSince = link.downSince, now - downSince >= Self.patience || isFutile(link) { lose(link) }
         }
         for link in incoming.values.sorted(by: { $0.node < $1.node }) {
             keepAlive(link.connection, &link.session, now)
@@ -366,6 +366,11 @@ final class PeerLinks: @unchecked Sendable {
     private var others: [String] {
         guard isRegistered else { return [] }
         return nodes.filter { $0.key != name && $0.value.peerAddress != nil && departed[$0.key] == nil }.keys.sorted()
+    }
+
+    /// The other node has got nothing, and does not run: its requests can go to the next owner at once.
+    private func isFutile(_ link: OutgoingLink) -> Bool {
+        isRegistered && !link.wasConnected && nodes[link.node] == nil
     }
 
     /// Keeps a link to each node, also if there is nothing to send, to know whether it is reached.

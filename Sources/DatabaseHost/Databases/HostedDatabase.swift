@@ -230,6 +230,9 @@ final class HostedDatabase {
     /// Memory has had all that the cluster's log had at some time since this was opened.
     var hasCaughtUp: Bool { scheduler.hasCaughtUp }
 
+    /// A client of this node uses it, or is expected to.
+    func noteUse() { scheduler.noteOwnUse(at: MonotonicTime.current.milliseconds) }
+
     /// Whether this node can cease to follow it without a client of its own noticing.
     func isUnused(milliseconds: Int64) -> Bool {
         scheduler.isUnused(at: MonotonicTime.current.milliseconds, milliseconds: milliseconds)

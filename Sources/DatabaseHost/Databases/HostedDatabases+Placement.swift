@@ -50,6 +50,7 @@ extension HostedDatabases {
     /// Before the files of a database are opened: notes whether that is only because clients use it here.
     func noteVisit(of index: UInt32, _ name: String) throws(StorageError) {
         guard let cluster = host.cluster, cluster.isPlaced else { return }
+        try folder.endRemoval(name)
         if cluster.holds(name) {
             if folder.isVisited(name) { folder.endVisit(name) }
             placed.visited.remove(index)
@@ -81,8 +82,20 @@ extension HostedDatabases {
 
     // MARK: Arriving
 
-    /// The node has what the log has.
+    /// Has requests wait for a database that is on its way here or away; those of other nodes have to ask elsewhere.
+    ///
+    /// - returns: whether it is.
+    func hold(_ requests: [Request], of index: UInt32) -> Bool {
+        guard let others = placed.hold(requests, of: index, at: MonotonicTime.current.milliseconds) else {
+            return false
+        }
+        if !others.isEmpty { host.refuse(others, because: Self.isElsewhere) }
+        return true
+    }
+
+    /// The node has what the log has. Clients that were refused meanwhile are expected again.
     func endArrival(_ index: UInt32, _ database: HostedDatabase) {
+        if placed.visited.contains(index) { database.noteUse() }
         let requests = placed.endArrival(index)
         if !requests.isEmpty { database.handle(.requests(requests)) }
         // It has begun to be announced meanwhile.
@@ -100,7 +113,8 @@ extension HostedDatabases {
 
     /// Begins to remove the files of a database that other nodes hold and nobody uses here.
     func removeUnneeded() {
-        guard finished == nil, let cluster = host.cluster, cluster.isPlaced else { return }
+        // What is being removed stays among those that were looked at.
+        guard finished == nil, !placed.isRemovingAny, let cluster = host.cluster, cluster.isPlaced else { return }
         var wanted: [String: UInt32] = [:]
         let restored = Set(folder.databasesWithRestoredCopies)
         for (index, database) in open
@@ -111,9 +125,10 @@ extension HostedDatabases {
             wanted[database.name] = index
         }
         let removable = cluster.removable(of: Set(wanted.keys))
-        guard !placed.isRemovingAny, let name = removable.min(), let index = wanted[name],
-            let database = open.removeValue(forKey: index)
-        else { return }
+        guard let name = removable.min(), let index = wanted[name], let database = open.removeValue(forKey: index)
+        else {
+            return
+        }
         placed.beginRemoval(index)
         host.copier.close(database.abandon())
     }

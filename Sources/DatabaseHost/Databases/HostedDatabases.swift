@@ -153,10 +153,7 @@ package final class HostedDatabases {
     private func run(_ requests: [Request], on index: UInt32) {
         // Requests from before the announced end are still processed; later ones would delay the end for ever.
         guard finished == nil else { return host.refuse(requests, because: .stopping) }
-        if let requests = placed.hold(requests, of: index, at: MonotonicTime.current.milliseconds) {
-            if !requests.isEmpty { host.refuse(requests, because: Self.isElsewhere) }
-            return
-        }
+        if hold(requests, of: index) { return }
         if let database = open[index] { return database.handle(.requests(requests)) }
         if copied[index] != nil { return host.refuse(requests, because: Self.isCopied, abandons: true) }
         if opening.hold(requests, of: index) { return }
@@ -208,6 +205,8 @@ package final class HostedDatabases {
     /// - parameter mustPrune: its log is pruned then.
     func open(_ index: UInt32, for requests: [Request] = [], isNew: Bool = false, mustPrune: Bool = false) {
         if opening.hold(requests, of: index) { return }
+        // The log is closed, and the files may go at any moment.
+        if placed.isRemoving(index) { return run(requests, on: index) }
         // Who was told of positions before there were files need not start over.
         let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
         opening.begin(index, requests, isNew: isNew, mustPrune: mustPrune)
@@ -228,16 +227,13 @@ package final class HostedDatabases {
         guard let waiting = opening.end(index) else { return }
         do throws(StorageError) {
             let database = try serve(index, try files.get())
-            let now = MonotonicTime.current.milliseconds
-            if placed.hold(waiting.requests, of: index, at: now) == nil {
-                database.handle(.requests(waiting.requests))
-            }
+            if !hold(waiting.requests, of: index) { database.handle(.requests(waiting.requests)) }
             if waiting.mustPrune { database.handle(.tick(0)) }
             // Waiting requests came before the end was announced, if it is by now.
             if finished != nil { database.handle(.endSessions) }
         } catch {
             fail(index, error)
-            host.refuse(waiting.requests, because: error)
+            host.refuse(placed.endArrival(index) + waiting.requests, because: error)
         }
         for _ in 0..<waiting.endedUses { endUse(of: index) }
         endOpening()
@@ -265,6 +261,7 @@ package final class HostedDatabases {
         database.setObserver(profilers[index])
         database.tail = tails[index]
         directory.keep(index)
+        if placed.visited.contains(index) { database.noteUse() }
         database.begin()
         return database
     }
@@ -432,7 +429,9 @@ package final class HostedDatabases {
             database.beginTriggers()
             return then(.open)
         }
-        guard finished == nil, copied[index] == nil, !closed.isClosing(index) else { return then(.unavailable) }
+        guard finished == nil, copied[index] == nil, !closed.isClosing(index), !placed.isRemoving(index) else {
+            return then(.unavailable)
+        }
         let name = directory.name(of: index)
         if !closed.has(index), !opening.has(index), !folder.hasDatabase(name) {
             // Another node may have its events.
@@ -451,7 +450,10 @@ package final class HostedDatabases {
     package func admitToHistory(
         of path: Path, by principal: Principal, from client: UInt64, in index: UInt32
     ) throws(Failure) {
-        if let database = open[index] { return try database.admitToHistory(of: path, by: principal, from: client) }
+        if let database = open[index] {
+            database.noteUse()
+            return try database.admitToHistory(of: path, by: principal, from: client)
+        }
         guard finished == nil, copied[index] == nil, !closed.isClosing, !placed.isRemoving(index) else {
             throw .denied("")
         }

@@ -14,6 +14,18 @@ extension DataFolder {
         try remove(files)
     }
 
+    /// Gives a removal up that has failed, so that a later start does not complete it. Before there are files again.
+    package func endRemoval(_ name: String) throws(StorageError) {
+        let marker = DatabaseFiles(name: name, folder: path).removing
+        guard access(marker, F_OK) == 0 else { return }
+        do throws(BackupError) {
+            guard unlink(marker) == 0 else { throw BackupError("cannot remove \(marker)") }
+            try PartialFile.sync(path)
+        } catch {
+            throw .inputOutput(error.message)
+        }
+    }
+
     private func remove(_ files: DatabaseFiles) throws(StorageError) {
         Backup.removeAll(files)
         unlink(files.visiting)
