@@ -5,9 +5,9 @@ import Synchronization
 /// Has the disk take a commit log whose commits do not wait for that (``LogFile/deferSyncs()``), as others have them on
 /// their disks. Any thread.
 ///
-/// The system tells of a failed write to the disk once, and has forgotten the bytes afterwards: whoever opens the file
-/// later, or syncs it again, hears of no failure. So one descriptor is kept from before the first write, syncs come one
-/// after the other, and after a failure none succeeds.
+/// The system tells of a failed write to the disk once, and has forgotten the bytes afterwards: a descriptor that is
+/// opened later, or another sync, hears of no failure. So one descriptor is kept from before the first write, syncs
+/// come one after the other, and after a failure none succeeds.
 package final class LogSync: Sendable {
     private struct State {
         /// The last operation that was written, and the last one that the disk has.

@@ -89,7 +89,7 @@ extension Simulation {
         }
     }
 
-    /// A node that does not hold the log gives it to a holder; one that does not even have it open, to whoever comes.
+    /// A node that does not hold the log gives it to a holder; one that does not even have it open, to any other.
     private mutating func giveUp(_ node: Int, _ lease: Int64) {
         guard let process = machines[node].process else { return }
         let key = LogKeys(database: "main").owner
