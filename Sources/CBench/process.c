@@ -26,9 +26,12 @@ int bench_unpin(void) {
 }
 
 int bench_spawn(const char *path, char *const *arguments, int cpu, int output) {
+    pid_t parent = getpid();
     pid_t child = fork();
     if (child != 0) return child < 0 ? -errno : child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // The parent may have ended before that.
+    if (getppid() != parent) _exit(126);
     // The parent may wait for signals, and blocks them.
     sigset_t none;
     sigemptyset(&none);

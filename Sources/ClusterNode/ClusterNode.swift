@@ -14,7 +14,6 @@ package import HearthTreeStorage
 package final class ClusterNode: Sendable {
     private struct State {
         var keepers: [String: LogKeeper] = [:]
-        var logs: [String: OpenLog] = [:]
         var lease: Int64?
         /// The nodes that run, sorted.
         var nodes: [String] = []
@@ -56,13 +55,6 @@ package final class ClusterNode: Sendable {
     let tls: (client: TLSContext, server: TLSContext)?
     let removals = FilesRemovals()
     private let placementThread: NamedThread
-
-    private struct OpenLog {
-        /// Until it is closed.
-        weak var log: NodeLog?
-        /// A failure is remembered if the log is opened again.
-        let disk: LogSync
-    }
 
     private final class Shared: Sendable {
         let state = Mutex(State())
@@ -142,7 +134,7 @@ package final class ClusterNode: Sendable {
         }
         syncThread = try NamedThread(name: "log-sync") {
             repeat {
-                for open in shared.state.withLock({ Array($0.logs.values) }) { open.log?.syncIfBehind() }
+                for keeper in shared.state.withLock({ Array($0.keepers.values) }) { keeper.syncIfBehind() }
             } while !shared.endsSyncing.wait(atMost: Self.syncInterval)
         }
     }
@@ -255,7 +247,7 @@ package final class ClusterNode: Sendable {
     /// - returns: whether the files can be removed.
     package func stateRemoval(of database: String) -> Bool {
         let (placement, lease, isSettled) = shared.state.withLock { state in
-            (state.keepers[database], state.logs[database]) = (nil, nil)
+            state.keepers[database] = nil
             return (state.placement, state.lease, Self.isSettled(state.leaseSince, timing))
         }
         guard let lease else { return false }
@@ -388,7 +380,8 @@ package final class ClusterNode: Sendable {
             past: LogPast(file), isOfLog: file.isOfCluster,
             foundingEpoch: hasData ? .random(in: 1 ... .max) : epochs.current.name)
         // Before the log is read: what is heard of it comes at any time from then on.
-        let failure = shared.state.withLock { $0.logs[database]?.disk.failure }
+        // It is remembered while the process runs.
+        let failure = shared.state.withLock { $0.keepers[database]?.disk.failure }
         let disk = try LogSync(file, through: sequence, after: failure)
         try? disk.sync()
         let progress = LogProgress()
@@ -396,15 +389,15 @@ package final class ClusterNode: Sendable {
         do throws(SystemError) {
             keeper = try LogKeeper(
                 log, database: database, node: name, cluster,
-                preferredMember: Int(incarnation % UInt64(cluster.members.count)), progress, news: news, report: report,
+                preferredMember: Int(incarnation % UInt64(cluster.members.count)), progress, disk, validity,
+                news: news, report: report,
                 needsCopy: needsCopy, reachesNodes: peers != nil)
         } catch {
             throw .inputOutput("\(error)")
         }
-        let nodeLog = NodeLog(file, disk, progress, keeper, validity)
+        let nodeLog = NodeLog(file, progress, keeper)
         shared.state.withLock { state in
             state.keepers[database] = keeper
-            state.logs[database] = OpenLog(log: nodeLog, disk: disk)
             if isVisited { state.visited.insert(database) } else { state.visited.remove(database) }
             keeper.post(.rank(state.rank(of: name, for: database)))
             keeper.post(.reached(!state.isCutOff))

@@ -4,24 +4,24 @@ import HearthEtcdMessages
 import HearthRealtimeDatabase
 import HearthReplicatedLog
 import Synchronization
+package import HearthStorageErrors
 import HearthSystem
+import HearthTreeStorage
 
 /// Carries out what ``ReplicatedLog`` decides for one database: a thread that decides, one that calls etcd, and one
 /// that watches it. Appends are decided and made on the thread that waits for them, so that no thread has to wake
 /// another one for them.
-final class LogKeeper: Sendable {
+package final class LogKeeper: Sendable {
     private final class Shared: Sendable {
         let decider = Mutex<LogDecider?>(nil)
         let caller = Mutex<Worker<LogDecider.Call>?>(nil)
         let worker = Mutex<Worker<ReplicatedLog.Event>?>(nil)
 
-        /// Answers the calls that are due.
-        func decide(_ event: ReplicatedLog.Event) -> [LogDecider.Call] {
-            decider.withLock { $0?.handle(event) ?? [] }
-        }
+        /// Answers the calls that are due; nil once the log is closed.
+        func decide(_ event: ReplicatedLog.Event) -> [LogDecider.Call]? { decider.withLock { $0?.handle(event) } }
 
         /// The same, and has the calls made.
-        func handle(_ event: ReplicatedLog.Event) { make(decide(event)) }
+        func handle(_ event: ReplicatedLog.Event) { make(decide(event) ?? []) }
 
         func make(_ calls: [LogDecider.Call]) {
             if calls.isEmpty { return }
@@ -30,8 +30,6 @@ final class LogKeeper: Sendable {
 
         @discardableResult
         func post(_ event: ReplicatedLog.Event) -> Bool { worker.withLock { $0 }?.post(event) ?? false }
-
-        var isOpen: Bool { decider.withLock { $0 != nil } }
 
         func close() {
             decider.withLock { $0 = nil }
@@ -45,6 +43,9 @@ final class LogKeeper: Sendable {
     private let caller: Worker<LogDecider.Call>
     private let watcher: LogWatcher
     private let progress: LogProgress
+    private let validity: LeaseValidity
+    /// The node's own log on the disk.
+    let disk: LogSync
     /// Of the thread that appends.
     private let client: Mutex<EtcdClient>
     /// How far the node has come since it opened the database.
@@ -58,11 +59,12 @@ final class LogKeeper: Sendable {
     /// - parameter reachesNodes: whether a copy of another node's files can be had.
     init(
         _ log: ReplicatedLog, database: String, node: String, _ cluster: EtcdCluster, preferredMember: Int,
-        _ progress: LogProgress, news: @escaping @Sendable (ClusterNews) -> Void,
+        _ progress: LogProgress, _ disk: LogSync, _ validity: LeaseValidity,
+        news: @escaping @Sendable (ClusterNews) -> Void,
         report: @escaping @Sendable ([Arrival]) -> Void, needsCopy: @escaping @Sendable (CopyNeed) -> Void,
         reachesNodes: Bool
     ) throws(SystemError) {
-        self.progress = progress
+        (self.progress, self.disk, self.validity) = (progress, disk, validity)
         client = Mutex(EtcdClient(cluster, preferredMember: preferredMember))
         let shared = shared
         let watcher = try LogWatcher(cluster, preferredMember: preferredMember, progress) { shared.post($0) }
@@ -85,11 +87,15 @@ final class LogKeeper: Sendable {
         shared.caller.withLock { $0 = caller }
         shared.worker.withLock { $0 = worker }
         post(.tick)
+        disk.report { shared.post(.kept(through: $0)) }
+        if disk.failure != nil { giveUp() }
     }
 
-    private static func make(_ call: LogDecider.Call, with client: EtcdClient) -> ReplicatedLog.Event {
+    private static func make(
+        _ call: LogDecider.Call, with client: EtcdClient, within duration: Duration = callDuration
+    ) -> ReplicatedLog.Event {
         do throws(EtcdError) {
-            return .replied(call.serial, .success(try client.call(call.transaction, within: callDuration)))
+            return .replied(call.serial, .success(try client.call(call.transaction, within: duration)))
         } catch {
             return .replied(call.serial, .failure(error))
         }
@@ -97,6 +103,14 @@ final class LogKeeper: Sendable {
 
     /// Whether the node owns the log, as far as it knows.
     var isOwner: Bool { progress.isOwner }
+
+    /// Whether no node but this one can own the log at this moment: its lease has not ended by its own clock. A node
+    /// that has just woken up may not know yet that it has lost the log.
+    ///
+    /// - parameter count: how often ``Ownership/owner`` has arrived.
+    package func isOwned(toldTimes count: Int) -> Bool {
+        progress.ownLease(toldTimes: count).map(validity.isValid) ?? false
+    }
 
     /// Whether the node's own file takes records.
     var storesRecords: Bool { progress.storesRecords }
@@ -108,19 +122,47 @@ final class LogKeeper: Sendable {
     /// Appends records, and waits for the outcome. One thread calls this.
     func append(_ records: [LogRecord]) throws(CommitFailure) {
         try progress.append(records) {
-            guard shared.isOpen else { return false }
             var calls = shared.decide(.append(records))
             client.withLock { client in
                 // Another call may be under way: then its thread makes this one as well.
-                while !calls.isEmpty, !progress.hasOutcome {
-                    let replies = calls.map { Self.make($0, with: client) }
-                    calls = replies.flatMap { shared.decide($0) }
+                while let due = calls, !due.isEmpty, !progress.hasOutcome {
+                    // At the end of its lease the node gives the log up, whatever etcd answers later.
+                    let duration = min(Self.callDuration, validity.remaining ?? Self.callDuration)
+                    let replies = due.map { Self.make($0, with: client, within: duration) }
+                    calls = replies.reduce([]) { calls, reply in
+                        shared.decide(reply).flatMap { due in calls.map { $0 + due } }
+                    }
                 }
             }
+            guard let calls else { return false }
             shared.make(calls)
             return true
         }
     }
+
+    // MARK: The disk
+
+    /// Waits until the disk has the log up to an operation. Called before the tree file takes it, which would be ahead
+    /// of the log after a loss of power.
+    package func sync(through sequence: UInt64) throws(StorageError) {
+        if disk.has(sequence) { return }
+        try syncNow()
+        // Etcd has it, and the file could not take it.
+        guard disk.has(sequence) else { throw .inputOutput("the log does not have operation \(sequence) yet") }
+    }
+
+    /// Has the disk take what it lacks.
+    func syncIfBehind() { if disk.isBehind { try? syncNow() } }
+
+    private func syncNow() throws(StorageError) {
+        do throws(StorageError) { try disk.sync() } catch {
+            if disk.failure != nil { giveUp() }
+            throw error
+        }
+    }
+
+    /// The file takes no records.
+    func giveUp() { if progress.note(storesRecords: false) { post(.stores(false)) } }
 
     /// Waits for the end of the threads. Later work is not accepted.
     func stop() {
@@ -128,5 +170,6 @@ final class LogKeeper: Sendable {
         caller.stop()
         worker.stop()
         shared.close()
+        disk.close()
     }
 }

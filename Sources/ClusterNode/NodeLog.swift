@@ -13,34 +13,19 @@ import HearthTreeStorage
 ///
 /// Members of etcd have the records on their disks, so the file is synced only now and then (``LogSync``). After a loss
 /// of power it may end earlier than before, and the node reads the rest from etcd, which keeps what a node has not said
-/// to have on disk. Nothing that is made of the log is durable before the log is: see ``sync(through:)``.
+/// to have on disk. Nothing that is made of the log is durable before the log is: see ``LogKeeper/sync(through:)``.
 package final class NodeLog: CommitLog {
     private let file: LogFile
     private let local: SQLiteLog
     private let progress: LogProgress
-    let keeper: LogKeeper
-    private let validity: LeaseValidity
-    private let disk: LogSync
+    /// The part of the log that any thread may use.
+    package let keeper: LogKeeper
 
-    init(
-        _ file: LogFile, _ disk: LogSync, _ progress: LogProgress, _ keeper: LogKeeper, _ validity: LeaseValidity
-    ) {
-        self.disk = disk
+    init(_ file: LogFile, _ progress: LogProgress, _ keeper: LogKeeper) {
         self.file = file
         local = SQLiteLog(file)
         self.progress = progress
         self.keeper = keeper
-        self.validity = validity
-        disk.report { keeper.post(.kept(through: $0)) }
-        if disk.failure != nil { giveUp() }
-    }
-
-    /// Whether no node but this one can own the log at this moment: its lease has not ended by its own clock. A node
-    /// that has just woken up may not know yet that it has lost the log.
-    ///
-    /// - parameter count: how often ``Ownership/owner`` has arrived.
-    package func isOwned(toldTimes count: Int) -> Bool {
-        progress.ownLease(toldTimes: count).map(validity.isValid) ?? false
     }
 
     package func append(_ records: [LogRecord]) throws(CommitFailure) {
@@ -62,7 +47,7 @@ package final class NodeLog: CommitLog {
 
     private func storeArrived() throws(CommitFailure) {
         try tryStoring { () throws(CommitFailure) in
-            if let failure = disk.failure { throw .storage(failure) }
+            if let failure = keeper.disk.failure { throw .storage(failure) }
             if progress.hasBegun { try mark() }
             let records = progress.applied()
             if records.isEmpty { return }
@@ -74,7 +59,7 @@ package final class NodeLog: CommitLog {
     /// A node whose file takes no records gives the log to one whose file does.
     private func tryStoring(_ body: () throws(CommitFailure) -> Void) throws(CommitFailure) {
         do throws(CommitFailure) { try body() } catch {
-            giveUp()
+            keeper.giveUp()
             throw error
         }
     }
@@ -84,39 +69,18 @@ package final class NodeLog: CommitLog {
         if let epoch = progress.takeEpoch(), file.lastSequence == 0 { file.begin(epoch: epoch) }
         try mark()
         try local.append(records)
-        disk.wrote(through: file.lastSequence)
+        keeper.disk.wrote(through: file.lastSequence)
     }
 
     private func mark() throws(CommitFailure) {
         if file.isOfCluster { return }
         do throws(StorageError) {
             try file.markAsOfCluster()
-            try disk.sync()
+            try keeper.disk.sync()
         } catch {
             throw .storage(error)
         }
     }
-
-    // MARK: The disk, on any thread
-
-    /// Waits until the disk has the log up to an operation that it has. Called before the tree file takes it, which
-    /// would be ahead of the log after a loss of power.
-    package func sync(through sequence: UInt64) throws(StorageError) {
-        if !disk.has(sequence) { try syncNow() }
-    }
-
-    /// Has the disk take what it lacks.
-    func syncIfBehind() { if disk.isBehind { try? syncNow() } }
-
-    private func syncNow() throws(StorageError) {
-        do throws(StorageError) { try disk.sync() } catch {
-            giveUp()
-            throw error
-        }
-    }
-
-    /// The file takes no records.
-    private func giveUp() { if progress.note(storesRecords: false) { keeper.post(.stores(false)) } }
 
     package func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts {
         try local.storeNextPart(of: text)
@@ -147,6 +111,8 @@ package final class NodeLog: CommitLog {
     }
 
     package func close() {
+        // What was written last may still become rows of the tree, once the disk has it.
+        keeper.syncIfBehind()
         local.close()
         progress.close()
         keeper.stop()

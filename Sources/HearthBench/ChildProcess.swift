@@ -19,10 +19,12 @@ final class ChildProcess {
         var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         number = Remains.begin { bench_spawn(program, &words, Int32(cpu ?? -1), output) }
-        guard number > 0 else { throw BenchError("start \(program)", code: Int(number)) }
+        guard isStarted else { throw BenchError("start \(program)", code: Int(number)) }
     }
 
-    deinit { end(SIGKILL) }
+    deinit { if isStarted { end(SIGKILL) } }
+
+    private var isStarted: Bool { number > 0 }
 
     /// Whether it has ended, and how: the exit code, or the negated number of the signal that ended it.
     var exitCode: Int32? {

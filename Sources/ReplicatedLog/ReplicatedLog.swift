@@ -3,16 +3,16 @@ package import HearthRealtimeDatabase
 
 /// The replicated log of one database, at one node: who owns the log, what is appended, and what follows.
 ///
-/// A pure value: events and times come in, actions go out. It knows no thread, no socket and no clock. At most one
-/// call is under way at a time; its answer comes back as ``Event/replied(_:_:)``.
+/// A pure value: events and times come in, actions go out. It knows no thread, no socket and no clock. It waits for
+/// the answer to one call at a time, which comes back as ``Event/replied(_:_:)``; calls that it has given up may still
+/// be under way, and their answers are ignored.
 ///
-/// * A node that follows reads the log up to its end, then watches it. Gaps, compaction and lost watches lead back
-/// to reading. * A node that owns the log appends to it. Every append depends on the node's term, and on the head
-/// of the log as the node
-///   left it. So an owner that lost its lease can write nothing, whenever it wakes up.
-/// * An append of unknown outcome is repeated until its outcome is known. A node that gives up before that ends its
-/// own term
-///   first and then reads the log: only after that can it say what the log has (``Action/settled(through:)``).
+/// * A node that follows reads the log up to its end, then watches it. Gaps, compaction and lost watches lead back to
+///   reading.
+/// * A node that owns the log appends to it. Every append depends on the node's term, and on the head of the log as the
+///   node left it. So an owner that lost its lease can write nothing, whenever it wakes up.
+/// * An append of unknown outcome is repeated until its outcome is known. A node that gives up before that ends its own
+///   term first and then reads the log: only after that can it say what the log has (``Action/settled(through:)``).
 package struct ReplicatedLog: Sendable {
     package struct Options: Hashable, Sendable {
         /// Values of the store are at most about so large.

@@ -167,8 +167,9 @@ package final class DataFolder: Sendable {
         try finishInstalling(name)
         let damaged = [files.log, files.tree].filter { WriteAheadFile.hasLostCommits($0 + "-wal") }
         let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
-        // A node of a cluster has not synced the last commits of its log: a loss of power looks like such damage.
-        for file in damaged where file != files.log || !log.isOfCluster {
+        // A node of a cluster has not synced the last commits of its log: a loss of power looks like such damage, and
+        // it reads them from etcd. A server by itself does not.
+        for file in damaged where file != files.log || !(isShared && log.isOfCluster) {
             warn("\(file)-wal is damaged: commits that were on the disk are lost")
         }
         let tree = try TreeFile(path: files.tree, durability: durability, pages: pages, reportDamage: reportDamage)

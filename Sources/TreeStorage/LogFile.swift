@@ -113,10 +113,17 @@ package final class LogFile: @unchecked Sendable {
     }
 
     /// From now on commits do not wait for the disk, which ``LogSync`` has take them. Those that the file has now are
-    /// written again and synced, as an earlier process may have ended after a failed sync.
+    /// written again and synced, as an earlier process may have ended after a failed sync. The write-ahead file is
+    /// emptied: the disk may have only parts of it, which SQLite would apply once more after a loss of power.
+    ///
+    /// Throws ``StorageError/busy(_:)`` after ten seconds if another process reads an earlier state of the log.
     package func deferSyncs() throws(StorageError) {
         guard durability == .full else { return }
-        try connection.execute("PRAGMA wal_checkpoint(FULL); PRAGMA synchronous = normal")
+        // SQLite reports a reader that is in the way as a 1 in the row.
+        guard try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
+            throw .busy("another process reads \(path)")
+        }
+        try connection.execute("PRAGMA synchronous = normal")
         durability = .process
     }
 

@@ -16,16 +16,23 @@ package final class LogSync: Sendable {
         var failure: StorageError?
     }
 
+    private struct Turn {
+        /// -1 once it is closed.
+        var descriptor: Int32
+        /// Told of the outcome.
+        var report: (@Sendable (UInt64) -> Void)?
+    }
+
     private let path: String
-    private let descriptor: Int32
     private let state: Mutex<State>
-    /// Held during a sync. Told of its outcome.
-    private let turn = Mutex<(@Sendable (UInt64) -> Void)?>(nil)
+    /// Held during a sync.
+    private let turn: Mutex<Turn>
 
     private struct Weak: Sendable {
         weak var log: LogSync?
     }
 
+    /// By their paths.
     private static let open = Mutex<[String: Weak]>([:])
 
     /// - parameters:
@@ -37,19 +44,27 @@ package final class LogSync: Sendable {
     ) throws(StorageError) {
         path = file.path
         let name = file.path + "-wal"
-        state = Mutex(State(written: sequence, failure: failure))
-        descriptor = Glibc.open(name, O_RDONLY | O_CLOEXEC)
+        let descriptor = Glibc.open(name, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.error(name, errno) }
+        turn = Mutex(Turn(descriptor: descriptor))
+        state = Mutex(State(written: sequence, failure: failure))
         // SQLite may have made the file a moment ago, and has not synced its name.
         let code = FolderSync.sync(FolderSync.folder(of: name))
         guard code == 0 else { throw Self.error(name, code) }
-        Self.open.withLock { $0[file.path] = Weak(log: self) }
+        Self.open.withLock { $0[path] = Weak(log: self) }
     }
 
-    deinit {
-        close(descriptor)
-        Self.open.withLock { open in
-            if open[path]?.log == nil { open[path] = nil }
+    deinit { close() }
+
+    /// Nothing is synced from now on. What the disk has, it has.
+    package func close() {
+        turn.withLock { turn in
+            turn.report = nil
+            guard turn.descriptor >= 0 else { return }
+            Glibc.close(turn.descriptor)
+            turn.descriptor = -1
+            // Another object may be that of the file by now. An object that is being freed is no longer found.
+            Self.open.withLock { open in if (open[path]?.log ?? self) === self { open[path] = nil } }
         }
     }
 
@@ -60,7 +75,7 @@ package final class LogSync: Sendable {
     /// Calls `report` with the last operation that the disk has, now and after each sync, in order.
     package func report(to report: @escaping @Sendable (UInt64) -> Void) {
         turn.withLock { turn in
-            turn = report
+            turn.report = report
             if let synced = state.withLock({ $0.synced }) { report(synced) }
         }
     }
@@ -79,16 +94,19 @@ package final class LogSync: Sendable {
 
     /// Waits until the disk has everything that was written before the call.
     package func sync() throws(StorageError) {
-        try turn.withLock { (report) throws(StorageError) in
+        try turn.withLock { (turn) throws(StorageError) in
             let (written, failure) = state.withLock { ($0.written, $0.failure) }
             if let failure { throw failure }
-            guard fdatasync(descriptor) == 0 else {
+            guard turn.descriptor >= 0 else { throw .stopping }
+            var code: Int32
+            repeat { code = fdatasync(turn.descriptor) } while code != 0 && errno == EINTR
+            guard code == 0 else {
                 let failure = Self.error(path, errno)
                 state.withLock { $0.failure = failure }
                 throw failure
             }
             state.withLock { $0.synced = written }
-            report?(written)
+            turn.report?(written)
         }
     }
 

@@ -102,10 +102,48 @@ struct LogSyncTests {
         #expect(files.sync.isBehind)
         #expect(files.sync.has(1))
         #expect(!files.sync.has(2))
+        files.sync.close()
         let again = try LogSync(files.log, through: 2, after: files.sync.failure)
         #expect(again.failure != nil)
         #expect(throws: StorageError.self) { try again.sync() }
         #expect(files.reported == [1])
+    }
+
+    @Test("a closed one syncs nothing, and has what it had")
+    func closed() throws {
+        let files = try Files()
+        try files.append([Self.record(1)])
+        try files.sync.sync()
+        try files.append([Self.record(2)])
+        files.sync.close()
+        #expect(throws: StorageError.stopping) { try files.sync.sync() }
+        #expect(files.sync.has(1))
+        #expect(!files.sync.has(2))
+        #expect(files.sync.failure == nil)
+        try LogSync.sync(files.log.path)
+        #expect(files.reported == [1])
+    }
+
+    @Test("a reader of an earlier state keeps a log from being opened, as its write-ahead file would remain")
+    func reader() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/a.log"
+        let writer = try LogFile(path: path, durability: .full, newEpoch: 1)
+        try writer.append([Self.record(1)])
+        let reader = try Connection(path: path, mode: .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM log")
+        try writer.append([Self.record(2)])
+        // Without the ten seconds of patience.
+        try writer.connection.execute("PRAGMA busy_timeout = 0")
+        let error = #expect(throws: StorageError.self) { try writer.deferSyncs() }
+        guard case .busy = error else {
+            Issue.record("not refused as busy: \(String(describing: error))")
+            return
+        }
+        try reader.execute("COMMIT")
+        try writer.deferSyncs()
+        var status = stat()
+        #expect(stat(path + "-wal", &status) == 0 && status.st_size == 0)
     }
 
     @Test("the log is on the disk before an archive, or a history, of it is")

@@ -11,7 +11,7 @@ final class Applier: Sendable {
     enum Job: Sendable {
         /// Writes rows, once the disk has the log that they follow from, then opens a snapshot for each large read that
         /// asked for exactly this state. Of a large value it writes some rows, and the job has to be posted again.
-        case apply(database: UInt32, TreeFile, NodeLog?, FrozenRows, [SnapshotStream])
+        case apply(database: UInt32, TreeFile, LogKeeper?, FrozenRows, [SnapshotStream])
         /// Removes some rows of deleted ranges, at least about so many.
         case clear(database: UInt32, TreeFile, rows: Int)
         /// Removes some entries of indexes that are gone.

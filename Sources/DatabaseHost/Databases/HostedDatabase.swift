@@ -19,7 +19,7 @@ final class HostedDatabase {
     private let logFile: LogFile
     private let log: MeasuredLog
     /// The same; nil for a log of this process's own.
-    private let nodeLog: NodeLog?
+    private let keeper: LogKeeper?
     /// How often it was said that this node owns it.
     private var ownedCount = 0
     private let logReader: LogReader
@@ -65,11 +65,11 @@ final class HostedDatabase {
             } needsCopy: { [report = host.report] need in
                 report(.needsCopy(index, need))
             }
-            self.nodeLog = nodeLog
+            keeper = nodeLog.keeper
             log = MeasuredLog(nodeLog, host.metrics)
         } else {
             committer = host.committer
-            nodeLog = nil
+            keeper = nil
             log = MeasuredLog(SQLiteLog(logFile), host.metrics)
         }
         let limits = host.limits
@@ -158,7 +158,7 @@ final class HostedDatabase {
             committer.post(.storeArrived(database: index, log, through: 0))
         }
         var conditions = host.conditions
-        if let nodeLog { conditions.isOwnershipCertain = nodeLog.isOwned(toldTimes: ownedCount) }
+        if let keeper { conditions.isOwnershipCertain = keeper.isOwned(toldTimes: ownedCount) }
         scheduler.handle(event, at: conditions, into: &actions)
         let isStep = if case .step = event { true } else { false }
         time = host.partTimes.ended(isStep ? scheduler.longestPart : event.name, since: time)
@@ -270,7 +270,7 @@ final class HostedDatabase {
             host.history.post(.init(database: index, log: logReader, questions: questions))
         case .write(let frozen):
             let streams = frozen.reads.compactMap { self.streams.removeValue(forKey: $0.id) }
-            host.applier.post(.apply(database: index, tree, nodeLog, frozen, streams))
+            host.applier.post(.apply(database: index, tree, keeper, frozen, streams))
         case .clear(let rows): host.applier.post(.clear(database: index, tree, rows: rows))
         case .sweep(let indexes, let start):
             host.applier.post(.sweep(database: index, tree, indexes: indexes, from: start))
