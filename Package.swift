@@ -73,7 +73,9 @@ let rooms: [Room] = [
         ]),
     Room(
         name: "DatabaseScheduler", uses: ["JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
-    Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),
+    Room(
+        name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase", "CZlib"],
+        testsUse: ["EventLoop", "EtcdGateway"]),
     Room(
         name: "TreeStorage",
         uses: [
@@ -410,7 +412,9 @@ let package = Package(
             swiftSettings: settings),
         // Processes as a whole: crashes, full disks, clusters, and the software of others.
         .testTarget(
-            name: "WholeSystemTests", dependencies: dependencies(["ServerSupport"] + serverTestsUse),
+            name: "WholeSystemTests",
+            dependencies: dependencies(
+                ["ServerSupport", "EtcdMessages", "EtcdGateway", "ReplicatedLog"] + serverTestsUse),
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",

@@ -16,6 +16,7 @@ package struct ClusterOverview: Sendable {
     /// Nil if every node holds everything.
     private var placement: ClusterMembers?
     private var areMembersDamaged = false
+    private var format: FormatOverview?
 
     private static let callDuration = Duration.seconds(3)
 
@@ -43,6 +44,7 @@ package struct ClusterOverview: Sendable {
         let document = try client.call(EtcdRange(.key(ClusterMembers.key)), within: Self.callDuration).values.first
         placement = document.flatMap { ClusterMembers($0.value) }
         areMembersDamaged = document != nil && placement == nil
+        format = FormatOverview(try client.call(FormatOverview.request, within: Self.callDuration))
         logs = []
         while let key = try client.call(
             LogKeys.nextDatabase(after: logs.last?.database), within: Self.callDuration
@@ -62,6 +64,11 @@ package struct ClusterOverview: Sendable {
                 lines.append("  \(member)  version \(status.version)\(leads), \(status.usedBytes >> 20) MiB in use")
             case .failure(let error): lines.append("  \(member)  \(error)")
             }
+        }
+        if let format {
+            let isBehind = format.possible.map { $0 > format.format } ?? false
+            let advice = isBehind ? ", and all nodes read a later one: see 'hearth cluster upgrade'" : ""
+            lines.append("  format \(format.format.rawValue)\(advice)")
         }
         lines.append("nodes")
         for (name, record) in nodes {
@@ -155,6 +162,10 @@ package struct ClusterOverview: Sendable {
             return .object(json)
         }
         var json = JSONObject(["members": .array(members), "nodes": .array(nodes), "databases": .array(databases)])
+        if let format {
+            json["format"] = .integer(Int64(format.format.rawValue))
+            json["readByAll"] = format.possible.map { .integer(Int64($0.rawValue)) }
+        }
         guard let placement else { return json }
         json["placement"] = .array(
             placement.names.map { name in

@@ -102,6 +102,8 @@ struct NodeRegistration {
         let other = reply.values(0).first
         // An attempt whose answer was lost may have been successful.
         if reply.hasSucceeded || other?.lease == lease {
+            // Before this node can begin a log.
+            guard case .success = call(StoreFormat.beginning) else { return }
             failures = 0
             isRegistered = true
             nextLook = .current

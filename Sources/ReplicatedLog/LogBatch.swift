@@ -5,7 +5,9 @@ package import HearthRealtimeDatabase
 /// ```
 /// batch   = version:1 term:8 number:8 epoch:8 first:8 count:8 time:8 checksum:8 form:1 rest
 /// form 0    rest = record…
-/// form 1    rest = parts:4                       the records are in so many values of their own, which were written before
+/// form 1    rest = parts:4           the records are in so many values of their own, which were written before
+/// form 2    rest = size:8 deflated   the records, of which there are `size` bytes, as one zlib stream (RFC 1950)
+/// form 3    rest = size:8 parts:4    the same, in values of its own
 /// record  = first:8 count:4 time:8 length:4 body
 /// ```
 /// `count` is that of all operations, `time` that of the last record; the checksum is of the records.
@@ -16,6 +18,8 @@ package struct LogBatch: Hashable, Sendable {
     package var count: UInt64
     package var lastTime: Int64
     package var content: Content
+    /// The bytes of the records, if they are compressed.
+    private(set) var size: UInt64?
     private var checksum: UInt64
 
     package enum Content: Hashable, Sendable {
@@ -27,19 +31,24 @@ package struct LogBatch: Hashable, Sendable {
 
     private static let version: UInt8 = 1
 
-    /// - parameter partBytesMax: records with more bytes are cut into parts.
+    /// - parameters:
+    ///   - partBytesMax: more bytes are cut into parts.
+    ///   - compresses: whether the records are compressed, if that saves much.
     /// - returns: the batch, and the parts that have to be written before it, if it has any.
     /// - precondition: there are records, and each begins after the end of the one before it.
     package static func make(
-        _ records: [LogRecord], _ id: AppendID, epoch: UInt64, partBytesMax: Int
+        _ records: [LogRecord], _ id: AppendID, epoch: UInt64, partBytesMax: Int, compresses: Bool
     ) -> (batch: LogBatch, parts: [[UInt8]]) {
         guard let first = records.first, let last = records.last else { preconditionFailure("an empty batch") }
         precondition(zip(records, records.dropFirst()).allSatisfy { $0.lastSequence + 1 == $1.firstSequence })
-        let bytes = encode(records)
+        let plain = encode(records)
+        let compressed = compresses ? BatchCompression.compressed(plain) : nil
+        let bytes = compressed ?? plain
         var batch = LogBatch(
             id: id, epoch: epoch, firstSequence: first.firstSequence,
             count: last.lastSequence - first.firstSequence + 1, lastTime: last.time, content: .whole(bytes),
-            checksum: bytes.withUnsafeBytes(LogRecord.checksum(ofPart:)))
+            size: compressed.map { _ in UInt64(plain.count) },
+            checksum: plain.withUnsafeBytes(LogRecord.checksum(ofPart:)))
         guard bytes.count > partBytesMax else { return (batch, []) }
         let parts = stride(from: 0, to: bytes.count, by: partBytesMax).map {
             Array(bytes[$0..<min($0 + partBytesMax, bytes.count)])
@@ -53,9 +62,10 @@ package struct LogBatch: Hashable, Sendable {
 
     /// Of ``bytes``.
     package var byteCount: Int {
-        switch content {
-        case .whole(let bytes): Self.headBytes + bytes.count
-        case .parts: Self.headBytes + MemoryLayout<UInt32>.size
+        let sizeBytes = size == nil ? 0 : MemoryLayout<UInt64>.size
+        return switch content {
+        case .whole(let bytes): Self.headBytes + sizeBytes + bytes.count
+        case .parts: Self.headBytes + sizeBytes + MemoryLayout<UInt32>.size
         }
     }
 
@@ -69,13 +79,12 @@ package struct LogBatch: Hashable, Sendable {
         fields.add(count)
         fields.add(lastTime)
         fields.add(checksum)
+        let form: UInt8 = if case .whole = content { 0 } else { 1 }
+        fields.add(size == nil ? form : form + 2)
+        if let size { fields.add(size) }
         switch content {
-        case .whole(let bytes):
-            fields.add(0 as UInt8)
-            fields.add(bytes)
-        case .parts(let count):
-            fields.add(1 as UInt8)
-            fields.add(UInt32(count))
+        case .whole(let bytes): fields.add(bytes)
+        case .parts(let count): fields.add(UInt32(count))
         }
         return fields.bytes
     }
@@ -87,24 +96,28 @@ package struct LogBatch: Hashable, Sendable {
             let number = fields.read(UInt64.self), let epoch = fields.read(UInt64.self),
             let first = fields.read(UInt64.self), let count = fields.read(UInt64.self),
             let time = fields.read(Int64.self), let checksum = fields.read(UInt64.self),
-            let form = fields.read(UInt8.self), count > 0, !first.addingReportingOverflow(count).overflow
+            let form = fields.read(UInt8.self), form < 4, count > 0, !first.addingReportingOverflow(count).overflow
         else { return nil }
+        var size: UInt64?
+        if form & 2 != 0 {
+            size = fields.read()
+            guard size != nil else { return nil }
+        }
         let content: Content
-        switch form {
-        case 0: content = .whole(fields.readRest())
-        case 1:
+        if form & 1 == 0 {
+            content = .whole(fields.readRest())
+        } else {
             guard let count = fields.read(UInt32.self), fields.isAtEnd else { return nil }
             content = .parts(count: Int(count))
-        default: return nil
         }
         self.init(
             id: AppendID(term: term, number: number), epoch: epoch, firstSequence: first, count: count,
-            lastTime: time, content: content, checksum: checksum)
+            lastTime: time, content: content, size: size, checksum: checksum)
     }
 
     private init(
         id: AppendID, epoch: UInt64, firstSequence: UInt64, count: UInt64, lastTime: Int64, content: Content,
-        checksum: UInt64
+        size: UInt64?, checksum: UInt64
     ) {
         self.id = id
         self.epoch = epoch
@@ -112,6 +125,7 @@ package struct LogBatch: Hashable, Sendable {
         self.count = count
         self.lastTime = lastTime
         self.content = content
+        self.size = size
         self.checksum = checksum
     }
 
@@ -119,7 +133,13 @@ package struct LogBatch: Hashable, Sendable {
     ///
     /// - parameter parts: all parts together, for a batch that has some.
     package func records(parts: [UInt8] = []) -> [LogRecord]? {
-        let bytes = if case .whole(let bytes) = content { bytes } else { parts }
+        var bytes = if case .whole(let bytes) = content { bytes } else { parts }
+        if let size {
+            guard let count = Int(exactly: size), let plain = BatchCompression.expanded(bytes, count: count) else {
+                return nil
+            }
+            bytes = plain
+        }
         guard bytes.withUnsafeBytes(LogRecord.checksum(ofPart:)) == checksum else { return nil }
         var fields = FieldReader(bytes)
         var records: [LogRecord] = []

@@ -59,6 +59,9 @@ package struct LogOverview: Hashable, Sendable {
 extension LogKeys {
     private static let folder = Array("/hearth/1/db/".utf8)
 
+    /// All databases, except for what nodes state of them, and parts.
+    static let databases = EtcdKeyRange.prefix(folder)
+
     /// Finds a database: the reply has at most one key, whose database is ``database(of:)``.
     ///
     /// - parameter previous: the one that was found before; nil for the first one.

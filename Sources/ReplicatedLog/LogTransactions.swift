@@ -113,10 +113,12 @@ struct LogTransactions: Hashable, Sendable {
             isRepeatable: true)
     }
 
-    /// Reads how far the files of all nodes reach, whether the log is to be moved, and who owns it.
+    /// Reads how far the files of all nodes reach, whether the log is to be moved, who owns it, and the format.
     var readKept: EtcdTransaction {
         EtcdTransaction(
-            then: [.range(EtcdRange(keys.allKept)), range(keys.move), range(keys.owner)], isRepeatable: true)
+            then: [
+                .range(EtcdRange(keys.allKept)), range(keys.move), range(keys.owner), range(StoreFormat.key),
+            ], isRepeatable: true)
     }
 
     // MARK: Moving

@@ -59,11 +59,13 @@ package struct NodeRecord: Hashable, Sendable {
         String(decoding: key.dropFirst(folder.start.count), as: UTF8.self)
     }
 
-    /// Registers a node, unless one of this name is registered, which the reply has then.
+    /// Registers a node, with the format that it reads, unless one of this name is registered, which the reply has
+    /// then.
     package func registration(of name: String, lease: Int64) -> EtcdTransaction {
         let key = Self.key(of: name)
         return EtcdTransaction(
-            if: [.init(key, .equal, .createRevision(0))], then: [.put(key: key, value: bytes, lease: lease)],
+            if: [.init(key, .equal, .createRevision(0))],
+            then: [.put(key: key, value: bytes, lease: lease), StoreFormat.statement(of: name, lease: lease)],
             else: [.range(EtcdRange(.key(key)))], isRepeatable: true)
     }
 

@@ -73,7 +73,8 @@ extension ReplicatedLog {
     private mutating func begin(_ records: [LogRecord], _ term: Int64, _ head: LogHead) {
         appendCount += 1
         let (batch, parts) = LogBatch.make(
-            records, AppendID(term: term, number: appendCount), epoch: head.epoch, partBytesMax: options.partBytesMax)
+            records, AppendID(term: term, number: appendCount), epoch: head.epoch, partBytesMax: options.partBytesMax,
+            compresses: format >= .compressed)
         let newHead = LogHead(
             epoch: head.epoch, lastSequence: batch.lastSequence, lastTime: max(head.lastTime, batch.lastTime),
             lastAppend: batch.id)
@@ -186,6 +187,7 @@ extension ReplicatedLog {
         let owner = reply.values(2).first
         guard isOwn(term, owner) else { return fenced(owner) }
         consider(reply.values(1).first)
+        format = StoreFormat(reply.values(3).first)
         var kept = keptSequence
         for value in reply.values(0) { kept = min(kept, LogTransactions.number(value.value) ?? 0) }
         var target = floor

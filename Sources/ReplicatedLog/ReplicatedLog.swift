@@ -172,6 +172,8 @@ package struct ReplicatedLog: Sendable {
     var move: OwnerMove?
     /// An append has failed, and what came of it is not known yet.
     var isInDoubt = false
+    /// What the nodes of the cluster may write, as the owner has seen it last.
+    var format = StoreFormat.plain
     var tail: TailMeasure
     var appendCount: UInt64 = 0
     /// Of the log in the store.

@@ -16,7 +16,8 @@ extension Command {
                     {"members": [{"address", "version", "leads", "bytes", or "error"}…], "nodes": [{"name", "address",
                     "peerAddress", "unreached": [NODE…]}…], "placement": [{"node", "drains"}…], "databases": [{"name",
                     "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}, "holders": [NODE…], "copying": [NODE…]}…],
-                    "problems": [TEXT…]}. Without "placement" every node holds everything.
+                    "format", "readByAll", "problems": [TEXT…]}. Without "placement" every node holds everything. The format
+                    is that of what the nodes write into etcd, and "readByAll" the latest one that all of them read.
                     """#,
                 details: """
                     It asks etcd, and no node: which members answer, which nodes run and do not reach each other, which
@@ -144,6 +145,19 @@ extension Command {
                 return try replacing(arguments).importFolder(folder, isCheck: arguments.flag("check"))
             },
             Command(
+                name: "upgrade", synopsis: "--cluster MEMBERS",
+                summary: "Allow the nodes to write into etcd what earlier versions do not read.",
+                json: #"{"before", "format"}, the format before and now."#,
+                details: """
+                    After an upgrade of all nodes: until then they write what the earlier version reads too, so that it can be
+                    put back. All nodes have to run. There is no way back to a version that does not read the new format. A
+                    new cluster has it from the start. With format 2 the nodes compress what they append to logs.
+                    """, options: etcdOptions + Arguments.Option.output
+            ) { arguments throws(UsageError) in
+                _ = try arguments.positional()
+                return upgrade(try members(arguments), try tls(arguments), try ProgramOutput(arguments))
+            },
+            Command(
                 name: "certificates", synopsis: "DIR NAME=HOST… [OPTIONS]",
                 summary: "Make an authority of the cluster's own in a folder, and a certificate for each machine.",
                 json: #"{"file"} for each file that was written."#,
@@ -223,6 +237,26 @@ extension Command {
         output.show(json, overview.lines)
         for problem in problems { StandardError.write("hearth cluster: \(problem)\n") }
         return problems.isEmpty ? .success : .failure
+    }
+
+    private static func upgrade(_ members: [EtcdMember], _ tls: TLSContext?, _ output: ProgramOutput) -> ExitCode {
+        do throws(FormatUpgrade.Failure) {
+            let (before, after) = try FormatUpgrade(members, tls: tls).run()
+            let json = JSONObject([
+                "before": .integer(Int64(before)), "format": .integer(Int64(after)),
+            ])
+            output.show(
+                json,
+                [
+                    before == after
+                        ? "the cluster has the format \(after) already"
+                        : "the cluster has the format \(after) now, and had \(before)"
+                ])
+            return .success
+        } catch {
+            StandardError.write("hearth cluster: \(error)\n")
+            return .failure
+        }
     }
 
     private static func move(

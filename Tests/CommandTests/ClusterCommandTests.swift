@@ -112,12 +112,13 @@ import Testing
     @Test("the command says what it needs")
     func usage() async throws {
         for (words, reason) in [
-            (["cluster"], "needs status, move, drain, restore, rebuild, import or certificates"),
+            (["cluster"], "needs status, move, drain, restore, rebuild, import, upgrade or certificates"),
             (["cluster", "restore", "default", "--cluster", "etcd://a"], "needs --from FILE"),
             (["cluster", "restore", "default", "--from", "f", "--cluster", "etcd://a"], "needs --data DIR"),
             (["cluster", "restore", "--from", "f"], "needs DATABASE"),
             (["cluster", "import", "--cluster", "etcd://a"], "needs --data DIR"),
             (["cluster", "rebuild"], "needs --cluster MEMBERS"),
+            (["cluster", "upgrade"], "needs --cluster MEMBERS"),
             (["cluster", "move", "default"], "needs DATABASE NODE"),
             (["cluster", "drain", "n1"], "needs --cluster MEMBERS"),
             (["cluster", "status"], "needs --cluster MEMBERS"),

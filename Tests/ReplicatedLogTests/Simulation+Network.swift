@@ -104,6 +104,7 @@ extension Simulation {
             }
             if batch.id.term < lastTerm { throw violation("an earlier owner appends") }
             lastTerm = batch.id.term
+            if batch.size != nil { compressedCount += 1 }
             var parts: [UInt8] = []
             if case .parts = batch.content {
                 partedCount += 1

@@ -102,7 +102,10 @@ extension Simulation {
         var records: [LogRecord] = []
         for operation in process.waiting {
             var body = (0..<8).map { UInt8(truncatingIfNeeded: operation >> ($0 * 8)) }
-            if operation % 97 == 0 { body += Array(repeating: UInt8(truncatingIfNeeded: operation), count: 1500) }
+            // A zlib stream has about half as many bytes.
+            if operation % 97 == 0 {
+                body += (0..<1500).map { UInt8(truncatingIfNeeded: operation &* 31 &+ $0 &* $0 &* 7919 >> 5) & 15 }
+            }
             records.append(
                 LogRecord(
                     firstSequence: machines[node].files.last + UInt64(records.count) + 1, count: 1, time: now,

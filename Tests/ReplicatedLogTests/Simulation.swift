@@ -114,6 +114,7 @@ struct Simulation {
     var copyCount = 0
     var trimCount = 0
     var partedCount = 0
+    var compressedCount = 0
     var settledCount = 0
     var moveCount = 0
     var restoreCount = 0
@@ -142,6 +143,8 @@ struct Simulation {
                     clockRate: .random(in: -500...500, using: &random)))
             queue.add(.start(node: node), at: .random(in: 0...300, using: &random))
         }
+        // The others have the format of an earlier version.
+        if Bool.random(using: &random) { _ = engine.apply(StoreFormat.beginning) }
         for fault in faults { queue.add(.fault(fault), at: fault.time) }
         queue.add(.write, at: 10)
         queue.add(.read, at: 15)

@@ -10,7 +10,7 @@ import Testing
 
     private struct Figures {
         var faults = 0, acknowledged = 0, taken = 0, owners = 0, copies = 0, trims = 0, parted = 0, settled = 0,
-            moves = 0, reads = 0, restores = 0, rebuilds = 0, replaced = 0, missed = 0
+            moves = 0, compressed = 0, reads = 0, restores = 0, rebuilds = 0, replaced = 0, missed = 0
     }
 
     private static func run(_ seed: UInt64, _ faults: [Fault]) throws -> Simulation {
@@ -28,7 +28,8 @@ import Testing
                 faults: simulation.faultCount, acknowledged: simulation.acknowledgedCount, taken: simulation.takenCount,
                 owners: simulation.ownerCount, copies: simulation.copyCount, trims: simulation.trimCount,
                 parted: simulation.partedCount, settled: simulation.settledCount, moves: simulation.moveCount,
-                reads: simulation.readCount, restores: simulation.restoreCount, rebuilds: simulation.rebuildCount,
+                compressed: simulation.compressedCount, reads: simulation.readCount, restores: simulation.restoreCount,
+                rebuilds: simulation.rebuildCount,
                 replaced: simulation.replacedCount, missed: simulation.missedCount)
         } catch {
             let few = shrunk(faults) { (try? run(seed, $0)) == nil }
@@ -58,6 +59,7 @@ import Testing
             sum.parted += figures.parted
             sum.settled += figures.settled
             sum.moves += figures.moves
+            sum.compressed += figures.compressed
             sum.reads += figures.reads
             sum.restores += figures.restores
             sum.rebuilds += figures.rebuilds
@@ -69,7 +71,7 @@ import Testing
         #expect(sum.faults > 500)
         #expect(sum.acknowledged > 1000)
         #expect(sum.taken > sum.acknowledged)
-        for count in [sum.owners, sum.copies, sum.trims, sum.parted, sum.settled, sum.moves] {
+        for count in [sum.owners, sum.copies, sum.trims, sum.parted, sum.compressed, sum.settled, sum.moves] {
             #expect(count > 3, "\(sum)")
         }
         for count in [sum.restores, sum.rebuilds, sum.replaced, sum.missed] { #expect(count > 0, "\(sum)") }
