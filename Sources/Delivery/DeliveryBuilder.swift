@@ -69,6 +69,7 @@ package struct DeliveryBuilder {
             add(.events(connection, range), to: connection.loop)
         case .initialParts(let connection, let path, let tag, let parts):
             send(to: connection) { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }
+        case .hold(let connection): add(.hold(connection), to: connection.loop)
         case .join(let group, let connection): add(.join(group, connection), to: connection.loop)
         case .leave(let group, let connection): add(.leave(group, connection), to: connection.loop)
         case .reply(let connection, let number, let reply):
@@ -350,7 +351,7 @@ extension Output {
     /// about data.
     fileprivate var mayFollowLaterPushes: Bool {
         switch self {
-        case .push, .pushQuery: true
+        case .push, .pushQuery, .hold: true
         case .reply(_, _, .done), .reply(_, _, .failed): true
         case .reply, .initial, .initialQuery, .initialParts, .missed, .join, .leave, .revoked, .stream: false
         }

@@ -15,6 +15,8 @@ package struct LoopDelivery: Sendable {
         case push(GroupID, run: Int)
         /// Events for every event stream of a group on this loop: a run of ``pushedEvents``.
         case pushEvents(GroupID, run: Int)
+        /// Pushes to the session may wait a little: an answer comes soon.
+        case hold(ConnectionID)
         case join(GroupID, ConnectionID)
         case leave(GroupID, ConnectionID)
         /// A reply that the connection itself puts into its protocol's form.

@@ -60,6 +60,8 @@ package final class EventLoop: @unchecked Sendable {
     // Safe because: the list is only appended to and taken out as a whole. Unchecked as `Stream.outbound` is.
     @exclusivity(unchecked) private var staged: [Stream] = []
     private var closed: [Stream] = []
+    private var held: [Stream] = []
+    private var holdTimer: Timer?
     private var spare: [Stream] = []
     /// Work for the end of the turn.
     private var ending: [() -> Void] = []
@@ -185,6 +187,9 @@ package final class EventLoop: @unchecked Sendable {
         batch.removeAll(keepingCapacity: batch.capacity <= 4096)
     }
 
+    /// What is held is sent after at most this time, and up to 10 ms more.
+    package static let holdMax = Duration.milliseconds(5)
+
     // MARK: The end of the turn
 
     /// Runs `work` at the end of this turn: after its events, posted work and timers, and before staged bytes are sent.
@@ -212,6 +217,23 @@ package final class EventLoop: @unchecked Sendable {
 
     /// The stream is closed; its handler hears of it, and its descriptor is closed, at the turn's end.
     func reportAtEndOfTurn(_ stream: Stream) { closed.append(stream) }
+
+    /// The output of the stream waits (``Stream/hold()``).
+    func sendNowAndThen(_ stream: Stream) {
+        held.append(stream)
+        if holdTimer?.isArmed != true { sendHeldLater() }
+    }
+
+    private func sendHeldLater() {
+        let timer = holdTimer ?? makeTimer { [unowned self] in sendHeld() }
+        holdTimer = timer
+        timer.arm(after: Self.holdMax)
+    }
+
+    private func sendHeld() {
+        held.removeAll { !$0.sendHeld() }
+        if !held.isEmpty { sendHeldLater() }
+    }
 
     private func readFurther() {
         let streams = takeOut(&unread)
@@ -274,6 +296,7 @@ package final class EventLoop: @unchecked Sendable {
         endTurn()
         // These hold streams and handlers, which hold the loop.
         timers = TimerHeap()
-        (resolving, unread, staged, closed, spare) = ([], [], [], [], [])
+        (resolving, unread, staged, closed, held, spare) = ([], [], [], [], [], [])
+        holdTimer = nil
     }
 }

@@ -4,6 +4,8 @@ import Glibc
 extension Stream {
     /// Up to this many bytes from several pieces are put together for one write.
     private static let gatherMax = 64 * 1024
+    /// So many bytes wait for others at most (``hold()``).
+    package static let heldBytesMax = 16 * 1024
     /// The bytes that one stream may send in a turn before the others have their turn.
     private static let bytesPerTurnMax = 1024 * 1024
 
@@ -52,10 +54,39 @@ extension Stream {
     /// Stages an array by reference, as above, for a caller that sends it to no other stream.
     package func send(shared bytes: [UInt8]) { send(shared: bytes, 0..<bytes.count) }
 
+    /// Until ``release()``, has staged bytes wait so that they go out together: for at most ``EventLoop/holdMax``, or
+    /// until ``heldBytesMax`` bytes wait. Without effect on a stream that is not open.
+    package func hold() {
+        loop.assertIsCurrent()
+        guard state == .open, !isHeld else { return }
+        isHeld = true
+        guard !isInHeld else { return }
+        isInHeld = true
+        loop.sendNowAndThen(self)
+    }
+
+    /// What waits because of ``hold()`` is sent at the end of the turn.
+    package func release() {
+        loop.assertIsCurrent()
+        guard isHeld else { return }
+        isHeld = false
+        if state == .open, !isWriteBlocked, !outbound.isEmpty { stage() }
+    }
+
+    /// Sends what waits. Answers whether more will wait.
+    func sendHeld() -> Bool {
+        isInHeld = isHeld && state == .open
+        if isInHeld, !isWriteBlocked, !outbound.isEmpty { stage() }
+        return isInHeld
+    }
+
     private func staged() {
         let waiting = outbound.byteCount
         if waiting > limits.highWater { isAboveHighWater = true }
-        if state == .open, !isWriteBlocked { return stage() }
+        if state == .open, !isWriteBlocked {
+            if !isHeld || waiting > Self.heldBytesMax { stage() }
+            return
+        }
         if waiting > limits.hardLimit { return abort(.slowConsumer) }
         countOwnBytes()
     }

@@ -36,6 +36,10 @@ package final class Stream: @unchecked Sendable {
     var isWriteBlocked = false
     /// The loop has this stream in its list of those with bytes to send.
     var isInStaged = false
+    /// What is staged waits (``hold()``).
+    var isHeld = false
+    /// The loop has this stream in its list of those whose output waits.
+    var isInHeld = false
     /// More than `highWater` bytes wait; reading stops until `lowWater`.
     var isAboveHighWater = false
     /// Present on a TLS connection, from the moment it is connected.

@@ -166,6 +166,7 @@ package final class ConnectionLoop: @unchecked Sendable {
                 let range = delivery.runs[run]
                 shared.metrics.pushes += Int64(connections.memberCount(of: group))
                 connections.forEachMember(of: group) { $0.send(events: delivery.pushedEvents, range) }
+            case .hold(let connection): realtime.hold(connection)
             case .join(let group, let connection): join(group, connection)
             case .leave(let group, let connection): leave(group, connection)
             case .reply(let connection, let reply):

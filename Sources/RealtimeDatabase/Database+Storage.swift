@@ -178,7 +178,7 @@ extension Output {
     var changesMembership: Bool {
         switch self {
         case .join, .leave, .revoked: true
-        case .push, .pushQuery, .initial, .initialQuery, .initialParts, .missed, .reply, .stream: false
+        case .push, .pushQuery, .initial, .initialQuery, .initialParts, .missed, .hold, .reply, .stream: false
         }
     }
 

@@ -28,7 +28,10 @@ extension Database {
             if mayWrite {
                 switch verdict(on: request, at: target.path, isStale: stale != nil, now: turn.record.time) {
                 case .commit, .answer: break
-                case .wait: return nil
+                case .wait:
+                    // Another node has the session of a forwarded one.
+                    if !request.connection.isForwarded { turn.outputs.append(.hold(request.connection)) }
+                    return nil
                 }
             }
             if let stale { throw .stale(stale) }

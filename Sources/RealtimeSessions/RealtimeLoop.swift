@@ -97,6 +97,9 @@ package final class RealtimeLoop: @unchecked Sendable {
         sessions.forEachMember(of: group) { $0.send(run, answers: 0) }
     }
 
+    /// Has pushes to a session wait a little, as an answer comes soon that they can go out with.
+    package func hold(_ id: ConnectionID) { sessions[id.raw]?.holdPushes() }
+
     package func join(_ group: GroupID, _ id: ConnectionID) { sessions.join(group, id) }
 
     package func leave(_ group: GroupID, _ id: ConnectionID) { sessions.leave(group, id) }

@@ -42,6 +42,53 @@ struct StreamTests {
         #expect(try test.receiveOnce() == shared + [1, 2, 3] + [UInt8]("ab".utf8) + [4])
     }
 
+    @Test("that is held sends what was staged in several turns with one write, once it is released")
+    func released() throws {
+        let (loopEnd, test) = try TestSocket.pair(SOCK_SEQPACKET)
+        let loop = try TestLoop()
+        try loop.run { loop in
+            let stream = loop.adopt(loopEnd) { _ in ScriptedHandler() }!
+            stream.hold()
+            stream.send(copying: [1].span)
+            // In the next turn, before its timers fire.
+            loop.execute {
+                stream.send(copying: [2].span)
+                stream.release()
+                stream.send(copying: [3].span)
+            }
+        }
+        #expect(try test.receiveOnce() == [1, 2, 3])
+    }
+
+    @Test("that is held sends now and then, and at once when much waits or when it is closed")
+    func held() throws {
+        let (loopEnd, test) = try TestSocket.pair(SOCK_SEQPACKET)
+        let loop = try TestLoop()
+        let stream = try loop.run { loop in
+            let stream = loop.adopt(loopEnd) { _ in ScriptedHandler() }!
+            stream.hold()
+            return stream
+        }
+        for byte in 1...3 as ClosedRange<UInt8> {
+            try loop.run { _ in stream.send(copying: [byte].span) }
+            #expect(try test.receiveOnce() == [byte])
+        }
+        let much = [UInt8](repeating: 7, count: Stream.heldBytesMax + 1)
+        let waiting = Channel<Int>()
+        try loop.run { loop in
+            stream.send(copying: much.span)
+            loop.execute { waiting.put(stream.outboundBytes) }
+        }
+        #expect(try waiting.next() == 0)
+        #expect(try test.receiveOnce() == much)
+        try loop.run { _ in
+            stream.send(copying: [9].span)
+            stream.close()
+        }
+        #expect(try test.receiveOnce() == [9])
+        #expect(try test.receiveOnce() == [])
+    }
+
     @Test("reports the peer's end and closes")
     func peerEnds() throws {
         let closed = Channel<CloseReason>()

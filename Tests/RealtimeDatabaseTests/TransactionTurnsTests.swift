@@ -67,6 +67,27 @@ struct TransactionTurnsTests {
         #expect(database.turnDeadline == deadline - 86_400_000)
     }
 
+    @Test("Pushes to a client whose answer waits may wait with it, if this node has its session")
+    func holds() {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        database.takesTurns = true
+        func outputs(of connection: ConnectionID, expecting hash: String) -> [String] {
+            let operation = Operation.set(
+                WriteTarget(path: place), IncomingValue(json: "1"), expecting: Array(hash.utf8))
+            _ = database.process([Request(connection: connection, number: 1, operation: operation)], now: 1000)
+            return database.takeReady().map {
+                switch $0 {
+                case .hold(connection): "hold"
+                case .reply(connection, _, .failed(.stale)): "stale"
+                default: "\($0)"
+                }
+            }
+        }
+        #expect(outputs(of: connection(1), expecting: "other") == ["stale"])
+        #expect(outputs(of: connection(2), expecting: "other") == ["hold"])
+        #expect(outputs(of: ConnectionID(forwarded: .realtime, serial: 3), expecting: "other") == [])
+    }
+
     @Test("Nobody waits long for one that does not come back, nor for one that has ended")
     func absent() throws {
         var turns = TransactionTurns()

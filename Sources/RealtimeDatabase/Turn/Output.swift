@@ -21,6 +21,9 @@ package enum Output: Sendable {
     case join(GroupID, ConnectionID)
     case leave(GroupID, ConnectionID)
     case reply(ConnectionID, number: Int64, Reply)
+    /// The answer to a request of the connection waits for others (``TransactionTurns``). Until it is there, pushes to
+    /// the connection may wait a little, and go out together.
+    case hold(ConnectionID)
     /// A listener has ended because its user may no longer read the place, or for another reason, which is given as a
     /// status. It has left its group.
     case revoked(ConnectionID, Path, RevokedListener, because: StaticText? = nil)

@@ -241,6 +241,7 @@ package final class RealtimeSession: TableMember {
     }
 
     func answered(_ count: Int) {
+        output?.stream.release()
         smallRequests.answered(count, of: order.requests.count)
         order.answered(count, bytes: sentBytes)
         if let timed, order.requests.answeredCount > timed.number {
@@ -306,6 +307,9 @@ package final class RealtimeSession: TableMember {
         if answers > 0 { answered(answers) }
     }
 
+    /// Pushes may wait a little, and go out with the next answer.
+    func holdPushes() { output?.stream.hold() }
+
     /// Queues a message of the session itself.
     func send(_ message: [UInt8]) {
         sentBytes += message.count
@@ -327,6 +331,7 @@ package final class RealtimeSession: TableMember {
             if case .polling(let polls) = transport { polls.send(messages) }
             return
         }
+        output.stream.release()
         output.send(messages, context.compressor)
     }
 
@@ -336,6 +341,7 @@ package final class RealtimeSession: TableMember {
             if case .polling(let polls) = transport { polls.send(part) }
             return
         }
+        output.stream.release()
         output.send(part, context.compressor)
     }
 

@@ -95,6 +95,7 @@ struct DatabaseBench {
         case .initial(let connection, let path, let value, _): "initial \(path) \(value) to \(connection.loop)"
         case .initialParts(_, let path, let tag, let parts):
             "parts \(path) [\(parts.map(words).joined(separator: ", "))]" + (tag.map { " tag \($0)" } ?? "")
+        case .hold(let connection): "hold \(connection.loop)"
         case .join(_, let connection): "join \(connection.loop)"
         case .leave(_, let connection): "leave \(connection.loop)"
         case .revoked(let connection, let path, _, let status):

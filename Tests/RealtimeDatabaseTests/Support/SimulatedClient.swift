@@ -99,7 +99,7 @@ struct SimulatedClient {
         case .reply(_, let number, let reply): finish(number, reply)
         case .revoked(_, let path, let listener, let status): lose(listener, at: path, status)
         case .initialParts: failure = failure ?? "\(connection.raw) got parts that it did not ask for"
-        case .join, .leave, .stream: break
+        case .hold, .join, .leave, .stream: break
         }
     }
 

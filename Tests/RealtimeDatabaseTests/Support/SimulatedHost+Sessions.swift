@@ -103,6 +103,7 @@ extension SimulatedHost {
         case .push(_, _, let addresses):
             for address in addresses { push(output, to: address) }
         case .pushQuery(_, let address): push(output, to: address)
+        case .hold(let connection): expect(!connection.isForwarded, "pushes to another node's session wait")
         case .join(let group, let connection):
             if process.clients[connection] != nil { process.groups[group, default: []].insert(connection) }
         case .leave(let group, let connection): process.groups[group]?.remove(connection)

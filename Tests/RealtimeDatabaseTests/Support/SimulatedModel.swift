@@ -100,7 +100,7 @@ final class SimulatedModel: RequestObserver {
             case .missed:
                 if case .listen(_, _, .position, _) = request.operation { continue }
                 expect(false, "what was missed, and nobody asked for")
-            case .reply, .stream, .join, .leave, .revoked: break
+            case .reply, .stream, .hold, .join, .leave, .revoked: break
             }
         }
         var isRefused = false
