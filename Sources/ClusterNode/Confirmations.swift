@@ -1,6 +1,5 @@
 import HearthEtcdGateway
 import HearthEtcdMessages
-import HearthJSONWebTokens
 import HearthReplicatedLog
 
 /// How far nodes have put in force what the cluster's own database says: `/hearth/1/confirmed/NODE`, the sequence
@@ -24,24 +23,5 @@ enum Confirmations {
         }
         let names = Set(confirmed.map { String(decoding: $0.key.dropFirst(folder.start.count), as: UTF8.self) })
         return nodes.filter { !names.contains($0) }.sorted()
-    }
-}
-
-extension ClusterNode {
-    /// Tells the other nodes that this one has put in force what the cluster's own database says up to an operation.
-    package func confirm(_ sequence: UInt64) { setConfirmed(sequence) }
-
-    /// The nodes that run and have not put in force what an operation of the cluster's own database says, sorted. Waits
-    /// for etcd. Nil if that does not answer.
-    package func unconfirmed(_ sequence: UInt64) -> [String]? { try? Confirmations.missing(sequence, cluster) }
-
-    /// A text that only nodes can read; nil without a secret.
-    package func seal(_ text: [UInt8]) -> [UInt8]? {
-        peers.flatMap { try? Cryptography.seal(text, key: $0.secret.sealingKey) }
-    }
-
-    /// Nil if nodes with another secret have sealed it.
-    package func open(sealed text: [UInt8]) -> [UInt8]? {
-        peers.flatMap { (try? Cryptography.open(sealed: text, key: $0.secret.sealingKey)) ?? nil }
     }
 }

@@ -61,18 +61,6 @@ package final class Connection {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
-    package func prepare(_ sql: String) throws(StorageError) -> Statement {
-        var statement: OpaquePointer?
-        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-        guard code == SQLITE_OK, let statement else { throw error(code) }
-        return Statement(handle: statement, connection: self)
-    }
-
-    /// The first column of the first row, as an integer.
-    package func integer(_ sql: String) throws(StorageError) -> Int64? {
-        try prepare(sql).firstInteger()
-    }
-
     /// Runs `body` in one transaction, which is undone when it throws.
     package func transaction(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         try execute("BEGIN IMMEDIATE")

@@ -94,3 +94,15 @@ package final class Statement {
         return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
     }
 }
+
+extension Connection {
+    package func prepare(_ sql: String) throws(StorageError) -> Statement {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw error(code) }
+        return Statement(handle: statement, connection: self)
+    }
+
+    /// The first column of the first row, as an integer.
+    package func integer(_ sql: String) throws(StorageError) -> Int64? { try prepare(sql).firstInteger() }
+}

@@ -6,7 +6,6 @@ import Testing
     /// Files that need one another: values that nest, objects and their handlers, what users of the client hold.
     private static let circles: [String: [Set<String>]] = [
         "ClusterNode": [
-            ["ClusterNode", "Confirmations", "NodeRegistration"],
             ["CopySender", "OutgoingLink", "PeerConnection", "PeerLinks"],
         ],
         "EventLoop": [["EventLoop", "Stream", "StreamHandler", "Timer"]],
@@ -24,7 +23,6 @@ import Testing
             ["Node", "NodeChildren"],
         ],
         "MemoryTransport": [["MemoryLoop", "MemoryNetwork", "MemoryStream", "MemoryTimer"]],
-        "SQLite": [["Connection", "Statement"]],
         "SecurityRules": [["DatabaseSettings", "RulesProgram", "SettingsParser", "TriggerDefinition"]],
     ]
 
