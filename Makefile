@@ -1,6 +1,7 @@
 # make run        build the server and start it in development mode with a sample database
 # make run-cluster  three members of etcd and three nodes on loopback
 # make test       build and run all tests
+# make test-release  run the tests that use no internal names against the modules of the release binary
 # make test-asan  run the tests with hostile input under the address sanitizer, for at most SANITIZED_SECONDS (default 1500)
 # make test-tsan  run the tests of threads under the thread sanitizer, for as long
 # make test-python  run the tests that use packages of PyPI (firebase-admin, functions-framework, an OpenID provider)
@@ -42,7 +43,7 @@ SANITIZED_SECONDS ?= 1500
 MODEL_SCALE ?= 50
 MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|ExpiredReadsTests|RateTableTests|QueueModelTests|HistoryModelTests
 
-.PHONY: .build/static/hearth run run-cluster test test-asan test-tsan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
+.PHONY: .build/static/hearth run run-cluster test test-release test-asan test-tsan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
 .PHONY: fuzz-build test-cluster test-python test-models test-proxies docs accept-api simulate
 .PHONY: sizing rolling-restart rolling-upgrade scrape-cost check-monitoring fuzz soak bench examples format packages
 
@@ -57,6 +58,9 @@ test: packages
 	@scripts/install-etcd-for-tests
 	$(SWIFT) build --build-tests
 	scripts/run-tests $(SWIFT) test --skip-build --parallel
+
+test-release: build
+	scripts/test-release $(SWIFT) $(RELEASE)
 
 test-asan: packages
 	scripts/test-sanitized address $(SWIFT) $(SANITIZED_SECONDS)

@@ -443,7 +443,8 @@ let package = Package(
         }
 )
 
-/// `scripts/test-sanitized` names the targets of its tests, and builds only their dependencies.
+/// `scripts/test-sanitized` and `scripts/test-release` name the targets of their tests, and build only their dependencies.
+/// In an optimised build, the tests themselves are not optimised: only what they test is of interest.
 if let names = Context.environment["HEARTH_TESTS"] {
     var needed = Set(names.split(separator: " ").map(String.init))
     var count = 0
@@ -455,4 +456,7 @@ if let names = Context.environment["HEARTH_TESTS"] {
     }
     package.products = []
     package.targets.removeAll { !needed.contains($0.name) }
+    for target in package.targets where target.type == .test {
+        target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
+    }
 }

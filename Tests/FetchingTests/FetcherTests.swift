@@ -1,9 +1,8 @@
 import HearthEventLoop
+import HearthFetching
 import HearthTestSupport
 import Synchronization
 import Testing
-
-@testable import HearthFetching
 
 @Suite("Requests to other servers") struct FetcherTests {
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

@@ -1,7 +1,6 @@
+import HearthFetching
 import HearthTestSupport
 import Testing
-
-@testable import HearthFetching
 
 /// What relays say is tested with the mails, in `CodeMailTests`.
 @Suite("Mails that are handed in") struct MailHandInTests {

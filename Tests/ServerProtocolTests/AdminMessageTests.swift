@@ -1,8 +1,7 @@
 import HearthJSONTree
-import Testing
-
-@testable import HearthWireProtocol
 import HearthServerProtocol
+import HearthWireProtocol
+import Testing
 
 @Suite("Messages of administrators")
 struct AdminMessageTests {

@@ -1,9 +1,8 @@
 import HearthJSONTree
-import HearthTestSupport
-import Testing
-
-@testable import HearthWireProtocol
 import HearthServerProtocol
+import HearthTestSupport
+import HearthWireProtocol
+import Testing
 
 /// Updates that are read as one text, if they can be.
 @Suite("Updates of very many children") struct ChildrenUpdateTests {

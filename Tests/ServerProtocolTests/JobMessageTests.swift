@@ -1,9 +1,8 @@
 import HearthJSONTree
-import Testing
-
-@testable import HearthWireProtocol
 import HearthServerProtocol
 import HearthTestSupport
+import HearthWireProtocol
+import Testing
 
 @Suite("Messages of workers")
 struct JobMessageTests {

@@ -1,8 +1,7 @@
 import HearthJSONTree
 import HearthTestSupport
+import HearthTreeQueries
 import Testing
-
-@testable import HearthTreeQueries
 
 @Suite("Sums of decimal numbers")
 struct DecimalSumTests {

@@ -1,8 +1,7 @@
+import HearthJSONTree
 import HearthTestSupport
-import Testing
-
-@testable import HearthJSONTree
 import HearthTreeText
+import Testing
 
 @Suite("Index of members") struct MemberIndexTests {
     @Test("finds the children that a walk finds, and no others", arguments: Array(1...6) as [UInt64])
