@@ -49,7 +49,7 @@ struct BackupCommandTests {
         try await fill()
         let copies = folder.path + "/copies"
         mkdir(copies, 0o700)
-        let hearth = try #require(BuiltProgram.path("hearth"))
+        let hearth = try HearthProcess.binary
         for words in ["\(copies)/copy", "--to \(copies)"] {
             // No file may have more than a kilobyte.
             let line = "ulimit -f 2; '\(hearth)' backup \(words) --data '\(data)'"

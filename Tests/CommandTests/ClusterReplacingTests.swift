@@ -47,7 +47,8 @@ struct ClusterReplacingTests {
             try await HearthProcess.run("cluster", "rebuild", "--cluster", members)
         }
         try await eventually("what the node has") { try await rebuild().output.contains("n1  has 1 on disk") }
-        let terminal = try PseudoTerminal("hearth", ["cluster", "rebuild", "--cluster", members], columns: 200)
+        let terminal = try PseudoTerminal(
+            HearthProcess.binary, ["cluster", "rebuild", "--cluster", members], columns: 200)
         try await terminal.wait(for: "Go on?")
         withExtendedLifetime(server) {}
         server = nil

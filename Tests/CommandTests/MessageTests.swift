@@ -55,7 +55,7 @@ struct MessageTests {
         let file = folder.path + "/large.json"
         TemporaryFolder.write(Array("{\(value)}".utf8), to: file)
         #expect(try await HearthProcess.run("import", "/", file, "--url", url).code == 0)
-        let hearth = try #require(BuiltProgram.path("hearth"))
+        let hearth = try HearthProcess.binary
         for command in ["get / --url \(url)", "export / --url \(url)", "shell \(url) get /", "shell \(url) export /"] {
             let line = "'\(hearth)' \(command) | head -c 1"
             let outcome = try await HearthProcess(program: "/bin/sh", ["-c", line]).outcome()

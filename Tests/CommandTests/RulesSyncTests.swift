@@ -117,14 +117,16 @@ struct RulesSyncTests {
         let url = "http://\(server.address)"
         let before = try await HearthProcess.run("rules", "pull", "--url", url).output
         for (answer, code) in [("n", 1), ("y", 0)] {
-            let terminal = try PseudoTerminal("hearth", ["rules", "push", file, "--url", url], columns: 200)
+            let terminal = try PseudoTerminal(
+                HearthProcess.binary, ["rules", "push", file, "--url", url], columns: 200)
             _ = try await terminal.wait(for: "Go on? [y/N]")
             terminal.type(.text(answer), .enter)
             #expect(try await terminal.outcome() == code)
             let after = try await HearthProcess.run("rules", "pull", "--url", url).output
             #expect((after == before) == (answer == "n"))
         }
-        let sure = try PseudoTerminal("hearth", ["rules", "push", file, "--url", url, "--yes"], columns: 200)
+        let sure = try PseudoTerminal(
+            HearthProcess.binary, ["rules", "push", file, "--url", url, "--yes"], columns: 200)
         #expect(try await sure.outcome() == 0)
     }
 }

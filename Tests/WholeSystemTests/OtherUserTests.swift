@@ -216,7 +216,7 @@ private enum OtherUser {
     static var name: String { getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "#\(id)" }
 
     static func start(_ words: [String]) throws -> HearthProcess {
-        let binary = try #require(BuiltProgram.path("hearth"))
+        let binary = try HearthProcess.binary
         let identity = ["--reuid", "\(id)", "--regid", "\(id)", "--clear-groups"]
         return try HearthProcess(program: setpriv, identity + [binary] + words)
     }
