@@ -76,7 +76,9 @@ package struct ClusterOverview: Sendable {
                 lines.append("  \(name)  of a version that is not known here")
                 continue
             }
-            lines.append("  \(name)  clients at \(record.address), nodes at \(record.peerAddress ?? "no address")")
+            let reads = format?.nodes[name].map { $0 < .latest ? ", reads format \($0.rawValue)" : "" } ?? ""
+            lines.append(
+                "  \(name)  clients at \(record.address), nodes at \(record.peerAddress ?? "no address")\(reads)")
             for other in unreached[name] ?? [] { lines.append("    does not reach \(other)") }
         }
         if let placement {
@@ -141,6 +143,7 @@ package struct ClusterOverview: Sendable {
                 JSONObject([
                     "name": .text(name), "address": record.map { .text("\($0.address)") },
                     "peerAddress": record?.peerAddress.map { .text("\($0)") },
+                    "reads": format?.nodes[name].map { .integer(Int64($0.rawValue)) },
                     "unreached": .array((unreached[name] ?? []).map { .text($0) }),
                 ]))
         }

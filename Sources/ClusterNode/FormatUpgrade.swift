@@ -32,7 +32,7 @@ package struct FormatUpgrade {
                     "an earlier version, which does not read format \(StoreFormat.latest.rawValue), runs at \(names)")
         }
         guard try call(overview.raising(to: .latest)).hasSucceeded else {
-            throw Failure(description: "the format has changed meanwhile: try again")
+            throw Failure(description: "the format or the nodes have changed meanwhile: try again")
         }
         return (overview.format.rawValue, StoreFormat.latest.rawValue)
     }

@@ -126,8 +126,8 @@ package final class LogKeeper: Sendable {
             client.withLock { client in
                 // Another call may be under way: then its thread makes this one as well.
                 while let due = calls, !due.isEmpty, !progress.hasOutcome {
-                    // At the end of its lease the node gives the log up, whatever etcd answers later.
-                    let duration = min(Self.callDuration, validity.remaining ?? Self.callDuration)
+                    // When its lease ends, the node gives up the log. A later answer changes nothing.
+                    let duration = min(Self.callDuration, validity.remaining ?? .zero)
                     let replies = due.map { Self.make($0, with: client, within: duration) }
                     calls = replies.reduce([]) { calls, reply in
                         shared.decide(reply).flatMap { due in calls.map { $0 + due } }

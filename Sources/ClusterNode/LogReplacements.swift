@@ -162,7 +162,7 @@ package final class LogReplacements {
     package func found(
         _ database: String, with past: LogPast, givingUp others: [LogPast] = []
     ) throws(Failure) -> UInt64 {
-        _ = try call(StoreFormat.beginning)
+        if let beginning = FormatOverview(try call(FormatOverview.request)).beginning { _ = try call(beginning) }
         let epoch = UInt64.random(in: 1 ... .max)
         let reply = try call(LogReplacement.found(database, with: past, givingUp: others, epoch: epoch))
         if reply.hasSucceeded { return epoch }

@@ -103,7 +103,11 @@ struct NodeRegistration {
         // An attempt whose answer was lost may have been successful.
         if reply.hasSucceeded || other?.lease == lease {
             // Before this node can begin a log.
-            guard case .success = call(StoreFormat.beginning) else { return }
+            guard case .success(let reply) = call(FormatOverview.request) else { return }
+            if let beginning = FormatOverview(reply).beginning {
+                // Another node may have registered meanwhile.
+                guard case .success(let begun) = call(beginning), begun.hasSucceeded else { return }
+            }
             failures = 0
             isRegistered = true
             nextLook = .current

@@ -32,6 +32,13 @@ package struct EtcdTransaction: EtcdCall, Hashable {
             return comparison
         }
 
+        /// Holds if no key of a range was written after a revision.
+        package static func isUnwritten(_ range: EtcdKeyRange, since revision: Int64) -> Comparison {
+            var comparison = Comparison(range.start, .less, .modRevision(revision + 1))
+            comparison.rangeEnd = range.end
+            return comparison
+        }
+
         package init(_ key: [UInt8], _ relation: Relation = .equal, _ property: Property) {
             self.key = key
             self.relation = relation

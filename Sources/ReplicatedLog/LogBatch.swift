@@ -32,7 +32,8 @@ package struct LogBatch: Hashable, Sendable {
     private static let version: UInt8 = 1
 
     /// - parameters:
-    ///   - partBytesMax: more bytes are cut into parts.
+    ///   - partBytesMax: parts have at most so many bytes. Records with more are in parts, compressed or not: batches
+    ///     in one value are read many at a time.
     ///   - compresses: whether the records are compressed, if that saves much.
     /// - returns: the batch, and the parts that have to be written before it, if it has any.
     /// - precondition: there are records, and each begins after the end of the one before it.
@@ -49,7 +50,7 @@ package struct LogBatch: Hashable, Sendable {
             count: last.lastSequence - first.firstSequence + 1, lastTime: last.time, content: .whole(bytes),
             size: compressed.map { _ in UInt64(plain.count) },
             checksum: plain.withUnsafeBytes(LogRecord.checksum(ofPart:)))
-        guard bytes.count > partBytesMax else { return (batch, []) }
+        guard plain.count > partBytesMax else { return (batch, []) }
         let parts = stride(from: 0, to: bytes.count, by: partBytesMax).map {
             Array(bytes[$0..<min($0 + partBytesMax, bytes.count)])
         }

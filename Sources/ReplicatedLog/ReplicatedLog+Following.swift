@@ -100,7 +100,8 @@ extension ReplicatedLog {
             stop("the batch at \(batch.firstSequence) is damaged")
             return false
         }
-        tail.add(batch.firstSequence, bytes: records.reduce(0) { $0 + $1.body.count + 24 })
+        // As the owner counts them (``finish``).
+        tail.add(batch.firstSequence, bytes: batch.byteCount + (parts?.count ?? 0))
         emit(.follow(records.after(position.sequence)))
         position.sequence = batch.lastSequence
         return true

@@ -130,6 +130,7 @@ extension ReplicatedLog {
     mutating func lose(to owner: String?) {
         failAppend(.fenced(by: owner))
         move = nil
+        format = .plain
         role = .follower
         following = .reading
         ownerName = owner
@@ -140,6 +141,7 @@ extension ReplicatedLog {
     mutating func leave(_ term: Int64, because reason: AppendFailure) {
         failAppend(reason)
         move = nil
+        format = .plain
         // Its answer would say nothing that reading the log will not.
         pending = nil
         retryAt = nil

@@ -1,8 +1,8 @@
 package import HearthEtcdMessages
 
 /// The forms of values that the nodes of a cluster may write into the store. A program reads all forms up to its own
-/// latest one, and cannot follow a log with later ones. A new cluster has the latest format; in another one, an
-/// operator raises it once all nodes have the new program.
+/// latest one, and cannot follow a log with later ones. A new cluster has the latest format, unless nodes of an earlier
+/// program run. In another one, an operator raises it once all nodes have the new program.
 ///
 /// ```
 /// /hearth/1/format                              1 byte; 1 without it
@@ -35,9 +35,4 @@ package enum StoreFormat: UInt8, Comparable, Sendable {
     static func statement(of node: String, lease: Int64) -> EtcdTransaction.Operation {
         .put(key: statements.start + node.utf8, value: [latest.rawValue], lease: lease)
     }
-
-    /// Gives the latest format to a cluster that has no database yet.
-    package static let beginning = EtcdTransaction(
-        if: [.init(key, .equal, .createRevision(0)), .isEmpty(LogKeys.databases)],
-        then: [.put(key: key, value: [latest.rawValue])], isRepeatable: true)
 }

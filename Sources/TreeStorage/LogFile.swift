@@ -116,13 +116,11 @@ package final class LogFile: @unchecked Sendable {
     /// written again and synced, as an earlier process may have ended after a failed sync. The write-ahead file is
     /// emptied: the disk may have only parts of it, which SQLite would apply once more after a loss of power.
     ///
-    /// Throws ``StorageError/busy(_:)`` after ten seconds if another process reads an earlier state of the log.
+    /// Throws ``StorageError/busy(_:)`` at once if another connection reads the write-ahead file.
     package func deferSyncs() throws(StorageError) {
         guard durability == .full else { return }
-        // SQLite reports a reader that is in the way as a 1 in the row.
-        guard try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
-            throw .busy("another process reads \(path)")
-        }
+        // Not waited for: the thread that opens files would open no others meanwhile.
+        guard try connection.emptyWriteAheadFile() else { throw .busy("\(path) is being read") }
         try connection.execute("PRAGMA synchronous = normal")
         durability = .process
     }

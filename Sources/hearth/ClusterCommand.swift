@@ -14,10 +14,11 @@ extension Command {
                 summary: "Show the members of etcd, the nodes, and who takes the writes of each database.",
                 json: #"""
                     {"members": [{"address", "version", "leads", "bytes", or "error"}…], "nodes": [{"name", "address",
-                    "peerAddress", "unreached": [NODE…]}…], "placement": [{"node", "drains"}…], "databases": [{"name",
+                    "peerAddress", "reads", "unreached": [NODE…]}…], "placement": [{"node", "drains"}…], "databases": [{"name",
                     "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}, "holders": [NODE…], "copying": [NODE…]}…],
-                    "format", "readByAll", "problems": [TEXT…]}. Without "placement" every node holds everything. The format
-                    is that of what the nodes write into etcd, and "readByAll" the latest one that all of them read.
+                    "format", "readByAll", "problems": [TEXT…]}. Without "placement" every node holds everything. "format"
+                    is that of the values in etcd, "reads" the latest one that a node reads, and "readByAll" the latest that
+                    all of them read.
                     """#,
                 details: """
                     It asks etcd, and no node: which members answer, which nodes run and do not reach each other, which
@@ -150,7 +151,7 @@ extension Command {
                 json: #"{"before", "format"}, the format before and now."#,
                 details: """
                     After an upgrade of all nodes: until then they write what the earlier version reads too, so that it can be
-                    put back. All nodes have to run. There is no way back to a version that does not read the new format. A
+                    put back. All nodes must be running. There is no way back to a version that does not read the new format. A
                     new cluster has it from the start. With format 2 the nodes compress what they append to logs.
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in

@@ -48,13 +48,18 @@ import Testing
     @Test("a batch is compressed if that saves much, whole or in parts, and gives back its records")
     func compressed() throws {
         let records = Self.records([3, 2000, 70])
-        let (batch, parts) = LogBatch.make(records, Self.id, epoch: 9, partBytesMax: 1000, compresses: true)
+        let (batch, parts) = LogBatch.make(records, Self.id, epoch: 9, partBytesMax: 3000, compresses: true)
         #expect(parts.isEmpty)
         #expect(batch.bytes.count < 300)
         #expect(batch.byteCount == batch.bytes.count)
         let read = try #require(LogBatch(batch.bytes))
         #expect(read == batch)
         #expect(read.records() == records)
+
+        // A reply with many batches has about as many bytes of records.
+        let (large, few) = LogBatch.make(records, Self.id, epoch: 9, partBytesMax: 1000, compresses: true)
+        #expect(few.count == 1)
+        #expect(LogBatch(large.bytes)?.records(parts: few[0]) == records)
 
         let (cut, pieces) = LogBatch.make(records, Self.id, epoch: 9, partBytesMax: 20, compresses: true)
         #expect(pieces.count > 1)
@@ -74,7 +79,7 @@ import Testing
 
     @Test("a compressed batch that claims more bytes than its stream can have takes no memory")
     func bomb() throws {
-        let (batch, _) = LogBatch.make(Self.records([2000]), Self.id, epoch: 9, partBytesMax: 1000, compresses: true)
+        let (batch, _) = LogBatch.make(Self.records([2000]), Self.id, epoch: 9, partBytesMax: 3000, compresses: true)
         var bytes = batch.bytes
         bytes.replaceSubrange(58..<66, with: [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])
         #expect(LogBatch(bytes)?.records() == nil)

@@ -1,5 +1,7 @@
 import HearthEtcdMessages
 
+@testable import HearthReplicatedLog
+
 /// The part of etcd that the log uses, without a network: keys with revisions, transactions, leases and changes.
 struct SimulatedEngine {
     private(set) var revision: Int64 = 1
@@ -10,6 +12,12 @@ struct SimulatedEngine {
     /// Leases with the time of their end.
     private(set) var leases: [Int64: Int64] = [:]
     var isFull = false
+
+    /// Gives a new cluster the latest format.
+    mutating func beginFormat() {
+        guard case .success(let reply) = apply(FormatOverview.request) else { return }
+        if let beginning = FormatOverview(reply).beginning { _ = apply(beginning) }
+    }
 
     // MARK: Transactions
 

@@ -144,7 +144,7 @@ struct Simulation {
             queue.add(.start(node: node), at: .random(in: 0...300, using: &random))
         }
         // The others have the format of an earlier version.
-        if Bool.random(using: &random) { _ = engine.apply(StoreFormat.beginning) }
+        if Bool.random(using: &random) { engine.beginFormat() }
         for fault in faults { queue.add(.fault(fault), at: fault.time) }
         queue.add(.write, at: 10)
         queue.add(.read, at: 15)

@@ -23,16 +23,24 @@ import Testing
 
     @Test("a new cluster has the latest format, one with databases the first") mutating func beginning() throws {
         #expect(try overview().format == .plain)
-        _ = try engine.apply(StoreFormat.beginning).get()
+        let seen = try overview()
+        try register("a")
+        let early = try #require(seen.beginning)
+        #expect(try !engine.apply(early).get().hasSucceeded, "a node that may not read it")
+        engine.beginFormat()
         #expect(try overview().format == .latest)
+        #expect(try overview().beginning == nil)
+
+        engine = SimulatedEngine()
+        try register("b", reads: nil)
+        #expect(try overview().beginning == nil)
 
         engine = SimulatedEngine()
         let head = LogHead(epoch: 1, lastSequence: 0, lastTime: 0, lastAppend: AppendID(term: 1, number: 0))
         let put = EtcdTransaction(
             then: [.put(key: LogKeys(database: "main").head, value: head.bytes)], isRepeatable: true)
         _ = try engine.apply(put).get()
-        #expect(try engine.apply(StoreFormat.beginning).get().hasSucceeded == false)
-        #expect(try overview().format == .plain)
+        #expect(try overview().beginning == nil)
     }
 
     @Test("an operator raises it to what all nodes read that run") mutating func raising() throws {
@@ -42,6 +50,9 @@ import Testing
         #expect(try overview().nodes == ["a": .latest, "b": .plain])
         #expect(try overview().possible == .plain)
         try register("c")
+        let early = try overview()
+        try register("d")
+        #expect(try !engine.apply(early.raising(to: .compressed)).get().hasSucceeded, "a node has come")
         let seen = try overview()
         #expect(try engine.apply(seen.raising(to: .compressed)).get().hasSucceeded)
         #expect(try overview().format == .compressed)

@@ -6,7 +6,7 @@ import Testing
     /// Files that need one another: values that nest, objects and their handlers, what users of the client hold.
     private static let circles: [String: [Set<String>]] = [
         "ClusterNode": [
-            ["CopySender", "OutgoingLink", "PeerConnection", "PeerLinks"],
+            ["CopySender", "OutgoingLink", "PeerConnection", "PeerLinks"]
         ],
         "EventLoop": [["EventLoop", "Stream", "StreamHandler", "Timer"]],
         "HearthClient": [

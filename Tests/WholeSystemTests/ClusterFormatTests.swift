@@ -31,8 +31,14 @@ struct ClusterFormatTests {
         }
 
         /// As an earlier version leaves it.
-        func removeFormat() async throws {
-            _ = try await call(EtcdTransaction(then: [.delete(.key(StoreFormat.key))], isRepeatable: true))
+        func removeFormat() async throws { try await remove(StoreFormat.key) }
+
+        func remove(_ key: [UInt8]) async throws {
+            _ = try await call(EtcdTransaction(then: [.delete(.key(key))], isRepeatable: true))
+        }
+
+        func put(_ key: [UInt8], _ value: [UInt8]) async throws {
+            _ = try await call(EtcdTransaction(then: [.put(key: key, value: value)], isRepeatable: true))
         }
     }
 
@@ -59,6 +65,15 @@ struct ClusterFormatTests {
         var status = try await cluster.command("status", "--json")
         #expect(status.output.contains(#""format":1,"readByAll":2"#), "\(status)")
         #expect(try await cluster.command("status").output.contains("format 1, and all nodes read a later one"))
+
+        try await store.put(NodeRecord.key(of: "old"), NodeRecord(incarnation: 1, address: "").bytes)
+        let refused = try await cluster.command("upgrade")
+        #expect(refused.code == 1)
+        #expect(refused.errors.contains("which does not read format 2, runs at 'old'"), "\(refused)")
+        #expect(
+            try await cluster.command("status").output.contains("old  clients at , nodes at no address, reads format 1")
+        )
+        try await store.remove(NodeRecord.key(of: "old"))
 
         let raised = try await cluster.command("upgrade", "--json")
         #expect(raised.output == #"{"before":1,"format":2}"# + "\n", "\(raised)")
