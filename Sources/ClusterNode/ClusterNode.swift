@@ -12,7 +12,7 @@ package import HearthTreeStorage
 
 /// This process as a node of a cluster: its lease in etcd, its name, and the logs of its databases.
 package final class ClusterNode: Sendable {
-    private struct State {
+    struct State {
         var keepers: [String: LogKeeper] = [:]
         var lease: Int64?
         /// The nodes that run, sorted.
@@ -33,6 +33,8 @@ package final class ClusterNode: Sendable {
         /// Since when the node has its lease.
         var leaseSince: MonotonicTime?
         var placementChanged: (@Sendable () -> Void)?
+        /// The nodes that databases are followed from, instead of etcd.
+        var sources: [String: String] = [:]
 
         func rank(of name: String, for database: String) -> Int? {
             if visited.contains(database), !placement.holds(name, database) { return nil }
@@ -56,7 +58,7 @@ package final class ClusterNode: Sendable {
     let removals = FilesRemovals()
     private let placementThread: NamedThread
 
-    private final class Shared: Sendable {
+    final class Shared: Sendable {
         let state = Mutex(State())
         let wakeUp = Semaphore()
         let endsSyncing = Semaphore()
@@ -274,8 +276,11 @@ package final class ClusterNode: Sendable {
         forwarded: @escaping @Sendable (_ database: String, [ForwardingNews]) -> Void
     ) throws(SystemError) {
         guard let peers else { return }
-        let delegate = PeerDelegate(requests: requests, news: forwarded, report: news) { [folder] request in
-            OutgoingCopy.make(request, folder)
+        let feeds = { @Sendable [weak shared] (database: String, node: String, news: FeedNews) in
+            if let shared { Self.take(news, of: database, from: node, shared) }
+        }
+        let delegate = PeerDelegate(requests: requests, news: forwarded, feeds: feeds, report: news) {
+            [folder] request in OutgoingCopy.make(request, folder)
         }
         let hub = try PeerHub(peers, name: name, incarnation: incarnation, delegate, tls: tls)
         shared.state.withLock { state in
@@ -374,11 +379,13 @@ package final class ClusterNode: Sendable {
         needsCopy: @escaping @Sendable (CopyNeed) -> Void
     ) throws(StorageError) -> NodeLog {
         let (epochs, hasData) = (file.epochs, sequence > 0)
+        var options = ReplicatedLog.Options()
+        options.isFed = peers != nil
         let log = ReplicatedLog(
             database: database, owner: OwnerRecord(node: name, incarnation: incarnation),
             position: LogPosition(epoch: hasData ? epochs.current.name : nil, sequence: sequence),
             past: LogPast(file), isOfLog: file.isOfCluster,
-            foundingEpoch: hasData ? .random(in: 1 ... .max) : epochs.current.name)
+            foundingEpoch: hasData ? .random(in: 1 ... .max) : epochs.current.name, options: options)
         // Before the log is read: what is heard of it comes at any time from then on.
         // It is remembered while the process runs.
         let failure = shared.state.withLock { $0.keepers[database]?.disk.failure }
@@ -391,7 +398,10 @@ package final class ClusterNode: Sendable {
                 log, database: database, node: name, cluster,
                 preferredMember: Int(incarnation % UInt64(cluster.members.count)), progress, disk, validity,
                 news: news, report: report,
-                needsCopy: needsCopy, reachesNodes: peers != nil)
+                needsCopy: needsCopy, reachesNodes: peers != nil
+            ) { [weak shared, name] action in
+                if let shared { Self.carryOut(action, of: database, at: name, shared) }
+            }
         } catch {
             throw .inputOutput("\(error)")
         }

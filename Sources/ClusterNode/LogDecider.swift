@@ -22,6 +22,7 @@ struct LogDecider {
     let report: @Sendable ([Arrival]) -> Void
     let needsCopy: @Sendable (CopyNeed) -> Void
     let reachesNodes: Bool
+    let feed: @Sendable (FeedAction) -> Void
     private var log: ReplicatedLog
     private var announced = Ownership.elsewhere(node: nil)
     /// Why the log cannot be followed, as operators were told; they were told nothing yet at first.
@@ -31,16 +32,17 @@ struct LogDecider {
     ///   - report: gets the log's results, in order.
     ///   - needsCopy: told that the files cannot follow the log, and what they need.
     ///   - reachesNodes: whether a copy of another node's files can be had.
+    ///   - feed: carries out what concerns other nodes that follow this one, or that it follows.
     init(
         _ log: ReplicatedLog, database: String, node: String, _ progress: LogProgress, _ watcher: LogWatcher,
         _ start: LogStart, news: @escaping @Sendable (ClusterNews) -> Void,
         report: @escaping @Sendable ([Arrival]) -> Void, needsCopy: @escaping @Sendable (CopyNeed) -> Void,
-        reachesNodes: Bool
+        reachesNodes: Bool, feed: @escaping @Sendable (FeedAction) -> Void
     ) {
         self.log = log
         (self.database, self.node, self.progress) = (database, node, progress)
         (self.watcher, self.start, self.news) = (watcher, start, news)
-        (self.report, self.needsCopy, self.reachesNodes) = (report, needsCopy, reachesNodes)
+        (self.report, self.needsCopy, self.reachesNodes, self.feed) = (report, needsCopy, reachesNodes, feed)
     }
 
     /// Answers the calls that are due now: their replies are events. At most one reply is awaited.
@@ -72,13 +74,14 @@ struct LogDecider {
         case .call(let transaction, let serial): calls.append(Call(transaction: transaction, serial: serial))
         case .watch(let watch, let serial):
             watcher.begin(watch, serial: serial)
-            tell(nil)
-            // Before the log has begun, the files may have to be told of its history.
-            if log.hasBegun {
-                start.note(.following)
-                report([.caughtUp])
-            }
+            caughtUp()
         case .endWatch: watcher.end()
+        case .askForFeed(let request):
+            feed(.follow(request))
+            caughtUp()
+        case .endFeed: feed(.unfollow)
+        case .pass(let batch, let floor, let nodes): feed(.pass(batch, floor: floor, to: nodes))
+        case .endFeeds(let nodes): feed(.end(nodes))
         case .begin(let epoch):
             progress.begin(epoch: epoch)
             report([.began(epoch: epoch)])
@@ -111,6 +114,14 @@ struct LogDecider {
             start.note(.lost)
         case .damaged(let reason): tell(reason)
         }
+    }
+
+    private mutating func caughtUp() {
+        tell(nil)
+        // Before the log has begun, the files may have to be told of its history.
+        guard log.hasBegun else { return }
+        start.note(.following)
+        report([.caughtUp])
     }
 
     private static let lost = """

@@ -46,6 +46,7 @@ package final class LogKeeper: Sendable {
     private let validity: LeaseValidity
     /// The node's own log on the disk.
     let disk: LogSync
+    private let feed: @Sendable (FeedAction) -> Void
     /// Of the thread that appends.
     private let client: Mutex<EtcdClient>
     /// How far the node has come since it opened the database.
@@ -57,13 +58,15 @@ package final class LogKeeper: Sendable {
     /// - parameter report: gets the log's results, in order.
     /// - parameter needsCopy: told that the files cannot follow the log, and what they need.
     /// - parameter reachesNodes: whether a copy of another node's files can be had.
+    /// - parameter feed: carries out what concerns other nodes that follow this one, or that it follows.
     init(
         _ log: ReplicatedLog, database: String, node: String, _ cluster: EtcdCluster, preferredMember: Int,
         _ progress: LogProgress, _ disk: LogSync, _ validity: LeaseValidity,
         news: @escaping @Sendable (ClusterNews) -> Void,
         report: @escaping @Sendable ([Arrival]) -> Void, needsCopy: @escaping @Sendable (CopyNeed) -> Void,
-        reachesNodes: Bool
+        reachesNodes: Bool, feed: @escaping @Sendable (FeedAction) -> Void
     ) throws(SystemError) {
+        self.feed = feed
         (self.progress, self.disk, self.validity) = (progress, disk, validity)
         client = Mutex(EtcdClient(cluster, preferredMember: preferredMember))
         let shared = shared
@@ -72,7 +75,7 @@ package final class LogKeeper: Sendable {
         shared.decider.withLock { [start] in
             $0 = LogDecider(
                 log, database: database, node: node, progress, watcher, start, news: news, report: report,
-                needsCopy: needsCopy, reachesNodes: reachesNodes)
+                needsCopy: needsCopy, reachesNodes: reachesNodes, feed: feed)
         }
         caller = try Worker(name: "etcd") {
             let client = EtcdClient(cluster, preferredMember: preferredMember)
@@ -118,6 +121,19 @@ package final class LogKeeper: Sendable {
     /// False once the keeper was told to stop.
     @discardableResult
     func post(_ event: ReplicatedLog.Event) -> Bool { shared.post(event) }
+
+    /// Another node says something of a feed. A node with too much that its file does not have reads etcd, which waits.
+    ///
+    /// - returns: false once the log is closed.
+    @discardableResult
+    func take(_ news: FeedNews, from node: String) -> Bool {
+        switch news {
+        case .asked(let request): post(.askedForFeed(by: node, request))
+        case .unfollowed: post(.unfollowed(by: node))
+        case .fed(let batch, let floor): post(progress.hasRoom ? .fed(batch, floor: floor) : .feedEnded)
+        case .ended: post(.feedEnded)
+        }
+    }
 
     /// Appends records, and waits for the outcome. One thread calls this.
     func append(_ records: [LogRecord]) throws(CommitFailure) {
@@ -170,6 +186,7 @@ package final class LogKeeper: Sendable {
         caller.stop()
         worker.stop()
         shared.close()
+        feed(.close)
         disk.close()
     }
 }

@@ -162,10 +162,13 @@ final class LogProgress: Sendable {
 
     // MARK: Threads that read etcd
 
+    /// The own log has not so much to take that no more is to come.
+    var hasRoom: Bool { state.withLock { $0.arrivedBytes <= Self.arrivedBytesMax || $0.isClosed } }
+
     /// Waits while too much waits for the own log.
     func awaitRoom() {
         let pause = Semaphore()
-        while state.withLock({ $0.arrivedBytes > Self.arrivedBytesMax && !$0.isClosed }) {
+        while !hasRoom {
             _ = pause.wait(atMost: .milliseconds(20))
         }
     }

@@ -11,16 +11,24 @@ extension ReplicatedLog {
         case .idle: break
         case .reading:
             emit(.endWatch)
+            emit(.endFeed)
             if isLost, isOfLog, !statesFiles, keptSequence >= position.sequence, let lease {
                 return call(transactions.state(files: filesPast, lease: lease), for: .stateFiles)
             }
             call(transactions.read(from: position.sequence + 1, limit: options.readLimit), for: .read)
         case .readingParts(let batch): call(transactions.readParts(of: batch), for: .parts)
-        case .watching:
-            if mayClaim, let lease {
+        case .watching, .fed:
+            if isFeedSilent {
+                following = .reading
+                nextOfFollower()
+            } else if mayClaim, let lease {
                 call(transactions.claim(lease: lease), for: .claim(lease: lease))
             } else if now >= nextKeep {
                 keep()
+            } else if case .watching = following, mayBeFed {
+                // A node is followed from the end of the log on.
+                following = .reading
+                nextOfFollower()
             }
         }
     }
@@ -44,7 +52,7 @@ extension ReplicatedLog {
     private var heldFiles: HeldFiles? {
         switch following {
         case .copying: return .copying
-        case .watching, .idle:
+        case .watching, .fed, .idle:
             guard isOfLog, let epoch = position.epoch, let fileSequence else { return nil }
             return .through(epoch: epoch, sequence: fileSequence)
         case .reading, .readingParts: return nil
@@ -67,6 +75,7 @@ extension ReplicatedLog {
         guard let reading = LogReading(reply) else { return stop("a value cannot be read") }
         see(reading.owner)
         floor = reading.floor
+        tail.trim(to: floor)
         // Without a head, the log has not begun, or was lost.
         guard let head = reading.head else { return isOfLog || reading.isMissed ? miss(reading) : caughtUp(reading) }
         isLost = false
@@ -104,6 +113,7 @@ extension ReplicatedLog {
         tail.add(batch.firstSequence, bytes: batch.byteCount + (parts?.count ?? 0))
         emit(.follow(records.after(position.sequence)))
         position.sequence = batch.lastSequence
+        passOn(batch)
         return true
     }
 
@@ -146,7 +156,7 @@ extension ReplicatedLog {
                 return
             }
             settle()
-            watch(after: reading.revision)
+            if mayBeFed { follow(after: reading.revision) } else { watch(after: reading.revision) }
         case .owner, .leaving: break
         }
     }
@@ -158,11 +168,14 @@ extension ReplicatedLog {
     }
 
     mutating func watched(_ serial: UInt64, _ changes: [EtcdChange]) {
-        guard following == .watching(serial: serial) else { return }
+        let isFed = following == .fed(serial: serial)
+        guard isFed || following == .watching(serial: serial) else { return }
         for change in changes {
             switch change {
             case .put(let value) where value.key == transactions.keys.owner:
                 guard let owner = LogReading.Owner(value) else { return stop("the owner cannot be read") }
+                // Another one is to be followed then.
+                if isFed, owner.record.node != ownerName { following = .reading }
                 see(owner)
                 // The claim whose answer is under way, or one whose answer was lost.
                 if owner.record.node == transactions.owner.node { following = .reading }
@@ -172,13 +185,7 @@ extension ReplicatedLog {
                 if head.epoch != position.epoch { following = .reading }
             case .put(let value) where transactions.keys.isBatch(value.key):
                 guard let batch = LogBatch(value.value) else { return stop("a batch cannot be read") }
-                if batch.lastSequence <= position.sequence { continue }
-                // After a gap, or in another history, the log has to be read.
-                guard batch.firstSequence <= position.sequence + 1, batch.epoch == position.epoch else {
-                    following = .reading
-                    return
-                }
-                guard follow(batch) else { return }
+                guard take(batch) else { return }
             case .put(let value) where value.key == transactions.keys.floor:
                 floor = LogTransactions.number(value.value) ?? floor
                 tail.trim(to: floor)
@@ -187,7 +194,21 @@ extension ReplicatedLog {
         }
     }
 
+    /// Passes on the records of a batch that are new. Answers false if the log is to be read first.
+    @discardableResult
+    mutating func take(_ batch: LogBatch) -> Bool {
+        if batch.lastSequence <= position.sequence { return true }
+        // After a gap, or in another history.
+        guard batch.firstSequence <= position.sequence + 1, batch.epoch == position.epoch else {
+            following = .reading
+            return false
+        }
+        return follow(batch)
+    }
+
     private mutating func see(_ owner: LogReading.Owner?) {
+        // Another owner may pass on what an earlier one did not.
+        if owner?.record.node != ownerName { (nextFeed, feedPause) = (.min, options.feedMilliseconds) }
         ownerName = owner?.record.node
         ownerlessSince = owner == nil ? ownerlessSince ?? now : nil
     }

@@ -106,6 +106,7 @@ extension ReplicatedLog {
         role = .owner(term: term, head: append.head)
         let bytes = append.batch.byteCount + append.parts.reduce(0) { $0 + $1.count }
         tail.add(append.batch.firstSequence, bytes: bytes)
+        passOn(append.batch)
         emit(.appended(through: position.sequence))
     }
 

@@ -42,6 +42,18 @@ package struct ReplicatedLog: Sendable {
         package var tailBytesMax = 1 << 30
         /// How exactly the bytes of the log are known.
         package var stretchBytes = 1 << 20
+        /// The node may follow others, and pass on to them what the log has.
+        package var isFed = false
+        /// The time between a feed that was asked for and the next one, in milliseconds, and its limit: each attempt
+        /// that comes to nothing doubles it.
+        package var feedMilliseconds: Int64 = 1_000
+        package var feedMillisecondsMax: Int64 = 64_000
+        /// A node says so often that it passes on what the log has, in milliseconds.
+        package var pulseMilliseconds: Int64 = 1_000
+        /// A node that says nothing for so long is not followed any more.
+        package var feedSilenceMilliseconds: Int64 = 5_000
+        /// The batches kept for nodes that begin to follow this one have at most so many bytes.
+        package var recentBytesMax = 4 << 20
 
         package init() {}
     }
@@ -71,6 +83,15 @@ package struct ReplicatedLog: Sendable {
         case reached(Bool)
         /// Answers ``Action/drain(to:)``: all that was begun was appended.
         case drained
+        /// Another node passes on a batch, and the log's floor. Answers ``Action/askForFeed(_:)``, at first with an empty
+        /// batch.
+        case fed([UInt8], floor: UInt64)
+        /// It does not, or does so no more.
+        case feedEnded
+        /// Another node asks that this one pass on what the log has.
+        case askedForFeed(by: String, FeedRequest)
+        /// It does not need that any more.
+        case unfollowed(by: String)
     }
 
     package enum Action: Sendable {
@@ -79,6 +100,14 @@ package struct ReplicatedLog: Sendable {
         /// Answered by ``Event/watched(_:_:)`` and ``Event/watchEnded(_:)``. Ends all earlier watches.
         case watch(EtcdWatch, serial: UInt64)
         case endWatch
+        /// Another node is to pass on what the log has. Answered by ``Event/fed(_:floor:)`` and ``Event/feedEnded``.
+        case askForFeed(FeedRequest)
+        /// It need not any more.
+        case endFeed
+        /// A batch, for nodes that follow this one; empty to say only that they do.
+        case pass([UInt8], floor: UInt64, to: [String])
+        /// Nothing is passed on to these nodes, or nothing more.
+        case endFeeds(of: [String])
         /// The files are of the log, whose history this is. They were empty, or nobody knew it of them.
         case begin(epoch: UInt64)
         /// Records that others appended, in order: to be stored and applied.
@@ -134,6 +163,8 @@ package struct ReplicatedLog: Sendable {
         /// Reading the parts of a batch.
         case readingParts(LogBatch)
         case watching(serial: UInt64)
+        /// Another node passes on what the log has. A node that may own the log watches who owns it.
+        case fed(serial: UInt64)
         /// Another node's files are being copied.
         case copying
         /// An owner does not follow.
@@ -200,6 +231,15 @@ package struct ReplicatedLog: Sendable {
     /// The store has no log, though there are files of it.
     var isLost = false
     var statesFiles = false
+    /// For nodes that follow this one.
+    var recent = RecentBatches()
+    var followers: Set<String> = []
+    /// The next time to ask for a feed, and the pause after that.
+    var nextFeed: Int64 = .min
+    var feedPause: Int64
+    /// When the node that is followed was last heard of.
+    var lastFed: Int64 = 0
+    var nextPulse: Int64 = .min
 
     var pending: (serial: UInt64, purpose: Purpose)?
     var serial: UInt64 = 0
@@ -229,6 +269,7 @@ package struct ReplicatedLog: Sendable {
         self.foundingEpoch = foundingEpoch
         self.options = options
         tail = TailMeasure(stretchBytes: options.stretchBytes)
+        feedPause = options.feedMilliseconds
     }
 
     /// The node owns the log, as far as it knows. Whether it may answer for that is up to its lease
@@ -258,17 +299,22 @@ package struct ReplicatedLog: Sendable {
         switch event {
         case .tick: break
         case .lease(let lease): leaseChanged(lease)
-        case .rank(let rank): self.rank = rank
+        case .rank(let rank):
+            // The two follow in different ways.
+            if (rank == nil) != (self.rank == nil) { feedEnded() }
+            self.rank = rank
         case .append(let records): add(records)
         case .kept(let sequence):
             // Files that are being replaced count no more.
             if following != .copying { (keptSequence, fileSequence) = (sequence, sequence) }
         case .replied(let serial, let result): replied(serial, result)
         case .watched(let serial, let changes): watched(serial, changes)
-        case .watchEnded(let serial): if following == .watching(serial: serial) { following = .reading }
+        case .watchEnded(let serial):
+            if following == .watching(serial: serial) || following == .fed(serial: serial) { following = .reading }
         case .copied(let position):
             if following == .copying {
                 self.position = position
+                if position.epoch != nil { isOfLog = true }
                 following = .reading
                 pinsLog = false
                 tail = TailMeasure(stretchBytes: options.stretchBytes)
@@ -280,7 +326,13 @@ package struct ReplicatedLog: Sendable {
             self.isReached = isReached
             if !mayOwn { release() }
         case .drained: drained()
+        case .fed(let batch, let floor): fed(batch, floor: floor)
+        case .feedEnded: feedEnded()
+        case .askedForFeed(let node, let request): asked(by: node, request)
+        case .unfollowed(let node): followers.remove(node)
         }
+        endFeedsIfLost()
+        pulse()
         next()
         defer { actions = [] }
         return actions

@@ -76,13 +76,13 @@ struct CopyTests {
         #expect(requests.withLock { $0 } == [Self.request])
     }
 
-    @Test("are given to nodes of a later version too, if those speak this one")
-    func versions() async throws {
+    @Test("are given to nodes of earlier and later versions too, if those speak this one", arguments: [1, 9] as [UInt16])
+    func versions(version: UInt16) async throws {
         let source = "\(folder.path)/source"
         TemporaryFolder.write(content(2), to: source)
         let hub = try Self.sender { _ in Self.open(source) }
         defer { hub.stop() }
-        #expect(try await Self.receive(from: hub.address, to: received, version: 2) == .success(content(2).count))
+        #expect(try await Self.receive(from: hub.address, to: received, version: version) == .success(content(2).count))
         #expect(TemporaryFolder.contents(of: received) == content(2))
     }
 

@@ -140,11 +140,17 @@ struct PeerHandshakeTests {
         let seen = try PeerHandshake.caller(PeerHandshake.message(from: caller)[...])
         #expect(seen == caller)
         let answer = PeerHandshake.message(from: called, to: seen, Self.secret)
-        #expect(try PeerHandshake.called(answer[...], by: caller, Self.secret).version == 1)
+        #expect(try PeerHandshake.called(answer[...], by: caller, Self.secret).version == PeerHandshake.version)
         called.version = 9
         let later = PeerHandshake.message(from: called, to: seen, Self.secret)
         #expect(throws: PeerHandshake.Failure.unknownVersion(9)) {
             try PeerHandshake.called(later[...], by: caller, Self.secret)
+        }
+        // One that speaks only an earlier version is not to be answered with this one.
+        caller.version = 1
+        #expect(throws: PeerHandshake.Failure.unknownVersion(2)) {
+            try PeerHandshake.called(
+                PeerHandshake.message(from: Self.hello("called"), to: caller, Self.secret)[...], by: caller, Self.secret)
         }
         caller.version = 0
         #expect(throws: PeerHandshake.Failure.unknownVersion(0)) {

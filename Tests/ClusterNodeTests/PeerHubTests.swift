@@ -19,6 +19,7 @@ struct PeerHubTests {
             var ends: [ConnectionID] = []
             var lost: [String] = []
             var news: [ClusterNews] = []
+            var feeds: [FeedNews] = []
         }
 
         let told: Shared
@@ -58,6 +59,8 @@ struct PeerHubTests {
                         }
                     }
                 }
+            } feeds: { _, _, news in
+                shared.state.withLock { $0.feeds.append(news) }
             } report: { news in
                 shared.state.withLock { $0.news.append(news) }
             }
@@ -132,6 +135,60 @@ struct PeerHubTests {
         try await caller.wait("a refusal") { $0.answers == [-1] }
         // A node that runs is tried for three seconds.
         #expect(MonotonicTime.current - start < .seconds(2))
+    }
+
+    @Test("a log is passed on in order, although connections break, until the other node does not need it")
+    func feeds() async throws {
+        let (follower, source) = (try Node("a"), try Node("b"))
+        let proxy = try FaultyProxy(to: source.hub.address, seed: 4)
+        follower.knows("b", at: proxy.address)
+        follower.forward(1, to: "b")
+        try await follower.wait("an answer") { $0.answers == [1] }
+        let request = FeedRequest(epoch: 7, sequence: 11)
+        // Without a connection at that moment, the answer is no.
+        while source.told.state.withLock({ $0.feeds.isEmpty }) {
+            follower.hub.follow(request, of: "d", at: "b")
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(source.told.state.withLock { $0.feeds.first } == .asked(request))
+        let batches = (0..<500).map { [UInt8($0 / 256), UInt8($0 % 256)] }
+        for batch in batches { source.hub.pass(batch, floor: 3, of: "d", to: ["a", "c"]) }
+        source.hub.pass([9], floor: 3, of: "another", to: ["a"])
+        proxy.faults.calm()
+        try await follower.wait("all of it") { $0.feeds.filter { $0 != .ended }.count == batches.count }
+        let fed = follower.told.state.withLock { $0.feeds.filter { $0 != .ended } }
+        #expect(fed == batches.map { FeedNews.fed($0, floor: 3) })
+        follower.hub.unfollow("d", at: "b")
+        try await source.wait("the end") { $0.feeds.last == .unfollowed }
+        source.hub.pass([1], floor: 3, of: "d", to: ["a"])
+        follower.forward(2, to: "b")
+        try await follower.wait("another answer") { $0.answers == [1, 2] }
+        #expect(follower.told.state.withLock { $0.feeds.filter { $0 != .ended } }.count == batches.count)
+    }
+
+    @Test("both nodes hear that a feed has ended with its link")
+    func feedsEnd() async throws {
+        let source = try Node("b")
+        let follower = try Node("a")
+        follower.knows("b", at: source.hub.address)
+        follower.forward(1, to: "b")
+        try await follower.wait("an answer") { $0.answers == [1] }
+        follower.hub.follow(FeedRequest(epoch: 7, sequence: 1), of: "d", at: "b")
+        try await source.wait("the request") { $0.feeds.count == 1 }
+        source.stop()
+        try await follower.wait("the end") { $0.feeds == [.ended] }
+        // There is no link to such a node.
+        follower.hub.follow(FeedRequest(epoch: 7, sequence: 1), of: "d", at: "z")
+        try await follower.wait("a refusal") { $0.feeds == [.ended, .ended] }
+
+        let (third, other) = (try Node("c"), try Node("d"))
+        third.knows("d", at: other.hub.address)
+        third.forward(1, to: "d")
+        try await third.wait("an answer") { $0.answers == [1] }
+        third.hub.follow(FeedRequest(epoch: 7, sequence: 1), of: "d", at: "d")
+        try await other.wait("the request") { $0.feeds.count == 1 }
+        third.stop()
+        try await other.wait("the end") { $0.feeds.last == .unfollowed }
     }
 
     @Test("a node with another secret is not talked to, and both operators hear of it")

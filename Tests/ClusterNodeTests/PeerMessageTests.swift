@@ -58,6 +58,19 @@ struct PeerMessageTests {
         for count in 0..<bytes.count { #expect(throws: MalformedMessage.self) { try PeerMessage(bytes.prefix(count)) } }
     }
 
+    @Test(
+        "what nodes say of feeds arrives as it was sent",
+        arguments: [
+            PeerMessage.follow(database: "d", epoch: .max, sequence: 300), .unfollow(database: "d"),
+            .fed(database: "d", floor: 1 << 40, batch: [1, 2, 3]), .fed(database: "d", floor: 0, batch: []),
+            .feedEnded(database: "d"),
+        ])
+    func feeds(message: PeerMessage) throws {
+        let bytes = message.bytes
+        #expect("\(try PeerMessage(bytes[...]))" == "\(message)")
+        for count in 0..<bytes.count { #expect(throws: MalformedMessage.self) { try PeerMessage(bytes.prefix(count)) } }
+    }
+
     @Test("errors of the disk are told without paths, and unknown words as errors")
     func foreign() throws {
         let reply = Reply.failed(.unavailable(.inputOutput("/secret/place")))

@@ -30,6 +30,8 @@ struct Fault: CustomStringConvertible {
         /// The engine lets leases live for longer.
         case prolongLeases
         case breakWatch
+        /// What is on its way between the node and others is lost.
+        case breakLinks
         /// The node's watch says nothing for a while, though it is open.
         case stallWatch
         /// The node's watch repeats earlier events.

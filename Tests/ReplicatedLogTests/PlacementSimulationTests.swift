@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test("keep every promise under random faults") func faults() {
-        var (removals, members, visits, drains, acknowledged, copies) = (0, 0, 0, 0, 0, 0)
+        var (removals, members, visits, drains, acknowledged, copies, fed) = (0, 0, 0, 0, 0, 0, 0)
         let single = getenv("HEARTH_SEED").flatMap { UInt64(String(cString: $0)) }
         for seed in single.map({ $0...$0 }) ?? 1...UInt64(4 * TestScale.factor) {
             let faults = Fault.list(seed: seed, nodes: Self.nodes, from: 4000, count: Self.faultsPerRun)
@@ -28,6 +28,7 @@ import Testing
                 drains += simulation.drainCount
                 acknowledged += simulation.acknowledgedCount
                 copies += simulation.copyCount
+                fed += simulation.fedCount
             } catch {
                 let few = shrunk(faults) { (try? Self.run(seed, $0)) == nil }
                 var text = "\(error)"
@@ -40,10 +41,10 @@ import Testing
         if single != nil { return }
         let counts =
             "\(removals) removals, \(members) changes of members, \(visits) visits, \(drains) drains, "
-            + "\(acknowledged) acknowledged, \(copies) copies"
+            + "\(acknowledged) acknowledged, \(copies) copies, \(fed) batches from other nodes"
         if TestScale.factor > 1 { print(counts) }
         for count in [removals, members, visits, drains, copies] { #expect(count > 3, "\(counts)") }
-        #expect(acknowledged > 500, "\(counts)")
+        for count in [acknowledged, fed] { #expect(count > 500, "\(counts)") }
     }
 
     @Test("need no fault to work") func quiet() throws {

@@ -41,6 +41,8 @@ struct SimulatedNode {
     var term: Int64?
     var draining = TwoNodes.Draining.no
     var watch: (serial: UInt64, keys: EtcdKeyRange, next: Int64)?
+    /// The node that is followed.
+    var source: Int?
 
     static let options: ReplicatedLog.Options = {
         // Small enough for parts, trimming and copies to be usual.
@@ -56,6 +58,12 @@ struct SimulatedNode {
         options.tailBytesMin = 2000
         options.tailBytesMax = 8000
         options.stretchBytes = 300
+        options.isFed = true
+        options.feedMilliseconds = 100
+        options.feedMillisecondsMax = 2000
+        options.pulseMilliseconds = 100
+        options.feedSilenceMilliseconds = 600
+        options.recentBytesMax = 1500
         return options
     }()
 

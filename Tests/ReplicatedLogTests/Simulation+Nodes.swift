@@ -133,6 +133,7 @@ extension Simulation {
         case .call(let transaction, let serial): send(.transaction(transaction, serial: serial), from: node)
         case .watch(let watch, let serial): machines[node].process?.watch = (serial, watch.keys, watch.start)
         case .endWatch: machines[node].process?.watch = nil
+        case .askForFeed, .endFeed, .pass, .endFeeds: carryOut(feedAction: action, at: node)
         case .begin(let epoch):
             if machines[node].files.last > 0, machines[node].files.epoch != epoch {
                 throw violation("node \(node) begins a history with files of another")

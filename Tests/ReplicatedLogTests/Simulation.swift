@@ -24,6 +24,7 @@ struct Simulation {
         case store(node: Int, incarnation: UInt64)
         case reach(node: Int, incarnation: UInt64)
         case drained(node: Int, incarnation: UInt64)
+        case peer(node: Int, incarnation: UInt64, from: Int, PeerNews)
         case withdraw(request: Int64)
         case fault(Fault)
         case visit
@@ -38,7 +39,7 @@ struct Simulation {
             case .reply(let node, let incarnation, _), .changes(let node, let incarnation, _, _),
                 .watchEnds(let node, let incarnation, _), .copy(let node, let incarnation, _, _, _),
                 .store(let node, let incarnation), .reach(let node, let incarnation),
-                .drained(let node, let incarnation):
+                .drained(let node, let incarnation), .peer(let node, let incarnation, _, _):
                 (node, incarnation)
             case .request, .watchTurn, .start, .withdraw, .rebuild, .fault, .visit, .drain, .write, .read: nil
             }
@@ -76,6 +77,8 @@ struct Simulation {
         var stalledUntil: Int64 = 0
         /// The changes of a watch come in order.
         var lastChange: Int64 = 0
+        /// What the node says to another one arrives in order.
+        var lastSaid: [Int: Int64] = [:]
         /// What happens to the next requests.
         var requestFaults: [Fault] = []
     }
@@ -116,6 +119,8 @@ struct Simulation {
     var partedCount = 0
     var compressedCount = 0
     var settledCount = 0
+    /// Batches that came from other nodes.
+    var fedCount = 0
     var moveCount = 0
     var restoreCount = 0
     var rebuildCount = 0
@@ -222,6 +227,7 @@ struct Simulation {
         case .store(let node, _): try tell(node, .stores(true))
         case .reach(let node, _): try tell(node, .reached(true))
         case .drained(let node, _): try tell(node, .drained)
+        case .peer(let node, _, let source, let news): try tell(news, from: source, to: node)
         case .withdraw(let request): _ = engine.apply(MoveRequest.remove(for: "main", createdAt: request))
         case .fault(let fault): try apply(fault)
         case .visit:
@@ -292,6 +298,7 @@ struct Simulation {
             engine.end(lease)
         case .prolongLeases: leaseBonus = fault.milliseconds
         case .breakWatch: breakWatch(of: node)
+        case .breakLinks: breakLinks(of: node)
         case .stallWatch: machines[node].stalledUntil = end
         case .repeatWatch:
             guard let next = machines[node].process?.watch?.next else { return }

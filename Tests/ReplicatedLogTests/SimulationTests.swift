@@ -10,7 +10,7 @@ import Testing
 
     private struct Figures {
         var faults = 0, acknowledged = 0, taken = 0, owners = 0, copies = 0, trims = 0, parted = 0, settled = 0,
-            moves = 0, compressed = 0, reads = 0, restores = 0, rebuilds = 0, replaced = 0, missed = 0
+            moves = 0, compressed = 0, reads = 0, restores = 0, rebuilds = 0, replaced = 0, missed = 0, fed = 0
     }
 
     private static func run(_ seed: UInt64, _ faults: [Fault]) throws -> Simulation {
@@ -30,7 +30,8 @@ import Testing
                 parted: simulation.partedCount, settled: simulation.settledCount, moves: simulation.moveCount,
                 compressed: simulation.compressedCount, reads: simulation.readCount, restores: simulation.restoreCount,
                 rebuilds: simulation.rebuildCount,
-                replaced: simulation.replacedCount, missed: simulation.missedCount)
+                replaced: simulation.replacedCount, missed: simulation.missedCount,
+                fed: simulation.fedCount)
         } catch {
             let few = shrunk(faults) { (try? run(seed, $0)) == nil }
             var text = "\(error)"
@@ -65,6 +66,7 @@ import Testing
             sum.rebuilds += figures.rebuilds
             sum.replaced += figures.replaced
             sum.missed += figures.missed
+            sum.fed += figures.fed
         }
         if TestScale.factor > 1 { print("\(sum)") }
         // Nothing that is checked may be left out by accident.
@@ -76,6 +78,7 @@ import Testing
         }
         for count in [sum.restores, sum.rebuilds, sum.replaced, sum.missed] { #expect(count > 0, "\(sum)") }
         #expect(sum.reads > 1000)
+        #expect(sum.fed > 1000)
     }
 
     @Test("need no fault to work: one owner, everything acknowledged")

@@ -128,7 +128,8 @@ struct TwoNodes {
                 nodes[index].lost += nodes[index].failed.filter { !truth.contains($0) }
                 nodes[index].failed = []
             case .copy, .lost, .damaged: violation = "\(action)"
-            case .begin: break
+            // These nodes follow the engine.
+            case .begin, .askForFeed, .endFeed, .pass, .endFeeds: break
             }
         }
     }

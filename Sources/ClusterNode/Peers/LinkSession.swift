@@ -22,6 +22,8 @@ package struct LinkSession {
     package private(set) var acknowledged: UInt64 = 0
     /// The messages after that one, in order.
     private var kept: [[UInt8]] = []
+    /// The bytes of `kept`.
+    package private(set) var keptBytes = 0
     /// How many of `kept` were sent over the present connection.
     private var sentCount = 0
     /// The last message that has arrived.
@@ -35,6 +37,7 @@ package struct LinkSession {
     @discardableResult
     package mutating func send(_ message: [UInt8]) -> UInt64 {
         kept.append(message)
+        keptBytes += message.count
         return acknowledged + UInt64(kept.count)
     }
 
@@ -49,6 +52,7 @@ package struct LinkSession {
         guard count >= acknowledged, count - acknowledged <= UInt64(kept.count) else { throw .impossibleCount }
         let new = Int(count - acknowledged)
         if new == 0 { return }
+        keptBytes -= kept[..<new].reduce(0) { $0 + $1.count }
         kept.removeFirst(new)
         sentCount = max(0, sentCount - new)
         acknowledged = count

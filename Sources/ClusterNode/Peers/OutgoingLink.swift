@@ -24,6 +24,8 @@ final class OutgoingLink {
     var nextAttempt = MonotonicTime(nanoseconds: .min)
     /// Those whose requests went over it.
     var databases: Set<String> = []
+    /// Those whose logs the other node passes on.
+    var feeds: Set<String> = []
     /// In order.
     var given: [Given] = []
 
@@ -48,6 +50,8 @@ final class IncomingLink {
     var downSince = MonotonicTime.current
     /// This node's names of the other one's connections.
     var aliases: [Key: ConnectionID] = [:]
+    /// The databases whose logs are passed on to the other node.
+    var feeds: Set<String> = []
     private var principals: [[UInt8]: Principal] = [:]
 
     struct Key: Hashable {

@@ -51,7 +51,7 @@ final class PeerConnection: StreamHandler {
     private static let frameBytesMax = PeerLinks.messageBytesMax + (1 << 20)
 
     let isCaller: Bool
-    private let own: PeerHandshake.Hello
+    private var own: PeerHandshake.Hello
     private let secret: ClusterSecret
     /// Of the called side, or the caller.
     private(set) var other: PeerHandshake.Hello?
@@ -73,6 +73,9 @@ final class PeerConnection: StreamHandler {
         self.links = links
         state = greeting == nil ? .awaitingCaller : .awaitingCalled
     }
+
+    /// Both sides know the messages by which nodes follow each other.
+    var knowsFeeds: Bool { isEstablished && (isCaller ? other?.version ?? 0 : own.version) >= 2 }
 
     /// It is established, and the stream takes more.
     var isWritable: Bool { if case .established = state { stream?.isWritable ?? false } else { false } }
@@ -168,6 +171,7 @@ final class PeerConnection: StreamHandler {
             case .awaitingCaller:
                 let caller = try PeerHandshake.caller(message)
                 other = caller
+                own.version = min(own.version, caller.version)
                 sendPlain(PeerHandshake.message(from: own, to: caller, secret))
                 state = .awaitingProof(caller)
             case .awaitingProof(let caller):

@@ -13,7 +13,9 @@ import HearthJSONWebTokens
 /// A proof is an HMAC-SHA256, with the secret as its key, of the role and of both first messages but for the proof. The
 /// same with another word is the key of the codes of all later frames.
 package enum PeerHandshake {
-    static let version: UInt16 = 1
+    /// The highest version that this program speaks. Version 2 has messages by which nodes follow each other.
+    static let version: UInt16 = 2
+    private static let versionMin: UInt16 = 1
     private static let magic = Array("HRTHPEER".utf8)
     private static let nonceSize = 32
     static let proofSize = 32
@@ -78,7 +80,7 @@ package enum PeerHandshake {
     package static func caller(_ message: ArraySlice<UInt8>) throws(Failure) -> Hello {
         guard message.starts(with: magic) else { throw .malformed }
         return try Hello.parse(
-            message.dropFirst(magic.count), sessionSize: sessionSize, versions: version...UInt16.max)
+            message.dropFirst(magic.count), sessionSize: sessionSize, versions: versionMin...UInt16.max)
     }
 
     /// - parameter caller: the position that the called side has received.
@@ -97,7 +99,8 @@ package enum PeerHandshake {
         guard message.count >= head + proofSize else { throw .malformed }
         let proof = Array(message.dropFirst(head).prefix(proofSize))
         let called = try Hello.parse(
-            message.prefix(head) + message.dropFirst(head + proofSize), sessionSize: 0, versions: version...version)
+            message.prefix(head) + message.dropFirst(head + proofSize), sessionSize: 0,
+            versions: versionMin...max(versionMin, min(version, caller.version)))
         guard Cryptography.areEqual(proof, secret.code(of: "called", transcript(caller, called))) else {
             throw .wrongSecret
         }

@@ -67,6 +67,19 @@ final class PeerHub: Sendable {
 
     func end(_ connections: [ConnectionID]) { run { $0.end(connections) } }
 
+    func follow(_ request: FeedRequest, of database: String, at node: String) {
+        run { $0.follow(request, of: database, at: node) }
+    }
+
+    func unfollow(_ database: String, at node: String) { run { $0.unfollow(database, at: node) } }
+
+    func pass(_ batch: [UInt8], floor: UInt64, of database: String, to nodes: [String]) {
+        run { $0.pass(batch, floor: floor, of: database, to: nodes) }
+    }
+
+    /// - parameter nodes: nil for all.
+    func endFeeds(of database: String, to nodes: [String]?) { run { $0.endFeeds(of: database, to: nodes) } }
+
     func endOutgoing() { run { $0.endOutgoing() } }
 
     /// Sends what waits, and ends.

@@ -10,6 +10,8 @@ struct PeerDelegate: Sendable {
     /// Requests of other nodes' connections.
     var requests: @Sendable (_ database: String, [Request]) -> Void
     var news: @Sendable (_ database: String, [ForwardingNews]) -> Void
+    /// What another node says of a feed.
+    var feeds: @Sendable (_ database: String, _ node: String, FeedNews) -> Void = { _, _, _ in }
     /// For operators.
     var report: @Sendable (ClusterNews) -> Void
     /// Makes a copy of a database for another node; waits for the disk, on a thread of its own.
@@ -38,16 +40,16 @@ final class PeerLinks: @unchecked Sendable {
     private let name: String
     private let incarnation: UInt64
     private let secret: ClusterSecret
-    private let delegate: PeerDelegate
+    let delegate: PeerDelegate
     private let copies: CopySender
     private let tls: TLSContext?
     private var nodes: [String: NodeRecord] = [:]
-    private var outgoing: [String: OutgoingLink] = [:]
+    private(set) var outgoing: [String: OutgoingLink] = [:]
     /// When each node that runs was last heard of over the link to it.
     private var reachedAt: [String: MonotonicTime] = [:]
     /// The nodes that are not reached. Any thread.
     let unreached = Mutex<Set<String>>([])
-    private var incoming: [[UInt8]: IncomingLink] = [:]
+    private(set) var incoming: [[UInt8]: IncomingLink] = [:]
     /// The link and name of each connection of another node, by its name here.
     private var owners: [ConnectionID: (link: IncomingLink, key: IncomingLink.Key)] = [:]
     private var lastAlias: UInt64 = 0
@@ -224,9 +226,9 @@ final class PeerLinks: @unchecked Sendable {
         if let link = incoming.values.first(where: { $0.connection === connection }) { pump(link) }
     }
 
-    private func pump(_ link: OutgoingLink) { Self.pump(link.connection, &link.session) }
+    func pump(_ link: OutgoingLink) { Self.pump(link.connection, &link.session) }
 
-    private func pump(_ link: IncomingLink) { Self.pump(link.connection, &link.session) }
+    func pump(_ link: IncomingLink) { Self.pump(link.connection, &link.session) }
 
     private static func pump(_ connection: PeerConnection?, _ session: inout LinkSession) {
         while let connection, connection.isWritable, let frame = session.takeFrame() { connection.send(frame) }
@@ -292,7 +294,12 @@ final class PeerLinks: @unchecked Sendable {
             case .ended(let database, let connection):
                 news[database, default: []].append(.ended(ConnectionID(raw: connection)))
             case .farewell: isOver = true
-            case .request: throw MalformedMessage()
+            case .fed(let database, let floor, let batch):
+                delegate.feeds(database, link.node, .fed(batch, floor: floor))
+            case .feedEnded(let database):
+                link.feeds.remove(database)
+                delegate.feeds(database, link.node, .ended)
+            case .request, .follow, .unfollow: throw MalformedMessage()
             }
         }
         for (database, news) in news.sorted(by: { $0.key < $1.key }) { delegate.news(database, news) }
@@ -315,7 +322,12 @@ final class PeerLinks: @unchecked Sendable {
                         connection: alias, number: number, principal: try link.principal(principal),
                         operation: operation, client: client))
             case .farewell: return end(link)
-            case .answer, .ended: throw MalformedMessage()
+            case .follow(let database, let epoch, let sequence):
+                link.feeds.insert(database)
+                delegate.feeds(database, link.node, .asked(FeedRequest(epoch: epoch, sequence: sequence)))
+            case .unfollow(let database):
+                if link.feeds.remove(database) != nil { delegate.feeds(database, link.node, .unfollowed) }
+            case .answer, .ended, .fed, .feedEnded: throw MalformedMessage()
             }
         }
         for (database, requests) in requests.sorted(by: { $0.key < $1.key }) {
@@ -406,6 +418,7 @@ final class PeerLinks: @unchecked Sendable {
     private func lose(_ link: OutgoingLink, isOver: Bool = false) {
         outgoing[link.node] = nil
         link.connection?.abort()
+        endFeeds(of: link)
         if isOver || !link.wasConnected {
             for request in link.given {
                 turnAway(request.number, of: request.connection, request.database, from: link.node)
@@ -431,6 +444,7 @@ final class PeerLinks: @unchecked Sendable {
     private func end(_ link: IncomingLink) {
         incoming[link.id] = nil
         link.connection?.abort()
+        endFeeds(of: link)
         for (key, alias) in link.aliases.sorted(by: { $0.value.raw < $1.value.raw }) {
             owners[alias] = nil
             delegate.requests(key.database, [Request(connection: alias, number: 0, operation: .disconnect)])

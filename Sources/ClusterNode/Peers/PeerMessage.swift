@@ -7,7 +7,12 @@ package import HearthRealtimeDatabase
 ///         | 2 database:bytes connection:n number:n sequence:n reply                        its answer
 ///         | 3 database:bytes connection:n                           nothing is owed to this connection any more
 ///         | 4                                                       the link ends, and with it all connections
+///         | 5 database:bytes epoch:n sequence:n     the other node is to pass on what the log has after `sequence`
+///         | 6 database:bytes                        it need not any more
+///         | 7 database:bytes floor:n batch:bytes    a LogBatch, and the log's floor; empty to say that it does
+///         | 8 database:bytes                        it does not, or passes on nothing more
 /// ```
+/// From 5 on, they are of version 2 of the protocol (``PeerHandshake``).
 /// A number `n` is LEB128, `bytes` follow their count. The number of a connection is the one that its own node has
 /// given it.
 package enum PeerMessage {
@@ -15,6 +20,10 @@ package enum PeerMessage {
     case answer(database: String, connection: UInt64, number: Int64, sequence: UInt64, Reply)
     case ended(database: String, connection: UInt64)
     case farewell
+    case follow(database: String, epoch: UInt64, sequence: UInt64)
+    case unfollow(database: String)
+    case fed(database: String, floor: UInt64, batch: [UInt8])
+    case feedEnded(database: String)
 
     package var bytes: [UInt8] {
         var out = MessageWriter()
@@ -39,6 +48,22 @@ package enum PeerMessage {
             out.add(database)
             out.add(connection)
         case .farewell: out.add(byte: 4)
+        case .follow(let database, let epoch, let sequence):
+            out.add(byte: 5)
+            out.add(database)
+            out.add(epoch)
+            out.add(sequence)
+        case .unfollow(let database):
+            out.add(byte: 6)
+            out.add(database)
+        case .fed(let database, let floor, let batch):
+            out.add(byte: 7)
+            out.add(database)
+            out.add(floor)
+            out.add(batch)
+        case .feedEnded(let database):
+            out.add(byte: 8)
+            out.add(database)
         }
         return out.bytes
     }
@@ -58,6 +83,12 @@ package enum PeerMessage {
                 number: Int64(bitPattern: try reader.number()), sequence: try reader.number(), try reader.reply())
         case 3: self = .ended(database: try reader.text(), connection: try reader.number())
         case 4: self = .farewell
+        case 5:
+            self = .follow(
+                database: try reader.text(), epoch: try reader.number(), sequence: try reader.number())
+        case 6: self = .unfollow(database: try reader.text())
+        case 7: self = .fed(database: try reader.text(), floor: try reader.number(), batch: try reader.slice())
+        case 8: self = .feedEnded(database: try reader.text())
         default: throw MalformedMessage()
         }
         guard reader.isAtEnd else { throw MalformedMessage() }

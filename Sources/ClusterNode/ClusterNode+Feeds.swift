@@ -1,0 +1,59 @@
+import HearthReplicatedLog
+import Synchronization
+
+/// Nodes that follow a log from another node instead of from etcd.
+extension ClusterNode {
+    static func carryOut(_ action: FeedAction, of database: String, at name: String, _ shared: Shared) {
+        switch action {
+        case .follow(let request):
+            let (hub, source, keeper) = shared.state.withLock { state in
+                let source = state.source(of: database, for: request, at: name)
+                state.sources[database] = source
+                return (state.hub, source, state.keepers[database])
+            }
+            if let hub, let source {
+                hub.follow(request, of: database, at: source)
+            } else {
+                keeper?.post(.feedEnded)
+            }
+        case .unfollow: unfollow(database, shared)
+        case .pass(let batch, let floor, let nodes):
+            shared.state.withLock { $0.hub }?.pass(batch, floor: floor, of: database, to: nodes)
+        case .end(let nodes): shared.state.withLock { $0.hub }?.endFeeds(of: database, to: nodes)
+        case .close:
+            unfollow(database, shared)
+            shared.state.withLock { $0.hub }?.endFeeds(of: database, to: nil)
+        }
+    }
+
+    private static func unfollow(_ database: String, _ shared: Shared) {
+        let (hub, source) = shared.state.withLock { ($0.hub, $0.sources.removeValue(forKey: database)) }
+        if let hub, let source { hub.unfollow(database, at: source) }
+    }
+
+    /// Another node says something of a feed.
+    static func take(_ news: FeedNews, of database: String, from node: String, _ shared: Shared) {
+        let (hub, source, keeper) = shared.state.withLock { state in
+            (state.hub, state.sources[database], state.keepers[database])
+        }
+        switch news {
+        case .asked: if keeper?.take(news, from: node) != true { hub?.endFeeds(of: database, to: [node]) }
+        case .unfollowed: keeper?.take(news, from: node)
+        case .fed, .ended: if source == node { keeper?.take(news, from: node) }
+        }
+    }
+}
+
+extension ClusterNode.State {
+    /// The node to follow. One that may own the log follows the owner, any other one a node that may, so that owners
+    /// send each batch to few.
+    func source(of database: String, for request: FeedRequest, at name: String) -> String? {
+        let running = nodes.filter { $0 != name && records[$0]?.peerAddress != nil }
+        if !request.isCandidate, let holders = placement.holders(of: database),
+            let holder = running.filter(holders.contains).randomElement()
+        {
+            return holder
+        }
+        return running.first { $0 == request.owner }
+    }
+}
