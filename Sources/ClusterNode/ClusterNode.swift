@@ -33,6 +33,8 @@ package final class ClusterNode: Sendable {
         /// Since when the node has its lease.
         var leaseSince: MonotonicTime?
         var placementChanged: (@Sendable () -> Void)?
+        /// A log has another owner, or none: the nodes that run may be others.
+        var hasOwnerChanged = false
         /// The nodes that databases are followed from, instead of etcd.
         var sources: [String: String] = [:]
 
@@ -69,6 +71,11 @@ package final class ClusterNode: Sendable {
         }
 
         var isStopping: Bool { state.withLock { $0.isStopping } }
+
+        func ownerChanged() {
+            state.withLock { $0.hasOwnerChanged = true }
+            wakeUp.signal()
+        }
     }
 
     /// - parameter folder: has the databases of which other nodes are given copies, and the members known last.
@@ -97,7 +104,11 @@ package final class ClusterNode: Sendable {
         leaseThread = try NamedThread(name: "lease") {
             var registration = NodeRegistration(name, record, cluster, validity, news: news)
             while !shared.isStopping {
-                let (confirmed, hub) = shared.state.withLock { ($0.confirmed, $0.hub) }
+                let (confirmed, hub, hasOwnerChanged) = shared.state.withLock { state in
+                    defer { state.hasOwnerChanged = false }
+                    return (state.confirmed, state.hub, state.hasOwnerChanged)
+                }
+                if hasOwnerChanged { registration.lookSoon() }
                 registration.confirmed = confirmed
                 registration.unreached = UnreachedNodes(names: hub?.unreached ?? [])
                 let (lease, nodes) = registration.run()
@@ -397,7 +408,11 @@ package final class ClusterNode: Sendable {
             keeper = try LogKeeper(
                 log, database: database, node: name, cluster,
                 preferredMember: Int(incarnation % UInt64(cluster.members.count)), progress, disk, validity,
-                news: news, report: report,
+                news: news,
+                report: { [weak shared] arrivals in
+                    if case .ownership? = arrivals.first { shared?.ownerChanged() }
+                    report(arrivals)
+                },
                 needsCopy: needsCopy, reachesNodes: peers != nil
             ) { [weak shared, name] action in
                 if let shared { Self.carryOut(action, of: database, at: name, shared) }

@@ -70,6 +70,9 @@ struct NodeRegistration {
         return (isRegistered ? granted : nil, nodes)
     }
 
+    /// Looks at the nodes that run with the next turn: one of them seems to have ended.
+    mutating func lookSoon() { nextLook = .current }
+
     /// Ends the lease, and with it everything that the node has.
     mutating func end() { handle(.release) }
 
