@@ -214,8 +214,11 @@ package final class ClusterNode: Sendable {
         shared.state.withLock { $0.placementChanged = changed }
     }
 
-    /// Whether databases are distributed, so that a node need not hold all.
-    package var isPlaced: Bool { shared.state.withLock { $0.placement.last != nil } }
+    /// Whether databases are distributed, so that a node need not hold all. That is assumed until etcd was read.
+    package var isPlaced: Bool { shared.state.withLock { $0.placement.isDistributed } }
+
+    /// Whether the node knows the members of the cluster, or that there are none.
+    package var knowsMembers: Bool { shared.state.withLock { $0.placement.members != .unknown } }
 
     /// Whether this node holds a database.
     package func holds(_ database: String) -> Bool {

@@ -114,7 +114,9 @@ extension HostedDatabases {
     /// Begins to remove the files of a database that other nodes hold and nobody uses here.
     func removeUnneeded() {
         // What is being removed stays among those that were looked at.
-        guard finished == nil, !placed.isRemovingAny, let cluster = host.cluster, cluster.isPlaced else { return }
+        guard finished == nil, !placed.isRemovingAny, let cluster = host.cluster, cluster.isPlaced,
+            cluster.knowsMembers
+        else { return }
         var wanted: [String: UInt32] = [:]
         let restored = Set(folder.databasesWithRestoredCopies)
         for (index, database) in open
