@@ -82,16 +82,24 @@ extension HostedDatabases {
 
     // MARK: Arriving
 
-    /// Has requests wait for a database that is on its way here or away; those of other nodes have to ask elsewhere.
+    /// Has requests wait for a database that is on its way here or away, as far as there is room; those of other nodes
+    /// have to ask elsewhere.
     ///
     /// - returns: whether it is.
     func hold(_ requests: [Request], of index: UInt32) -> Bool {
-        guard let others = placed.hold(requests, of: index, at: MonotonicTime.current.milliseconds) else {
+        guard let turned = placed.hold(requests, of: index, at: MonotonicTime.current.milliseconds) else {
             return false
         }
-        if !others.isEmpty { host.refuse(others, because: Self.isElsewhere) }
+        if !turned.forwarded.isEmpty { host.refuse(turned.forwarded, because: Self.isElsewhere) }
+        if !turned.excess.isEmpty { host.refuse(turned.excess, because: Self.isFull, abandons: true) }
         return true
     }
+
+    private static let isFull = StorageError.overloaded(
+        "too many requests wait for databases that this node is copying from other nodes: try again later")
+
+    private static let isRemoved = StorageError.overloaded(
+        "this node is removing its files of the database, which other nodes hold: try again later")
 
     /// The node has what the log has. Clients that were refused meanwhile are expected again.
     func endArrival(_ index: UInt32, _ database: HostedDatabase) {
@@ -104,8 +112,8 @@ extension HostedDatabases {
 
     /// Clients do not wait longer than for a write.
     func refuseLate() {
-        for (_, requests) in placed.takeLate(at: MonotonicTime.current.milliseconds) {
-            host.refuse(requests, because: Self.isCopied, abandons: true)
+        for (index, requests) in placed.takeLate(at: MonotonicTime.current.milliseconds) {
+            host.refuse(requests, because: placed.isRemoving(index) ? Self.isRemoved : Self.isCopied, abandons: true)
         }
     }
 
