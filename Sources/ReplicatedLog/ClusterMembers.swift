@@ -89,9 +89,11 @@ package struct ClusterMembers: Hashable, Sendable {
     /// comes or goes, no database moves between other members.
     package func holders(of database: String) -> [String]? {
         if Self.allHold(database) { return nil }
-        let (staying, draining) = (names.filter { !isDraining($0) }, names.filter(isDraining))
-        let order =
-            NodeRecord.candidates(for: database, of: staying) + NodeRecord.candidates(for: database, of: draining)
+        func candidates(_ state: State) -> [String] {
+            NodeRecord.candidates(for: database, of: states.lazy.filter { $0.value == state }.map(\.key))
+        }
+        var order = candidates(.member)
+        if order.count < Self.holdersMax { order += candidates(.draining) }
         return Array(order.prefix(Self.holdersMax))
     }
 }

@@ -100,10 +100,8 @@ package final class HostedDatabases {
             if ticks.isMultiple(of: 5) {
                 lookAtFiles()
                 pruneClosed()
-                removeUnneeded()
-                openRestored()
+                followPlacement(opensAll: ticks.isMultiple(of: 25))
             }
-            if ticks.isMultiple(of: 25) { openPlaced() }
             refuseLate()
             closeIdle()
             for database in openInOrder {
