@@ -24,7 +24,7 @@ package final class ClusterNode: Sendable {
         /// Other nodes do not reach this one.
         var isCutOff = false
         var isStopping = false
-        var placement = Placement()
+        var table = HolderTable()
         /// The document that the placement was taken from.
         var document: EtcdKeyValue?
         var hasDocument = false
@@ -38,9 +38,9 @@ package final class ClusterNode: Sendable {
         /// The nodes that databases are followed from, instead of etcd.
         var sources: [String: String] = [:]
 
-        func rank(of name: String, for database: String) -> Int? {
-            if visited.contains(database), !placement.holds(name, database) { return nil }
-            return placement.claimants(for: database, of: nodes).firstIndex(of: name)
+        mutating func rank(of name: String, for database: String) -> Int? {
+            if visited.contains(database), !table.holds(name, database) { return nil }
+            return table.placement.claimants(for: database, of: nodes).firstIndex(of: name)
         }
     }
 
@@ -89,7 +89,7 @@ package final class ClusterNode: Sendable {
         timing = configuration.timing
         self.folder = folder
         if let members = folder.keptMembers.flatMap({ ClusterMembers($0) }) {
-            shared.state.withLock { $0.placement = Placement(remembering: members) }
+            shared.state.withLock { $0.table.placement = Placement(remembering: members) }
         }
         tls = try configuration.security.map { (try $0.client(), try $0.server()) }
         cluster = EtcdCluster(configuration.members, tls: tls?.client)
@@ -130,7 +130,7 @@ package final class ClusterNode: Sendable {
                 worker.run(
                     shared.state.withLock { state in
                         PlacementWorker.Node(
-                            placement: state.placement, lease: state.lease,
+                            placement: state.table.placement, lease: state.lease,
                             isSettled: Self.isSettled(state.leaseSince, timing),
                             owned: state.keepers.filter { $0.value.isOwner }.keys.sorted(),
                             open: Set(state.keepers.keys))
@@ -192,11 +192,11 @@ package final class ClusterNode: Sendable {
         let change = shared.state.withLock { state -> (before: Placement, after: Placement, (@Sendable () -> Void)?)? in
             if state.hasDocument, state.document == document { return nil }
             (state.document, state.hasDocument) = (document, true)
-            let before = state.placement
-            state.placement.take(document.map { ($0.value, $0.modRevision) })
-            guard state.placement != before else { return nil }
+            let before = state.table.placement
+            state.table.placement.take(document.map { ($0.value, $0.modRevision) })
+            guard state.table.placement != before else { return nil }
             for (database, keeper) in state.keepers { keeper.post(.rank(state.rank(of: name, for: database))) }
-            return (before, state.placement, state.placementChanged)
+            return (before, state.table.placement, state.placementChanged)
         }
         guard let (before, after, changed) = change else { return }
         if let last = after.last, last != before.last { try? folder.keepMembers(last.bytes) }
@@ -227,12 +227,15 @@ package final class ClusterNode: Sendable {
         shared.state.withLock { $0.placementChanged = changed }
     }
 
-    /// Whether databases are distributed, so that a node need not hold all.
-    package var isPlaced: Bool { shared.state.withLock { $0.placement.last != nil } }
+    /// Whether databases are distributed, so that a node need not hold all. That is assumed until etcd was read.
+    package var isPlaced: Bool { shared.state.withLock { $0.table.placement.isDistributed } }
+
+    /// Whether the node knows the members of the cluster, or that there are none.
+    package var knowsMembers: Bool { shared.state.withLock { $0.table.placement.members != .unknown } }
 
     /// Whether this node holds a database.
     package func holds(_ database: String) -> Bool {
-        shared.state.withLock { $0.placement.holds(name, database) }
+        shared.state.withLock { $0.table.holds(name, database) }
     }
 
     /// Whether the node has a database only because its clients use it. Then it never claims the log, unless it holds
@@ -261,7 +264,7 @@ package final class ClusterNode: Sendable {
     package func stateRemoval(of database: String) -> Bool {
         let (placement, lease, isSettled) = shared.state.withLock { state in
             state.keepers[database] = nil
-            return (state.placement, state.lease, Self.isSettled(state.leaseSince, timing))
+            return (state.table.placement, state.lease, Self.isSettled(state.leaseSince, timing))
         }
         guard let lease else { return false }
         return removals.state(database, placement, lease: lease, isSettled: isSettled, EtcdClient(cluster))
@@ -346,7 +349,7 @@ package final class ClusterNode: Sendable {
         of database: String, _ need: CopyNeed, to path: String, isWanted: @escaping () -> Bool
     ) throws(CopyFailure) -> (node: String, byteCount: Int) {
         guard let peers else { throw CopyFailure(description: "this node has no --peer-listen") }
-        let (records, holders) = shared.state.withLock { ($0.records, $0.placement.holders(of: database) ?? []) }
+        let (records, holders) = shared.state.withLock { ($0.records, $0.table.holders(of: database) ?? []) }
         var failures: [String] = []
         let others = records.keys.shuffled()
         for node in others.filter(holders.contains) + others.filter({ !holders.contains($0) }) where node != name {

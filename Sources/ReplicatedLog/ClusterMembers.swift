@@ -79,16 +79,21 @@ package struct ClusterMembers: Hashable, Sendable {
     /// So many nodes hold a database.
     package static let holdersMax = 3
 
+    /// Whether a database is one of the nodes' own, which every node holds: its name begins with `$`.
+    package static func allHold(_ database: String) -> Bool { database.utf8.first == UInt8(ascii: "$") }
+
     /// The members that hold a database, the one first that is to own its log; nil for a database that every node
-    /// holds: one of the nodes' own, whose name begins with `$`.
+    /// holds.
     ///
     /// They are the first three by score that do not drain; with too few of these, draining ones too. When a member
     /// comes or goes, no database moves between other members.
     package func holders(of database: String) -> [String]? {
-        if database.utf8.first == UInt8(ascii: "$") { return nil }
-        let (staying, draining) = (names.filter { !isDraining($0) }, names.filter(isDraining))
-        let order =
-            NodeRecord.candidates(for: database, of: staying) + NodeRecord.candidates(for: database, of: draining)
+        if Self.allHold(database) { return nil }
+        func candidates(_ state: State) -> [String] {
+            NodeRecord.candidates(for: database, of: states.lazy.filter { $0.value == state }.map(\.key))
+        }
+        var order = candidates(.member)
+        if order.count < Self.holdersMax { order += candidates(.draining) }
         return Array(order.prefix(Self.holdersMax))
     }
 }

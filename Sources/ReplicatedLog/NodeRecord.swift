@@ -78,10 +78,15 @@ package struct NodeRecord: Hashable, Sendable {
     /// score = SplitMix64's last step: z = state, z ^= z >> 30, z *= 0xBF58476D1CE4E5B9, z ^= z >> 27,
     ///         z *= 0x94D049BB133111EB, z ^= z >> 31;  the highest comes first
     /// ```
-    package static func candidates(for database: String, of nodes: [String]) -> [String] {
+    ///
+    /// - parameter nodes: in any order.
+    package static func candidates(for database: String, of nodes: some Sequence<String>) -> [String] {
+        func fold(_ text: String, into hash: UInt64) -> UInt64 {
+            text.utf8.reduce(hash) { ($0 ^ UInt64($1)) &* 0x0100_0000_01B3 }
+        }
+        let start = fold("/", into: fold(database, into: 0xCBF2_9CE4_8422_2325))
         func score(_ node: String) -> UInt64 {
-            var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-            for byte in "\(database)/\(node)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01B3 }
+            var hash = fold(node, into: start)
             hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
             hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
             return hash ^ (hash >> 31)

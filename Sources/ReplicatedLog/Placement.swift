@@ -1,7 +1,10 @@
 /// The databases that a node holds, as far as it knows the members of its cluster.
 package struct Placement: Hashable, Sendable {
     package enum Members: Hashable, Sendable {
-        /// There is no such document, and never was as far as this node knows: every node holds everything.
+        /// Nothing was read yet. The cluster may have members, so the node holds only the nodes' own databases, and has
+        /// others only if it has files of them or clients use them.
+        case unknown
+        /// etcd had no such document, and never had as far as this node knows: every node holds everything.
         case none
         /// As etcd had it at a revision.
         case known(ClusterMembers, revision: Int64)
@@ -10,14 +13,16 @@ package struct Placement: Hashable, Sendable {
         case missing(ClusterMembers)
     }
 
-    package private(set) var members = Members.none
+    package private(set) var members = Members.unknown
 
+    /// Begins without knowledge.
     package init() {}
 
     /// Begins with the document that the node has kept.
     package init(remembering members: ClusterMembers) { self.members = .missing(members) }
 
-    /// Takes over what etcd has. A document that cannot be read changes nothing but that no files are removed.
+    /// Takes over what etcd has. A document that cannot be read changes nothing but that no files are removed: without
+    /// knowledge before, there is none afterwards.
     ///
     /// - parameter found: the value and its revision; nil if there is none.
     package mutating func take(_ found: (value: [UInt8], revision: Int64)?) {
@@ -25,22 +30,28 @@ package struct Placement: Hashable, Sendable {
             members = .known(new, revision: found.revision)
         } else if let last {
             members = .missing(last)
+        } else if found == nil {
+            members = .none
         }
     }
 
-    /// The last known members; nil if there never were any.
+    /// Whether a node need not have all databases.
+    package var isDistributed: Bool { members != .none }
+
+    /// The last known members; nil if none are known.
     package var last: ClusterMembers? {
         switch members {
-        case .none: nil
+        case .unknown, .none: nil
         case .known(let members, _), .missing(let members): members
         }
     }
 
-    /// The nodes that hold a database, the first one first; nil if all do.
+    /// The nodes that hold a database, the first one first; nil if all do, or if that is not known.
     package func holders(of database: String) -> [String]? { last?.holders(of: database) }
 
     package func holds(_ node: String, _ database: String) -> Bool {
-        holders(of: database)?.contains(node) ?? true
+        if members == .unknown { return ClusterMembers.allHold(database) }
+        return holders(of: database)?.contains(node) ?? true
     }
 
     /// The nodes that may own the log of a database, in the order in which they claim it: first its holders, then those

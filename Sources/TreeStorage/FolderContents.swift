@@ -12,12 +12,21 @@ package struct FolderContents: Sendable {
     }
 
     /// Names of the databases that have files here, be they only those of a restore that was interrupted; sorted.
-    package var databases: [String] {
+    package var databases: [String] { Self.withFiles(files).filter(DatabaseName.isValid).sorted() }
+
+    private static func withFiles(_ files: [String]) -> Set<String> {
         let suffixes = [".tree", ".log", ".restoring"]
         let names = files.compactMap { file in
             suffixes.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
         }
-        return Set(names.filter(DatabaseName.isValid)).sorted()
+        return Set(names)
+    }
+
+    /// The databases of a node of a cluster. O(files).
+    package var listed: ListedDatabases {
+        let files = files
+        let copied = files.compactMap(Self.databaseOfRestoredCopy).filter(DatabaseName.isValid)
+        return ListedDatabases(withFiles: Self.withFiles(files), withRestoredCopies: Set(copied))
     }
 
     /// Whether a server has the folder.
@@ -43,17 +52,14 @@ package struct FolderContents: Sendable {
 
     /// Paths of the copies of a database that restores in a cluster have put here: `NAME.EPOCH.restored`.
     func restoredCopies(of name: String) -> [String] {
-        files.filter { file in
-            let parts = file.split(separator: ".", omittingEmptySubsequences: false)
-            return parts.count == 3 && parts[0] == name && UInt64(parts[1]) != nil && parts[2] == "restored"
-        }.map { "\(path)/\($0)" }
+        files.filter { Self.databaseOfRestoredCopy($0) == name }.map { "\(path)/\($0)" }
     }
 
-    /// Names of the databases of which restores in a cluster have put copies here, sorted.
-    var databasesWithRestoredCopies: [String] {
-        let copies = files.filter { $0.hasSuffix(".restored") }
-        let names = Set(copies.compactMap { $0.split(separator: ".").first.map(String.init) })
-        return names.filter { DatabaseName.isValid($0) && !restoredCopies(of: $0).isEmpty }.sorted()
+    /// Nil for any other file.
+    private static func databaseOfRestoredCopy(_ file: String) -> String? {
+        guard file.hasSuffix(".restored") else { return nil }
+        let parts = file.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 3 && UInt64(parts[1]) != nil ? String(parts[0]) : nil
     }
 
     /// Names of the databases that have a file with this suffix, sorted.
@@ -85,4 +91,12 @@ package struct FolderContents: Sendable {
         }
         return names
     }
+}
+
+/// Names of databases, from one look at a data folder.
+package struct ListedDatabases: Sendable {
+    /// Those that have files, the nodes' own database too, be they only those of a restore that was interrupted.
+    package let withFiles: Set<String>
+    /// Those of clients of which restores in a cluster have put copies there.
+    package let withRestoredCopies: Set<String>
 }

@@ -2,6 +2,7 @@ import Glibc
 import HearthClusterNode
 import HearthDatabaseHost
 import HearthEtcdGateway
+import HearthEtcdMessages
 import HearthReplicatedLog
 import HearthServer
 import HearthTestSupport
@@ -63,6 +64,20 @@ extension ClusterTests {
             } catch {
                 Issue.record("\(last)\n\(try overview(cluster).lines.joined(separator: "\n"))")
                 throw error
+            }
+        }
+
+        /// Waits until the first holder of every database owns its log, so that no more moves are to come.
+        private static func awaitHome(_ names: [String], _ cluster: TestCluster) throws {
+            let client = EtcdClient(EtcdCluster(members(cluster)))
+            try cluster.wait("owners at home") {
+                try (databases + ["default"]).allSatisfy { database in
+                    let keys = LogKeys(database: database)
+                    let owner = try client.call(EtcdRange(.key(keys.owner)), within: TestCluster.patience).values.first
+                    let move = try client.call(EtcdRange(.key(keys.move)), within: TestCluster.patience).values.first
+                    return move == nil
+                        && owner.flatMap { OwnerRecord($0.value)?.node } == holders(names, of: database).first
+                }
             }
         }
 
@@ -155,6 +170,45 @@ extension ClusterTests {
             #expect(Self.hasFiles(of: database, at: away, cluster))
             peer.hangUp()
             try Self.awaitPlacement(Self.four, cluster)
+        }
+
+        @Test("a new node that starts while etcd is away opens no databases, and joins when etcd is back")
+        func startingWithoutEtcd() throws {
+            let cluster = try Self.cluster(others: ["n5"])
+            for database in Self.databases { try Self.put("1", to: database, at: "n1", cluster) }
+            try Self.awaitPlacement(Self.four, cluster)
+            // A move that is interrupted would keep files from being removed for a minute.
+            try Self.awaitHome(Self.four, cluster)
+            cluster.etcd.kill(0)
+            try cluster.start("n5")
+            // The copies of clients' databases are asked for, and cannot be had.
+            let visited = Self.databases[0]
+            let answer = try cluster["n5"].connectREST().ask("GET", "/v.json?ns=\(visited)")
+            #expect(answer.status == 503, "\(answer.text)")
+            for database in Self.databases.dropFirst() {
+                #expect(!Self.hasFiles(of: database, at: "n5", cluster), "\(database)")
+            }
+            try cluster.etcd.start(0)
+            let five = Self.four + ["n5"]
+            try Self.awaitPlacement(five, cluster)
+            for database in Self.databases { #expect(try Self.get(database, at: "n5", cluster) == "1") }
+        }
+
+        @Test("without members, a new node opens all databases as soon as etcd was read")
+        func startingWithoutMembers() throws {
+            let cluster = try Self.cluster(["n1", "n2"], others: ["n3"])
+            for database in Self.databases { try Self.put("1", to: database, at: "n1", cluster) }
+            cluster.etcd.kill(0)
+            try cluster.start("n3")
+            for database in Self.databases { #expect(!Self.hasFiles(of: database, at: "n3", cluster), "\(database)") }
+            try cluster.etcd.start(0)
+            try cluster.wait("all databases") {
+                Self.databases.allSatisfy { Self.hasFiles(of: $0, at: "n3", cluster) }
+            }
+            try cluster.wait("readiness") { try cluster["n3"].connectREST().ask("GET", "/readyz").status == 200 }
+            for database in Self.databases {
+                try cluster.wait("the log") { (try? Self.get(database, at: "n3", cluster)) == "1" }
+            }
         }
 
         @Test("after etcd was lost, logs begin again though no node has files of all of them")

@@ -53,10 +53,11 @@ import Testing
     @Test("are what nodes go by; if they are gone or cannot be read, nodes go on with those before") func placement() {
         var placement = Placement()
         let nodes = ["n5", "n1", "n3", "n2", "n4"]
-        #expect(placement.holds("n1", "main"))
-        #expect(placement.claimants(for: "main", of: nodes) == ["n4", "n2", "n5", "n3", "n1"])
         placement.take(nil)
         #expect(placement.members == .none)
+        #expect(!placement.isDistributed)
+        #expect(placement.holds("n1", "main"))
+        #expect(placement.claimants(for: "main", of: nodes) == ["n4", "n2", "n5", "n3", "n1"])
         let members = Self.members(["n1", "n2", "n3", "n4"], draining: ["n4"])
         placement.take((members.bytes, 7))
         #expect(placement.members == .known(members, revision: 7))
@@ -69,6 +70,35 @@ import Testing
             #expect(placement.members == .missing(members))
             #expect(!placement.holds("n5", "main"))
         }
+    }
+
+    @Test("are not known before etcd was read: until then a node holds only the nodes' own databases") func unknown() {
+        var placement = Placement()
+        let nodes = ["n5", "n1", "n3", "n2", "n4"]
+        let members = Self.members(["n1", "n2", "n3", "n4"])
+        // The second document cannot be read, so there are members, but which is not known.
+        for found in [nil, (value: [1, 2, 3] as [UInt8], revision: 9 as Int64)] {
+            if let found { placement.take(found) }
+            #expect(placement.members == .unknown)
+            #expect(placement.isDistributed)
+            #expect(placement.last == nil)
+            #expect(!placement.holds("n1", "main"))
+            #expect(placement.holds("n1", "$cluster"))
+            // A node with files claims as if there were no members.
+            #expect(placement.claimants(for: "main", of: nodes) == ["n4", "n2", "n5", "n3", "n1"])
+        }
+        var other = placement
+        placement.take((members.bytes, 7))
+        #expect(placement.members == .known(members, revision: 7))
+        other.take(nil)
+        #expect(other.members == .none)
+        other.take((value: [1, 2, 3], revision: 9))
+        #expect(other.members == .none)
+        other.take((members.bytes, 7))
+        other.take(nil)
+        #expect(other.members == .missing(members))
+        #expect(Placement(remembering: members).members == .missing(members))
+        #expect(Placement(remembering: members).isDistributed)
     }
 }
 

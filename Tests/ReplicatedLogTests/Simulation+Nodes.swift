@@ -16,7 +16,7 @@ extension Simulation {
         let process = SimulatedNode(
             name: "n\(node)", incarnation: random.next(), files: machines[node].files)
         machines[node].process = process
-        if let last = machines[node].placement.last { machines[node].placement = Placement(remembering: last) }
+        machines[node].placement = machines[node].placement.last.map(Placement.init(remembering:)) ?? Placement()
         if isPlaced, !isHolder(node), machines[node].files.epoch == nil { machines[node].process?.isOpen = false }
         queue.add(.tick(node: node), at: now)
         queue.add(.watchTurn(node: node), at: now)

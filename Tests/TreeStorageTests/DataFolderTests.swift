@@ -65,6 +65,25 @@ struct DataFolderTests {
         #expect(data.databases == (isGivenUp ? ["a"] : []))
     }
 
+    @Test("tells in one look which databases have files, and which have copies of a restore")
+    func listing() throws {
+        let data = try DataFolder(path: folder.path, durability: .full)
+        #expect(data.listed.withFiles.isEmpty && data.listed.withRestoredCopies.isEmpty)
+        for name in ["a", "b", DataFolder.clusterDatabase] { _ = try data.open(name, newEpoch: 5) }
+        let others = [
+            "c.restoring", "d.rules", "e.visiting", "a.7.restored", "f.18446744073709551615.restored", "g.x.restored",
+            "h.restored", "i.1.2.restored", "$cluster.7.restored", "j.tree-wal",
+        ]
+        for file in others { TemporaryFolder.write([], to: "\(folder.path)/\(file)") }
+        let listed = data.listed
+        #expect(listed.withFiles == ["a", "b", "c", DataFolder.clusterDatabase])
+        #expect(listed.withRestoredCopies == ["a", "f"])
+        for name in ["a", "b", "c", "d", "e", "f", "j", DataFolder.clusterDatabase] {
+            #expect(data.hasDatabase(name) == listed.withFiles.contains(name), "\(name)")
+        }
+        #expect(data.databases == ["a", "b", "c"])
+    }
+
     @Test(
         "a name is safe as the name of a file",
         arguments: [

@@ -21,9 +21,25 @@ extension HostedDatabases {
         open(index)
     }
 
+    /// Opens and removes databases as they are placed by now. Looks at the folder once at most.
+    ///
+    /// - parameter opensAll: looks for all databases that are to be open, not only for restored ones.
+    func followPlacement(opensAll: Bool) {
+        guard finished == nil, let cluster = host.cluster else { return }
+        let listed = cluster.isPlaced ? folder.listed : nil
+        if let listed {
+            removeUnneeded(listed, cluster)
+            openRestored(listed)
+        }
+        if opensAll { openPlaced(listed) }
+    }
+
     /// Opens all that this node holds by now, and those of which it has files.
-    func openPlaced() {
+    ///
+    /// - parameter listed: what the folder has, if that is known.
+    func openPlaced(_ listed: ListedDatabases? = nil) {
         guard let cluster = host.cluster, finished == nil else { return }
+        var others: [UInt32] = []
         for index in directory.served(with: host.rules.databasesWithOwn) {
             let name = directory.name(of: index)
             if cluster.holds(name) {
@@ -32,16 +48,18 @@ extension HostedDatabases {
                     cluster.setVisited(name, false)
                 }
                 follow(index)
-            } else if open[index] == nil, folder.hasDatabase(name) {
-                follow(index)
+            } else if open[index] == nil {
+                others.append(index)
             }
         }
+        if others.isEmpty { return }
+        let listed = listed ?? folder.listed
+        for index in others where listed.withFiles.contains(directory.name(of: index)) { follow(index) }
     }
 
     /// A restore has put a copy into the folder, which the cluster waits for.
-    func openRestored() {
-        guard host.cluster?.isPlaced == true else { return }
-        for name in folder.databasesWithRestoredCopies {
+    private func openRestored(_ listed: ListedDatabases) {
+        for name in listed.withRestoredCopies.sorted() {
             let index = directory.index(ofServed: name)
             if open[index] == nil { follow(index) }
         }
@@ -82,16 +100,24 @@ extension HostedDatabases {
 
     // MARK: Arriving
 
-    /// Has requests wait for a database that is on its way here or away; those of other nodes have to ask elsewhere.
+    /// Has requests wait for a database that is on its way here or away, as far as there is room; those of other nodes
+    /// have to ask elsewhere.
     ///
     /// - returns: whether it is.
     func hold(_ requests: [Request], of index: UInt32) -> Bool {
-        guard let others = placed.hold(requests, of: index, at: MonotonicTime.current.milliseconds) else {
+        guard let turned = placed.hold(requests, of: index, at: MonotonicTime.current.milliseconds) else {
             return false
         }
-        if !others.isEmpty { host.refuse(others, because: Self.isElsewhere) }
+        if !turned.forwarded.isEmpty { host.refuse(turned.forwarded, because: Self.isElsewhere) }
+        if !turned.excess.isEmpty { host.refuse(turned.excess, because: Self.isFull, abandons: true) }
         return true
     }
+
+    private static let isFull = StorageError.overloaded(
+        "too many requests wait for databases that this node is copying from other nodes: try again later")
+
+    private static let isRemoved = StorageError.overloaded(
+        "this node is removing its files of the database, which other nodes hold: try again later")
 
     /// The node has what the log has. Clients that were refused meanwhile are expected again.
     func endArrival(_ index: UInt32, _ database: HostedDatabase) {
@@ -104,22 +130,21 @@ extension HostedDatabases {
 
     /// Clients do not wait longer than for a write.
     func refuseLate() {
-        for (_, requests) in placed.takeLate(at: MonotonicTime.current.milliseconds) {
-            host.refuse(requests, because: Self.isCopied, abandons: true)
+        for (index, requests) in placed.takeLate(at: MonotonicTime.current.milliseconds) {
+            host.refuse(requests, because: placed.isRemoving(index) ? Self.isRemoved : Self.isCopied, abandons: true)
         }
     }
 
     // MARK: Removing
 
     /// Begins to remove the files of a database that other nodes hold and nobody uses here.
-    func removeUnneeded() {
+    private func removeUnneeded(_ listed: ListedDatabases, _ cluster: ClusterNode) {
         // What is being removed stays among those that were looked at.
-        guard finished == nil, !placed.isRemovingAny, let cluster = host.cluster, cluster.isPlaced else { return }
+        guard !placed.isRemovingAny, cluster.knowsMembers else { return }
         var wanted: [String: UInt32] = [:]
-        let restored = Set(folder.databasesWithRestoredCopies)
         for (index, database) in open
-        where !cluster.holds(database.name) && !restored.contains(database.name) && profilers[index] == nil
-            && tails[index] == nil
+        where !cluster.holds(database.name) && !listed.withRestoredCopies.contains(database.name)
+            && profilers[index] == nil && tails[index] == nil
             && !placed.isArriving(index) && database.isUnused(milliseconds: cluster.idleMilliseconds)
         {
             wanted[database.name] = index

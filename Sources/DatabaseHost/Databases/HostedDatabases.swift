@@ -100,10 +100,8 @@ package final class HostedDatabases {
             if ticks.isMultiple(of: 5) {
                 lookAtFiles()
                 pruneClosed()
-                removeUnneeded()
-                openRestored()
+                followPlacement(opensAll: ticks.isMultiple(of: 25))
             }
-            if ticks.isMultiple(of: 25) { openPlaced() }
             refuseLate()
             closeIdle()
             for database in openInOrder {
@@ -248,7 +246,9 @@ package final class HostedDatabases {
         if files.log.lastSequence == 0, files.tree.sequence == 0, host.cluster?.isPlaced == true {
             placed.beginArrival(index)
         }
-        if host.cluster != nil, !placed.isArriving(index) { host.readiness.awaitsLog(name) }
+        if let cluster = host.cluster, !placed.isArriving(index) || !cluster.knowsMembers {
+            host.readiness.awaitsLog(name)
+        }
         // What its log says comes later.
         host.readiness.database(name, nil)
         let database = try HostedDatabase(

@@ -3,75 +3,142 @@ import HearthRealtimeDatabase
 /// The databases of a cluster that a node does not hold, or does not have yet, and the requests that wait for each of
 /// them.
 struct PlacedDatabases {
-    private struct Arrival {
+    /// How much of requests may wait. The request that exceeds a limit is the last.
+    struct Limits {
+        /// Requests for one database, and the bytes that they hold.
+        var count = 50_000
+        var bytes = 16 << 20
+        /// Those for all of them.
+        var countOfAll = 100_000
+        var bytesOfAll = 64 << 20
+        /// So long requests wait for a database to arrive or to be gone, in milliseconds.
+        var milliseconds: Int64 = 10_000
+    }
+
+    private enum Way {
+        /// Opened on empty files: nothing is served before the node has what the log has.
+        case arriving
+        /// The files are closed and removed, if no other node needs them.
+        case removing
+    }
+
+    private struct Line {
+        let way: Way
         var requests: [Request] = []
+        var byteCount = 0
         /// When the first of them came, in milliseconds of uptime.
         var since: Int64 = 0
+        /// Realtime connections of which a request was refused. None of their later ones is done, until they end.
+        var refused: Set<ConnectionID> = []
     }
 
-    /// Opened on empty files: nothing is served before the node has what the log has.
-    private var arriving: [UInt32: Arrival] = [:]
-    /// Their files are closed and removed, if no other node needs them.
-    private var removing: [UInt32: [Request]] = [:]
+    /// Requests that do not wait.
+    struct Turned {
+        /// Those of other nodes, which have to ask elsewhere.
+        var forwarded: [Request] = []
+        /// Those for which there is no room.
+        var excess: [Request] = []
+    }
+
+    private var lines: [UInt32: Line] = [:]
     /// Here only because clients use them here.
     var visited: Set<UInt32> = []
+    private let limits: Limits
+    /// Requests that wait.
+    private(set) var waitingCount = 0
+    private var waitingBytes = 0
 
-    /// So long requests wait for a database to arrive, in milliseconds.
-    static let patience: Int64 = 10_000
+    init(limits: Limits = Limits()) { self.limits = limits }
 
-    // MARK: Arriving
+    // MARK: Databases
 
-    func isArriving(_ index: UInt32) -> Bool { arriving[index] != nil }
+    func isArriving(_ index: UInt32) -> Bool { lines[index]?.way == .arriving }
 
-    mutating func beginArrival(_ index: UInt32) { if arriving[index] == nil { arriving[index] = Arrival() } }
+    mutating func beginArrival(_ index: UInt32) { if lines[index] == nil { lines[index] = Line(way: .arriving) } }
 
     /// The database can be used. Returns the waiting requests.
-    mutating func endArrival(_ index: UInt32) -> [Request] { arriving.removeValue(forKey: index)?.requests ?? [] }
+    mutating func endArrival(_ index: UInt32) -> [Request] { end(.arriving, index) }
 
-    /// The databases for which requests have waited too long, with these requests.
-    mutating func takeLate(at uptime: Int64) -> [(index: UInt32, requests: [Request])] {
-        var late: [(UInt32, [Request])] = []
-        for (index, arrival) in arriving.sorted(by: { $0.key < $1.key })
-        where !arrival.requests.isEmpty && uptime - arrival.since >= Self.patience {
-            late.append((index, arrival.requests))
-            arriving[index] = Arrival()
-        }
-        return late
-    }
+    func isRemoving(_ index: UInt32) -> Bool { lines[index]?.way == .removing }
 
-    /// All that waits: the server ends.
-    mutating func takeWaiting() -> [[Request]] {
-        let waiting = arriving.values.map(\.requests) + removing.values
-        for index in arriving.keys { arriving[index] = Arrival() }
-        for index in removing.keys { removing[index] = [] }
-        return waiting.filter { !$0.isEmpty }
-    }
+    var isRemovingAny: Bool { lines.values.contains { $0.way == .removing } }
 
-    // MARK: Removing
-
-    func isRemoving(_ index: UInt32) -> Bool { removing[index] != nil }
-
-    var isRemovingAny: Bool { !removing.isEmpty }
-
-    mutating func beginRemoval(_ index: UInt32) { removing[index] = [] }
+    mutating func beginRemoval(_ index: UInt32) { lines[index] = Line(way: .removing) }
 
     /// Returns the waiting requests.
-    mutating func endRemoval(_ index: UInt32) -> [Request] { removing.removeValue(forKey: index) ?? [] }
+    mutating func endRemoval(_ index: UInt32) -> [Request] { end(.removing, index) }
+
+    private mutating func end(_ way: Way, _ index: UInt32) -> [Request] {
+        guard let line = lines[index], line.way == way else { return [] }
+        lines[index] = nil
+        return leave(line)
+    }
 
     // MARK: Requests
 
-    /// Has requests wait, if the database is on its way here or away. Returns those of other nodes, which have to ask
-    /// elsewhere; nil if none has to wait.
-    mutating func hold(_ requests: [Request], of index: UInt32, at uptime: Int64) -> [Request]? {
-        guard arriving[index] != nil || removing[index] != nil else { return nil }
-        // Nothing of a connection that ends has come further than this.
-        let own = requests.filter { !$0.connection.isForwarded }
-        if arriving[index] != nil {
-            if arriving[index]?.requests.isEmpty == true { arriving[index]?.since = uptime }
-            arriving[index]?.requests += own
-        } else {
-            removing[index]? += own
+    /// Has requests wait, if the database is on its way here or away, as far as there is room.
+    ///
+    /// - returns: those that do not wait; nil if none has to.
+    mutating func hold(_ requests: [Request], of index: UInt32, at uptime: Int64) -> Turned? {
+        // Moved out, so that it is not copied.
+        guard var line = lines.removeValue(forKey: index) else { return nil }
+        var turned = Turned()
+        for request in requests {
+            let connection = request.connection
+            // Nothing of a connection of another node that ends has come further than this.
+            if connection.isForwarded {
+                turned.forwarded.append(request)
+                continue
+            }
+            if request.operation.isOfEnd {
+                line.refused.remove(connection)
+            } else if !hasRoom(in: line) || line.refused.contains(connection) {
+                if connection.kind == .realtime { line.refused.insert(connection) }
+                turned.excess.append(request)
+                continue
+            }
+            if line.requests.isEmpty { line.since = uptime }
+            line.requests.append(request)
+            line.byteCount += request.heldByteCount
+            waitingCount += 1
+            waitingBytes += request.heldByteCount
         }
-        return requests.filter { $0.connection.isForwarded }
+        lines[index] = line
+        return turned
+    }
+
+    private func hasRoom(in line: Line) -> Bool {
+        line.requests.count < limits.count && line.byteCount < limits.bytes && waitingCount < limits.countOfAll
+            && waitingBytes < limits.bytesOfAll
+    }
+
+    /// The databases for which requests have waited too long, with these requests.
+    mutating func takeLate(at uptime: Int64) -> [(index: UInt32, requests: [Request])] {
+        lines.filter { !$0.value.requests.isEmpty && uptime - $0.value.since >= limits.milliseconds }.keys.sorted()
+            .map { (index: $0, requests: takeAll(of: $0)) }
+    }
+
+    /// All that waits: the server ends.
+    mutating func takeWaiting() -> [[Request]] { lines.keys.sorted().map { takeAll(of: $0) }.filter { !$0.isEmpty } }
+
+    /// Takes what waits for a database. It is to be refused.
+    private mutating func takeAll(of index: UInt32) -> [Request] {
+        guard let line = lines.removeValue(forKey: index) else { return [] }
+        var refused = line.refused
+        for request in line.requests where request.connection.kind == .realtime {
+            if request.operation.isOfEnd {
+                refused.remove(request.connection)
+            } else {
+                refused.insert(request.connection)
+            }
+        }
+        lines[index] = Line(way: line.way, refused: refused)
+        return leave(line)
+    }
+
+    private mutating func leave(_ line: Line) -> [Request] {
+        waitingCount -= line.requests.count
+        waitingBytes -= line.byteCount
+        return line.requests
     }
 }

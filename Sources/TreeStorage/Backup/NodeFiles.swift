@@ -61,8 +61,8 @@ extension DataFolder {
     /// The node holds the database from now on.
     package func endVisit(_ name: String) { unlink(DatabaseFiles(name: name, folder: path).visiting) }
 
-    /// Names of the databases of which a restore has put a copy here, sorted.
-    package var databasesWithRestoredCopies: [String] { FolderContents(path).databasesWithRestoredCopies }
+    /// See ``FolderContents/listed``.
+    package var listed: ListedDatabases { FolderContents(path).listed }
 
     // MARK: Members
 
