@@ -23,7 +23,6 @@ import Testing
             ["Node", "NodeChildren"],
         ],
         "MemoryTransport": [["MemoryLoop", "MemoryNetwork", "MemoryStream", "MemoryTimer"]],
-        "SecurityRules": [["DatabaseSettings", "RulesProgram", "SettingsParser", "TriggerDefinition"]],
     ]
 
     @Test(
