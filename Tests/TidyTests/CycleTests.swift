@@ -17,7 +17,6 @@ import Testing
             ],
             ["DatabaseEvents", "DatabaseQuery"],
         ],
-        "HearthShell": [["ShellArguments", "ShellCommand"]],
         "JSONTree": [
             ["CanonicalJSON", "CanonicalText", "JSONParser", "ManyMembers", "Path", "PathText"],
             ["Node", "NodeChildren"],
