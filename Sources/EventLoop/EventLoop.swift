@@ -62,6 +62,8 @@ package final class EventLoop: @unchecked Sendable {
     private var closed: [Stream] = []
     private var held: [Stream] = []
     private var holdTimer: Timer?
+    /// At each stream whose output waits.
+    private(set) var heldBytesMax = Stream.heldBytesMax(ofStreams: 0)
     private var spare: [Stream] = []
     /// Work for the end of the turn.
     private var ending: [() -> Void] = []
@@ -221,6 +223,7 @@ package final class EventLoop: @unchecked Sendable {
     /// The output of the stream waits (``Stream/hold()``).
     func sendNowAndThen(_ stream: Stream) {
         held.append(stream)
+        heldBytesMax = Stream.heldBytesMax(ofStreams: held.count)
         if holdTimer?.isArmed != true { sendHeldLater() }
     }
 
@@ -232,6 +235,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private func sendHeld() {
         held.removeAll { !$0.sendHeld() }
+        heldBytesMax = Stream.heldBytesMax(ofStreams: held.count)
         if !held.isEmpty { sendHeldLater() }
     }
 

@@ -59,11 +59,12 @@ package final class Shell: Sendable {
     }
 
     /// Runs one command as a command of the program.
-    ///
-    package func run(_ arguments: ShellArguments) -> Outcome {
+    package func run(_ command: ShellCommand, _ arguments: ShellArguments) -> Outcome {
         let program = session.program.map { "hearth \($0): " } ?? ""
         return wait {
-            await self.perform({ program + $0 }) { (session) throws(ShellError) in try await session.run(arguments) }
+            await self.perform({ program + $0 }) { (session) throws(ShellError) in
+                try await session.run(command, arguments)
+            }
         }
     }
 

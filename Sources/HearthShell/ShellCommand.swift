@@ -69,6 +69,18 @@ package struct ShellCommand: CommandEntry {
 }
 
 extension ShellCommand {
+    /// The command that the words after the name are for, and they as its arguments.
+    func call(_ words: [Word]) throws(ShellError) -> (command: ShellCommand, arguments: ShellArguments) {
+        if takesCommand { return (self, ShellArguments(of: self, words)) }
+        let (entry, rest) = try entry(for: words, common: CommandOption.common)
+        do throws(ShellError) {
+            let words = try CommandWords(rest, options: CommandOption.joined(entry.options, CommandOption.common))
+            return (entry, ShellArguments(of: entry, words.arguments, options: words.options))
+        } catch {
+            throw ShellArguments(of: entry).misused(error.message ?? "")
+        }
+    }
+
     static func suggestion(for name: String) -> String { Suggestion.text(for: name, among: all.flatMap(\.names)) }
 }
 
@@ -88,16 +100,17 @@ extension ShellSession {
         if !command.takesCommand, ShellCommand.asksForHelp(rest) {
             return try showHelp(of: command.explained(by: rest))
         }
-        try await run(try ShellArguments(command, rest))
+        let (called, arguments) = try command.call(rest)
+        try await run(called, arguments)
     }
 
     /// Runs one command, as its options say.
-    func run(_ arguments: ShellArguments) async throws(ShellError) {
+    func run(_ command: ShellCommand, _ arguments: ShellArguments) async throws(ShellError) {
         let before = (format, isDry, isSure)
         defer { (format, isDry, isSure) = before }
         format = try OutputFormat(arguments["output"], isJSON: arguments.has("json")) ?? format
         isDry = isDry || arguments.has("dry-run")
         isSure = isSure || arguments.has("yes")
-        try await noticingLoss { () async throws(ShellError) in try await arguments.command.run(self, arguments) }
+        try await noticingLoss { () async throws(ShellError) in try await command.run(self, arguments) }
     }
 }

@@ -37,7 +37,7 @@ extension ShellCommand {
         if urlIsPath, words.count < count { words.insert(".", at: 0) }
         var options: [String: Word] = [:]
         for option in self.options { options[option.name] = arguments[option.name].map { Word($0) } }
-        let call = ShellArguments(self, words.map { Word($0) }, options: options)
-        return try ShellRun(address, arguments, program: fullName)({ shell in shell.run(call) })
+        let call = ShellArguments(of: self, words.map { Word($0) }, options: options)
+        return try ShellRun(address, arguments, program: fullName)({ shell in shell.run(self, call) })
     }
 }

@@ -54,7 +54,7 @@ struct ShellWordsTests {
             ("ls -- -n 7", ["-n", "7"], nil),
         ] as [(String, [String], String?)])
     func options(line: String, words: [String], value: String?) throws {
-        let arguments = try ShellArguments(.ls, Array(try ShellWords.split(line).dropFirst()))
+        let arguments = try ShellCommand.ls.call(Array(try ShellWords.split(line).dropFirst())).arguments
         #expect(arguments.words.map(\.text) == words)
         #expect(arguments["limit"] == value)
     }
@@ -63,7 +63,8 @@ struct ShellWordsTests {
     func dash() throws {
         let path = "-OfH0QpZ0aaaaaaaaaaa"
         let line = "ls " + ShellWords.escaped(path)
-        #expect(try ShellArguments(.ls, Array(try ShellWords.split(line).dropFirst())).words.map(\.text) == [path])
+        let arguments = try ShellCommand.ls.call(Array(try ShellWords.split(line).dropFirst())).arguments
+        #expect(arguments.words.map(\.text) == [path])
         #expect(ShellWords.unfinished(line)?.start == path)
     }
 

@@ -178,7 +178,7 @@ struct LoadingTests {
 
     @Test("refuses a file beyond the limit before reading it")
     func size() {
-        let file = Array("{\"rules\":{}}".utf8) + Array(repeating: 0x20, count: RulesProgram.maximumByteCount)
+        let file = Array("{\"rules\":{}}".utf8) + Array(repeating: 0x20, count: RulesReader.fileBytesMax)
         #expect(throws: RulesError(line: 1, column: 1, message: "The rules are longer than 4194304 bytes.")) {
             try RulesProgram(parsing: file)
         }

@@ -17,13 +17,11 @@ import Testing
             ],
             ["DatabaseEvents", "DatabaseQuery"],
         ],
-        "HearthShell": [["ShellArguments", "ShellCommand"]],
         "JSONTree": [
             ["CanonicalJSON", "CanonicalText", "JSONParser", "ManyMembers", "Path", "PathText"],
             ["Node", "NodeChildren"],
         ],
         "MemoryTransport": [["MemoryLoop", "MemoryNetwork", "MemoryStream", "MemoryTimer"]],
-        "SecurityRules": [["DatabaseSettings", "RulesProgram", "SettingsParser", "TriggerDefinition"]],
     ]
 
     @Test(

@@ -147,7 +147,7 @@ extension ShellSession {
         let key = try key(arguments.words[1])
         guard let claim = Int64(arguments.words[2].text) else { throw arguments.misused("CLAIM is a number") }
         let asked = request(key, claim)
-        let action = arguments.command.name
+        let action = arguments.command
         let change = JSONObject(["job": .string(key.utf8), "do": .text(action)])
         try await self.change("\(action) \(queue)/\(key)", as: change) { () async throws(ShellError) in
             _ = try await job(queue, asked)

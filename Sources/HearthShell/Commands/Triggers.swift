@@ -92,7 +92,7 @@ extension ShellSession {
 
     /// The request of the subcommand, with the named events.
     fileprivate func changeEvents(_ arguments: ShellArguments) async throws(ShellError) {
-        let wish = arguments.command.name
+        let wish = arguments.command
         let name = arguments.words[0].text
         let id = arguments.words.count > 1 ? arguments.words[1].text : nil
         let what = id.map { "event \($0)" } ?? "the events that were set aside"

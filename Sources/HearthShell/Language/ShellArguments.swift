@@ -3,27 +3,22 @@ import HearthWireProtocol
 
 /// The words after a command, without its options.
 package struct ShellArguments {
-    let command: ShellCommand
-    let words: [Word]
+    /// The name of the command.
+    let command: String
+    private let usage: String
+    private(set) var words: [Word]
     let options: [String: Word]
 
-    init(_ command: ShellCommand, _ all: [Word]) throws(ShellError) {
-        if command.takesCommand {
-            self.init(command, all, options: [:])
-            return
-        }
-        let (entry, rest) = try command.entry(for: all, common: CommandOption.common)
-        do throws(ShellError) {
-            let words = try CommandWords(rest, options: CommandOption.joined(entry.options, CommandOption.common))
-            self.init(entry, words.arguments, options: words.options)
-        } catch {
-            throw Self.misused(error.message ?? "", entry)
-        }
+    /// - parameter options: by their long names, without dashes.
+    package init(of command: some CommandEntry, _ words: [Word] = [], options: [String: Word] = [:]) {
+        (self.command, usage, self.words, self.options) = (command.name, command.usage, words, options)
     }
 
-    /// - parameter options: by their long names, without dashes.
-    package init(_ command: ShellCommand, _ words: [Word], options: [String: Word]) {
-        (self.command, self.words, self.options) = (command, words, options)
+    /// The first words alone.
+    func prefix(_ count: Int) -> ShellArguments {
+        var arguments = self
+        arguments.words.removeLast(words.count - count)
+        return arguments
     }
 
     /// The text of an option, by its long name without dashes.
@@ -49,11 +44,7 @@ package struct ShellArguments {
         }
     }
 
-    func misused(_ why: String) -> ShellError { Self.misused(why, command) }
-
-    private static func misused(_ why: String, _ command: ShellCommand) -> ShellError {
-        .usage("\(why); usage: \(command.usage)")
-    }
+    func misused(_ why: String) -> ShellError { .usage("\(why); usage: \(usage)") }
 
     /// The JSON after a word: it need not be a single word.
     func json(from index: Int) throws(ShellError) -> [UInt8] {

@@ -226,6 +226,8 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
     private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
         var frame: [UInt8] = []
         FrameEncoder.append(opcode, payload.bytes, to: &frame)
+        // Only pushes wait.
+        stream.release()
         stream.send(shared: frame)
     }
 
@@ -256,6 +258,7 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
             if case .carrier = role { session.stopSending() }
             var bytes: [UInt8] = []
             FrameEncoder.appendClose(frame.code, reason: frame.reason, to: &bytes)
+            stream.release()
             stream.send(shared: bytes)
         }
         switch step.transport {

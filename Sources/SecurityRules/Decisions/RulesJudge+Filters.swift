@@ -2,7 +2,7 @@ package import HearthJSONTree
 
 extension TriggerFilter {
     /// A judge of the expression, for one thread.
-    package func makeJudge() -> RulesJudge { RulesJudge(program) }
+    package func makeJudge() -> RulesJudge { RulesJudge(RulesProgram(self)) }
 }
 
 extension RulesJudge {

@@ -10,6 +10,9 @@ protocol PlaceFileParser {
 extension PlaceFileParser {
     /// Reads the top level, which has one member. `body` must read its value.
     mutating func parseFile(_ member: String, _ body: (inout Self) throws(Mistake) -> Void) throws(Mistake) {
+        guard reader.bytes.count <= RulesReader.fileBytesMax else {
+            throw Mistake("The \(member) are longer than \(RulesReader.fileBytesMax) bytes.", at: 0)
+        }
         var hasMember = false
         let start = reader.offset
         try forEachMember { (parser, key, offset) throws(Mistake) in

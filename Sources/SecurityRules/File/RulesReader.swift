@@ -5,7 +5,7 @@ import HearthJSONTree
 /// strings (docs/rules.md 1).
 struct RulesReader {
     /// A string of the file: its bytes, and the position of each.
-    struct Text {
+    struct Text: Sendable {
         var utf8: [UInt8] = []
         /// The file's offset of each byte, and of the closing quote.
         var offsets: [Int32] = []
@@ -13,6 +13,9 @@ struct RulesReader {
 
         var string: String { String(decoding: utf8, as: UTF8.self) }
     }
+
+    /// Longest file that is read, in bytes.
+    static let fileBytesMax = 4 << 20
 
     let bytes: [UInt8]
     private(set) var offset = 0

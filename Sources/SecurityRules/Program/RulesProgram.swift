@@ -3,9 +3,6 @@ package import HearthJSONTree
 /// The rules of a database, read, checked and compiled (docs/rules.md 1, 3, 3.3). Immutable: many may decide by it at
 /// once, each with a ``RulesJudge`` of its own.
 package final class RulesProgram: Sendable {
-    /// Longest file that is read, in bytes.
-    package static let maximumByteCount = 4 << 20
-
     /// The file as it was given, comments and all.
     package let file: [UInt8]
     /// The indexes of `.indexOn` (docs/rules.md 1), in the order of the file.
@@ -21,9 +18,6 @@ package final class RulesProgram: Sendable {
 
     /// Reads a rules file. All or nothing: one mistake refuses the file.
     package init(parsing file: [UInt8]) throws(RulesError) {
-        guard file.count <= Self.maximumByteCount else {
-            throw RulesError(line: 1, column: 1, message: "The rules are longer than \(Self.maximumByteCount) bytes.")
-        }
         do throws(Mistake) {
             var parser = RulesParser(file)
             try parser.parse()
@@ -41,12 +35,12 @@ package final class RulesProgram: Sendable {
         }
     }
 
-    /// One `.write`, compiled already, at the places of a pattern.
-    init(write text: RulesReader.Text, root: Int, _ code: Code, at pattern: IndexPattern, wildcards: [[UInt8]]) {
+    /// The expression of a filter as the `.write` of its places, the only rule.
+    init(_ filter: TriggerFilter) {
         (file, indexes, settings) = ([], [], DatabaseSettings())
         var places = [RulePlace(name: [], parent: nil, depth: 0)]
-        var names = wildcards[...]
-        for segment in pattern.segments {
+        var names = filter.wildcards[...]
+        for segment in filter.pattern.segments {
             let (parent, child) = (places.count - 1, places.count)
             let name = segment.map { Path(encoded: $0).lastKey?.utf8 ?? [] } ?? names.popFirst() ?? []
             places.append(RulePlace(name: name, parent: parent, depth: child))
@@ -59,10 +53,10 @@ package final class RulesProgram: Sendable {
         places[places.count - 1].write = 0
         rules = [
             Rule(
-                kind: .write, place: places.count - 1, text: text.utf8, offsets: text.offsets, root: root,
-                instructions: 0..<code.instructions.count)
+                kind: .write, place: places.count - 1, text: filter.expression.utf8, offsets: filter.expression.offsets,
+                root: filter.root, instructions: 0..<filter.code.instructions.count)
         ]
-        (self.places, self.code) = (places, code)
+        (self.places, code) = (places, filter.code)
         allowsEverything = false
     }
 

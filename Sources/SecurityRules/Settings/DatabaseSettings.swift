@@ -38,10 +38,6 @@ package struct DatabaseSettings: Hashable, Sendable {
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
     package init(parsing file: [UInt8]) throws(RulesError) {
-        guard file.count <= RulesProgram.maximumByteCount else {
-            let text = "The settings are longer than \(RulesProgram.maximumByteCount) bytes."
-            throw RulesError(line: 1, column: 1, message: text)
-        }
         do throws(Mistake) {
             var parser = SettingsParser(file)
             try parser.parse()

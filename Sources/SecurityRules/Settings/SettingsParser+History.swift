@@ -60,7 +60,10 @@ extension SettingsParser {
         }
         file += Array(#"{".read":"#.utf8) + CanonicalJSON(string: expression).bytes
         file += Array(repeating: UInt8(ascii: "}"), count: pattern.segments.count + 2)
-        do throws(RulesError) { _ = try RulesProgram(parsing: file) } catch {
+        do throws(Mistake) {
+            var parser = RulesParser(file)
+            try parser.parse()
+        } catch {
             throw Mistake("'read' of '.history': \(error.message)", at: offset)
         }
         return file

@@ -156,9 +156,8 @@ extension SettingsParser {
             let syntax = try ExpressionParser.parse(text.utf8)
             var checker = Checker(scope: .init(kind: .write, wildcards: named), code: Code())
             let root = try checker.rule(syntax)
-            let program = RulesProgram(
-                write: text, root: root, checker.code, at: pattern, wildcards: wildcards)
-            return TriggerFilter(program, text.utf8, names: wildcards)
+            return TriggerFilter(
+                expression: text, pattern: pattern, wildcards: wildcards, code: checker.code, root: root)
         } catch {
             throw Mistake(error.message, at: Int(text.offsets[min(error.offset, text.offsets.count - 1)]))
         }

@@ -67,22 +67,24 @@ package struct TriggerDefinition: Hashable, Sendable {
     }
 }
 
-/// An expression in the language of the rules that decides which changes a trigger is about.
+/// An expression in the language of the rules that decides which changes a trigger is about. It is compiled as a
+/// `.write` of the trigger's places.
 package struct TriggerFilter: Hashable, Sendable {
-    package let text: [UInt8]
-    private let names: [[UInt8]]
-    /// Has the expression as the `.write` of the places.
-    package let program: RulesProgram
+    let expression: RulesReader.Text
+    let pattern: IndexPattern
+    /// The names of the pattern's wildcards.
+    let wildcards: [[UInt8]]
+    let code: Code
+    /// The instruction that decides.
+    let root: Int
 
-    init(_ program: RulesProgram, _ text: [UInt8], names: [[UInt8]]) {
-        (self.program, self.text, self.names) = (program, text, names)
+    package static func == (a: TriggerFilter, b: TriggerFilter) -> Bool {
+        a.expression.utf8 == b.expression.utf8 && a.wildcards == b.wildcards
     }
 
-    package static func == (a: TriggerFilter, b: TriggerFilter) -> Bool { a.text == b.text && a.names == b.names }
-
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(text)
-        hasher.combine(names)
+        hasher.combine(expression.utf8)
+        hasher.combine(wildcards)
     }
 }
 

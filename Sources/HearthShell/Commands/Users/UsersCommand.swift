@@ -143,8 +143,8 @@ extension ShellCommand {
         }
         let claims = try session.json(arguments, from: 1).object("claims are a JSON object")
         let members = JSONObject(["customAttributes": .string(claims.bytes)])
-        let user = ShellArguments(arguments.command, [arguments.words[0]], options: arguments.options)
-        try await session.change(users: user, "replace the claims of") { (admin, uid) throws(AdminError) in
+        try await session.change(users: arguments.prefix(1), "replace the claims of") {
+            (admin, uid) throws(AdminError) in
             try await admin.change(uid, members)
         }
     }
