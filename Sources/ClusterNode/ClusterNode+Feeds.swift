@@ -47,9 +47,9 @@ extension ClusterNode {
 extension ClusterNode.State {
     /// The node to follow. One that may own the log follows the owner, any other one a node that may, so that owners
     /// send each batch to few.
-    func source(of database: String, for request: FeedRequest, at name: String) -> String? {
+    mutating func source(of database: String, for request: FeedRequest, at name: String) -> String? {
         let running = nodes.filter { $0 != name && records[$0]?.peerAddress != nil }
-        if !request.isCandidate, let holders = placement.holders(of: database),
+        if !request.isCandidate, let holders = table.holders(of: database),
             let holder = running.filter(holders.contains).randomElement()
         {
             return holder
