@@ -2,10 +2,10 @@ import HearthEtcdMessages
 
 /// Following another node instead of the store, and passing on what the log has.
 ///
-/// A node that has read the log to its end asks another node to pass on the batches after that (``Action/askForFeed(_:)``).
-/// One that may own the log follows the owner, and watches in the store only who that is. Any other one watches nothing.
-/// The other node passes on only what the store has acknowledged, so nothing of it is ever taken back. Whatever does not
-/// fit leads back to reading the log from the store: a gap, another history, the end of the feed.
+/// A node that has read the log to its end asks another node to pass on the batches after that
+/// (``Action/askForFeed(_:)``). One that may own the log follows the owner, and watches in the store only who that is.
+/// Any other one watches nothing. The other node passes on only what the store has acknowledged, so nothing of it is
+/// ever taken back. A gap, another history and the end of the feed lead back to reading the log from the store.
 extension ReplicatedLog {
     /// It is time to follow another node.
     var mayBeFed: Bool {

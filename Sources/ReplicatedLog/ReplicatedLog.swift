@@ -83,8 +83,8 @@ package struct ReplicatedLog: Sendable {
         case reached(Bool)
         /// Answers ``Action/drain(to:)``: all that was begun was appended.
         case drained
-        /// Another node passes on a batch, and the log's floor. Answers ``Action/askForFeed(_:)``, at first with an empty
-        /// batch.
+        /// Another node passes on a batch, and the log's floor. Answers ``Action/askForFeed(_:)``, at first with an
+        /// empty batch.
         case fed([UInt8], floor: UInt64)
         /// It does not, or does so no more.
         case feedEnded

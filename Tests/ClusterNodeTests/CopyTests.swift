@@ -76,7 +76,9 @@ struct CopyTests {
         #expect(requests.withLock { $0 } == [Self.request])
     }
 
-    @Test("are given to nodes of earlier and later versions too, if those speak this one", arguments: [1, 9] as [UInt16])
+    @Test(
+        "are given to nodes of earlier and later versions too, if those speak this one",
+        arguments: [1, 9] as [UInt16])
     func versions(version: UInt16) async throws {
         let source = "\(folder.path)/source"
         TemporaryFolder.write(content(2), to: source)

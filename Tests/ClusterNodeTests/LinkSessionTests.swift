@@ -150,7 +150,8 @@ struct PeerHandshakeTests {
         caller.version = 1
         #expect(throws: PeerHandshake.Failure.unknownVersion(2)) {
             try PeerHandshake.called(
-                PeerHandshake.message(from: Self.hello("called"), to: caller, Self.secret)[...], by: caller, Self.secret)
+                PeerHandshake.message(from: Self.hello("called"), to: caller, Self.secret)[...], by: caller, Self.secret
+            )
         }
         caller.version = 0
         #expect(throws: PeerHandshake.Failure.unknownVersion(0)) {
