@@ -408,7 +408,9 @@ let package = Package(
             swiftSettings: settings),
         // The commands of the program, each run as a process.
         .testTarget(
-            name: "CommandTests", dependencies: dependencies(["ServerSupport"] + serverTestsUse),
+            name: "CommandTests",
+            dependencies: dependencies(
+                ["ServerSupport", "EtcdGateway", "ReplicatedLog", "ClusterNode", "DatabaseHost"] + serverTestsUse),
             swiftSettings: settings),
         // Processes as a whole: crashes, full disks, clusters, and the software of others.
         .testTarget(

@@ -233,6 +233,12 @@ package final class ClusterNode: Sendable {
     /// Whether the node knows the members of the cluster, or that there are none.
     package var knowsMembers: Bool { shared.state.withLock { $0.table.placement.members != .unknown } }
 
+    /// How many members the cluster has, as far as this node knows, and how many of them drain.
+    package var memberCounts: (all: Int, draining: Int) {
+        let states = shared.state.withLock { $0.table.placement.last }?.states ?? [:]
+        return (states.count, states.values.count { $0 == .draining })
+    }
+
     /// Whether this node holds a database.
     package func holds(_ database: String) -> Bool {
         shared.state.withLock { $0.table.holds(name, database) }

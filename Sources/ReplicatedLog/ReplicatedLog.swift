@@ -314,6 +314,7 @@ package struct ReplicatedLog: Sendable {
         case .copied(let position):
             if following == .copying {
                 self.position = position
+                // Also of a node that had no files before: it says what it has if the store loses the log now.
                 if position.epoch != nil { isOfLog = true }
                 following = .reading
                 pinsLog = false

@@ -68,9 +68,14 @@ struct MetricsTests {
             let page = try Self.page(cluster[name])
             #expect(try page.number("hearth_cluster_lease") == 1)
             #expect(try page.number(#"hearth_database_owner{database="default"}"#) == (name == owner ? 1 : 0))
+            // Every node holds everything.
+            #expect(try page.number(#"hearth_cluster_members{state="member"}"#) == 0)
+            #expect(
+                try page.number(#"hearth_cluster_databases{state="held"}"#) == page.number("hearth_databases"))
         }
         let alone = try Self.page(try RealtimeTestServer())
         #expect(alone.samples["hearth_cluster_lease"] == nil)
+        #expect(!alone.types.keys.contains { $0.hasPrefix("hearth_cluster_") })
     }
 
     @Test("count the listeners that came back with a position, and those of them that had to start over")
@@ -231,7 +236,8 @@ struct MetricsTests {
             "hearth_archive_last_success_timestamp_seconds", "hearth_archive_failures_total",
             "hearth_archive_accounts_last_success_timestamp_seconds", "hearth_archive_gaps_total", "hearth_mails_total",
             "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds", "hearth_cluster_lease",
-            "hearth_database_owner",
+            "hearth_database_owner", "hearth_cluster_members", "hearth_cluster_databases",
+            "hearth_cluster_waiting_requests", "hearth_cluster_databases_removed_total",
         ]
         let explained = Self.names(in: guide)
         #expect(names.subtracting(explained) == [])

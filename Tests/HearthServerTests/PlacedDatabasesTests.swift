@@ -44,7 +44,7 @@ import Testing
         #expect(turned.excess.isEmpty)
         _ = placed.hold([try Self.set(3, by: Self.bob)], of: 7, at: 5)
         #expect(placed.waitingCount == 3)
-        #expect(placed.endRemoval(7).isEmpty)
+        #expect(placed.endRemoval(7, isRemoved: false).isEmpty)
         #expect(placed.endArrival(7).map(\.number) == [1, 0, 3])
         #expect(placed.waitingCount == 0)
         #expect(placed.hold([try Self.set(4)], of: 7, at: 6) == nil)
@@ -67,7 +67,8 @@ import Testing
         #expect(turned.excess.map(\.number) == [3])
         #expect(placed.takeLate(at: 120).isEmpty)
         _ = placed.hold([Self.end(of: Self.alice)], of: 7, at: 112)
-        #expect((goes ? placed.endRemoval(7) : placed.endArrival(7)).map(\.number) == [4, 0])
+        #expect((goes ? placed.endRemoval(7, isRemoved: true) : placed.endArrival(7)).map(\.number) == [4, 0])
+        #expect(placed.removedCount == (goes ? 1 : 0))
     }
 
     @Test("are as many as there is room for, of one database and of all") func countLimits() throws {

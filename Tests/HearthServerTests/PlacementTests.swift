@@ -168,8 +168,27 @@ extension ClusterTests {
             let told = try ClusterTests.told(peer, until: #""d":30}"#)
             #expect(told.count == 29, "\(told)")
             #expect(Self.hasFiles(of: database, at: away, cluster))
+            #expect(try Self.metric(#"hearth_cluster_databases{state="visited"}"#, at: away, cluster) == 1)
+            let removed = try Self.metric("hearth_cluster_databases_removed_total", at: away, cluster)
             peer.hangUp()
             try Self.awaitPlacement(Self.four, cluster)
+            try cluster.wait("the removal") {
+                try Self.metric("hearth_cluster_databases_removed_total", at: away, cluster) > removed
+            }
+            // Three nodes have each of the databases and the default one, and all have the nodes' own.
+            var held = 0
+            for node in Self.four {
+                held += try Self.metric(#"hearth_cluster_databases{state="held"}"#, at: node, cluster)
+                #expect(try Self.metric(#"hearth_cluster_members{state="member"}"#, at: node, cluster) == 4)
+                #expect(try Self.metric(#"hearth_cluster_databases{state="copying"}"#, at: node, cluster) == 0)
+            }
+            #expect(held == 3 * (Self.databases.count + 1) + 4)
+        }
+
+        private static func metric(_ name: String, at node: String, _ cluster: TestCluster) throws -> Int {
+            let text = try cluster[node].connectREST().ask("GET", "/metrics", RESTClient.owner).text
+            let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name + " ") }, "\(text)")
+            return try #require(Int(line.dropFirst(name.count + 1)))
         }
 
         @Test("a new node that starts while etcd is away opens no databases, and joins when etcd is back")

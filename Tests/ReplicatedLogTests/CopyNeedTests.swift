@@ -31,10 +31,17 @@ import Testing
         var log = ReplicatedLog(
             database: "d", owner: OwnerRecord(node: "n", incarnation: 1), position: position, isOfLog: isOfLog,
             foundingEpoch: 1)
+        return run(&log, [.lease(5), .rank(0), .kept(through: position.sequence), .tick], from: 0, &engine)
+    }
+
+    private static func run(
+        _ log: inout ReplicatedLog, _ first: [ReplicatedLog.Event], from start: Int64, _ engine: inout SimulatedEngine
+    ) -> [ReplicatedLog.Action] {
         var actions: [ReplicatedLog.Action] = []
-        var events: [ReplicatedLog.Event] = [.lease(5), .rank(0), .kept(through: position.sequence), .tick]
+        var events = first
         for time in 0..<20 {
-            let new = (events.isEmpty ? [.tick] : events).flatMap { log.handle($0, at: Int64(time) * 200) }
+            var new: [ReplicatedLog.Action] = []
+            for event in events.isEmpty ? [.tick] : events { new += log.handle(event, at: start + Int64(time) * 200) }
             actions += new
             events = []
             for case .call(let transaction, let serial) in new {
@@ -129,6 +136,28 @@ import Testing
         #expect(LogReplacement.present(reply)?.head?.lastSequence == 9)
         let again = try engine.apply(LogReplacement.found("d", with: LogPast(), epoch: 9)).get()
         #expect(!again.hasSucceeded)
+    }
+
+    @Test("says what it has copied if the store loses the log before it has read it again")
+    func lostAfterCopy() throws {
+        let empty = LogPosition(epoch: nil, sequence: 0)
+        var (_, engine) = try Self.actions(empty)
+        var log = ReplicatedLog(
+            database: "d", owner: OwnerRecord(node: "n", incarnation: 1), position: empty, foundingEpoch: 1)
+        let actions = Self.run(&log, [.lease(5), .rank(0), .kept(through: 0), .tick], from: 0, &engine)
+        #expect(Self.mismatch(actions) == .behind)
+        // Another node has said so, and so there was a log.
+        let keys = LogKeys(database: "d")
+        engine = SimulatedEngine()
+        _ = engine.grant(6, until: .max)
+        let past = LogPast([.init(name: 7, end: 19)])
+        _ = try engine.apply(
+            EtcdTransaction(then: [.put(key: keys.files(of: "m"), value: past.bytes)], isRepeatable: true)
+        ).get()
+        let copied = LogPosition(epoch: 7, sequence: 20)
+        _ = Self.run(&log, [.copied(copied), .lease(6), .kept(through: 20), .tick], from: 10_000, &engine)
+        let stated = engine.values[keys.files(of: "n")].flatMap { LogPast($0.value) }
+        #expect(stated == LogPast([.init(name: 7, end: 20)]))
     }
 
     @Test("sets files aside that had said what they have when others were chosen")

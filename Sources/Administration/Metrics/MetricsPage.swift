@@ -18,6 +18,8 @@ import HearthRealtimeSessions
 package struct MetricsPage: Sendable {
     let loops: [LoopMetrics.Report]
     let databases: [DatabaseFigures]
+    /// Nil without a cluster.
+    let placement: PlacementFigures?
     /// How long the databases' thread was busy with the question.
     let databaseThreadTime: Duration
     let server: AdministeredServer
@@ -32,9 +34,10 @@ package struct MetricsPage: Sendable {
         server.connected.metrics { loops in
             server.databases.ask { databases in
                 let start = MonotonicTime.current
-                let figures = databases.figures
+                let (figures, placement) = (databases.figures, databases.placementFigures)
                 let page = MetricsPage(
-                    loops: loops, databases: figures, databaseThreadTime: .current - start, server: server)
+                    loops: loops, databases: figures, placement: placement, databaseThreadTime: .current - start,
+                    server: server)
                 server.helper.post { then(page.text) }
             }
         }
@@ -50,6 +53,7 @@ package struct MetricsPage: Sendable {
         addBackups(to: &out)
         addArchive(to: &out)
         addDatabases(to: &out)
+        if let placement { Self.add(placement, to: &out) }
         addQueues(to: &out)
         addTriggers(to: &out)
         addAccounts(to: &out)
@@ -290,6 +294,25 @@ package struct MetricsPage: Sendable {
             family("hearth_database_owner", "Whether this node takes its writes.") { $0.ownership == .owner ? 1 : 0 }
         }
         family("hearth_database_file_bytes", "Its files.") { server.byteCount(of: $0.name) }
+    }
+
+    // MARK: Placement
+
+    private static func add(_ placement: PlacementFigures, to out: inout MetricsText) {
+        out.begin("hearth_cluster_members", .gauge, "Members among which databases are distributed.")
+        out.sample(["state": "member"], placement.members - placement.draining)
+        out.sample(["state": "draining"], placement.draining)
+        out.begin("hearth_cluster_databases", .gauge, "Databases of this node, by what it has to do with them.")
+        out.sample(["state": "held"], placement.held)
+        out.sample(["state": "visited"], placement.visited)
+        out.sample(["state": "leaving"], placement.leaving)
+        out.sample(["state": "copying"], placement.copying)
+        out.add(
+            "hearth_cluster_waiting_requests", .gauge, "Requests that wait for databases to be copied or removed.",
+            placement.waitingRequests)
+        out.add(
+            "hearth_cluster_databases_removed_total", .counter,
+            "Databases whose files were removed because other nodes hold them.", placement.removed)
     }
 
     // MARK: Accounts

@@ -160,11 +160,10 @@ extension HostedDatabases {
 
     /// The files are gone, or had to stay.
     func endRemoval(_ index: UInt32) {
-        let requests = placed.endRemoval(index)
-        let name = directory.name(of: index)
+        let hasFiles = folder.hasDatabase(directory.name(of: index))
+        let requests = placed.endRemoval(index, isRemoved: !hasFiles)
         guard finished == nil else { return host.refuse(requests, because: .stopping) }
-        if !folder.hasDatabase(name) { placed.visited.remove(index) }
-        if folder.hasDatabase(name) || isHeld(index) {
+        if hasFiles || isHeld(index) {
             open(index, for: requests)
         } else if !requests.isEmpty {
             openOnDemand(index, for: requests)

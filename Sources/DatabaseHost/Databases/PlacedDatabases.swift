@@ -43,6 +43,8 @@ struct PlacedDatabases {
     private var lines: [UInt32: Line] = [:]
     /// Here only because clients use them here.
     var visited: Set<UInt32> = []
+    /// Databases whose files were removed.
+    private(set) var removedCount = 0
     private let limits: Limits
     /// Requests that wait.
     private(set) var waitingCount = 0
@@ -66,7 +68,15 @@ struct PlacedDatabases {
     mutating func beginRemoval(_ index: UInt32) { lines[index] = Line(way: .removing) }
 
     /// Returns the waiting requests.
-    mutating func endRemoval(_ index: UInt32) -> [Request] { end(.removing, index) }
+    ///
+    /// - parameter isRemoved: the files are gone. Otherwise they had to stay.
+    mutating func endRemoval(_ index: UInt32, isRemoved: Bool) -> [Request] {
+        if isRemoved {
+            visited.remove(index)
+            removedCount += 1
+        }
+        return end(.removing, index)
+    }
 
     private mutating func end(_ way: Way, _ index: UInt32) -> [Request] {
         guard let line = lines[index], line.way == way else { return [] }
