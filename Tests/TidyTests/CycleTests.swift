@@ -17,10 +17,6 @@ import Testing
             ],
             ["DatabaseEvents", "DatabaseQuery"],
         ],
-        "JSONTree": [
-            ["CanonicalJSON", "CanonicalText", "JSONParser", "ManyMembers", "Path", "PathText"],
-            ["Node", "NodeChildren"],
-        ],
         "MemoryTransport": [["MemoryLoop", "MemoryNetwork", "MemoryStream", "MemoryTimer"]],
     ]
 
