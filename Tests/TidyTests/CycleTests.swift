@@ -8,7 +8,6 @@ import Testing
         "ClusterNode": [
             ["CopySender", "OutgoingLink", "PeerConnection", "PeerLinks"]
         ],
-        "EventLoop": [["EventLoop", "Stream", "StreamHandler", "Timer"]],
         "HearthClient": [
             ["AccountInfo", "AuthCore", "AuthDataResult", "SessionFile", "User"],
             [
