@@ -16,7 +16,6 @@ import Testing
             ],
             ["DatabaseEvents", "DatabaseQuery"],
         ],
-        "MemoryTransport": [["MemoryLoop", "MemoryNetwork", "MemoryStream", "MemoryTimer"]],
     ]
 
     @Test(
