@@ -14,7 +14,6 @@ import Testing
                 "DataSnapshot", "Database", "DatabaseCore", "DatabaseReference", "Link", "OutgoingRequests",
                 "Transaction",
             ],
-            ["DatabaseEvents", "DatabaseQuery"],
         ],
     ]
 
