@@ -9,11 +9,10 @@ import Testing
             ["CopySender", "OutgoingLink", "PeerConnection", "PeerLinks"]
         ],
         "HearthClient": [
-            ["AccountInfo", "AuthCore", "AuthDataResult", "SessionFile", "User"],
             [
                 "DataSnapshot", "Database", "DatabaseCore", "DatabaseReference", "Link", "OutgoingRequests",
                 "Transaction",
-            ],
+            ]
         ],
     ]
 
