@@ -8,12 +8,7 @@ import Testing
         "ClusterNode": [
             ["CopySender", "OutgoingLink", "PeerConnection", "PeerLinks"]
         ],
-        "HearthClient": [
-            [
-                "DataSnapshot", "Database", "DatabaseCore", "DatabaseReference", "Link", "OutgoingRequests",
-                "Transaction",
-            ]
-        ],
+        "HearthClient": [["Database", "DatabaseCore", "Link", "OutgoingRequests"]],
     ]
 
     @Test(
