@@ -14,6 +14,9 @@ package import HearthTreeStorage
 package final class ClusterNode: Sendable {
     struct State {
         var keepers: [String: LogKeeper] = [:]
+        /// Failed syncs of files that have no keeper. They are remembered while the process runs, or until the files
+        /// go.
+        var syncFailures: [String: StorageError] = [:]
         var lease: Int64?
         /// The nodes that run, sorted.
         var nodes: [String] = []
@@ -37,6 +40,11 @@ package final class ClusterNode: Sendable {
         var hasOwnerChanged = false
         /// The nodes that databases are followed from, instead of etcd.
         var sources: [String: String] = [:]
+
+        /// Why the files of a database cannot be relied on, open or not.
+        func syncFailure(of database: String) -> StorageError? {
+            keepers[database]?.disk.failure ?? syncFailures[database]
+        }
 
         mutating func rank(of name: String, for database: String) -> Int? {
             if visited.contains(database), !table.holds(name, database) { return nil }
@@ -269,11 +277,15 @@ package final class ClusterNode: Sendable {
     /// - returns: whether the files can be removed.
     package func stateRemoval(of database: String) -> Bool {
         let (placement, lease, isSettled) = shared.state.withLock { state in
+            state.syncFailures[database] = state.syncFailure(of: database)
             state.keepers[database] = nil
             return (state.table.placement, state.lease, Self.isSettled(state.leaseSince, timing))
         }
-        guard let lease else { return false }
-        return removals.state(database, placement, lease: lease, isSettled: isSettled, EtcdClient(cluster))
+        guard let lease,
+            removals.state(database, placement, lease: lease, isSettled: isSettled, EtcdClient(cluster))
+        else { return false }
+        shared.state.withLock { $0.syncFailures[database] = nil }
+        return true
     }
 
     /// The cluster's own database has another history, whose numbers may be lower.
@@ -407,8 +419,7 @@ package final class ClusterNode: Sendable {
             past: LogPast(file), isOfLog: file.isOfCluster,
             foundingEpoch: hasData ? .random(in: 1 ... .max) : epochs.current.name, options: options)
         // Before the log is read: what is heard of it comes at any time from then on.
-        // It is remembered while the process runs.
-        let failure = shared.state.withLock { $0.keepers[database]?.disk.failure }
+        let failure = shared.state.withLock { $0.syncFailure(of: database) }
         let disk = try LogSync(file, through: sequence, after: failure)
         try? disk.sync()
         let progress = LogProgress()
@@ -432,6 +443,7 @@ package final class ClusterNode: Sendable {
         let nodeLog = NodeLog(file, progress, keeper)
         shared.state.withLock { state in
             state.keepers[database] = keeper
+            state.syncFailures[database] = nil
             if isVisited { state.visited.insert(database) } else { state.visited.remove(database) }
             keeper.post(.rank(state.rank(of: name, for: database)))
             keeper.post(.reached(!state.isCutOff))

@@ -82,7 +82,7 @@ package final class LogKeeper: Sendable {
             return { calls in
                 for call in calls {
                     progress.awaitRoom()
-                    shared.handle(Self.make(call, with: client))
+                    shared.handle(Self.make(call, with: client, progress, validity))
                 }
             }
         }
@@ -94,10 +94,15 @@ package final class LogKeeper: Sendable {
         if disk.failure != nil { giveUp() }
     }
 
-    private static func make(
-        _ call: LogDecider.Call, with client: EtcdClient, within duration: Duration = callDuration
+    /// Waits for the reply. When its lease ends, the owner gives the log up: its calls have the time until then, as a
+    /// later answer changes nothing.
+    static func make(
+        _ call: LogDecider.Call, with client: EtcdClient, _ progress: LogProgress, _ validity: LeaseValidity
     ) -> ReplicatedLog.Event {
+        var duration = callDuration
+        if progress.isOwner { duration = min(duration, validity.remaining ?? .zero) }
         do throws(EtcdError) {
+            guard duration > .zero else { throw .unavailable("the lease of this node has ended") }
             return .replied(call.serial, .success(try client.call(call.transaction, within: duration)))
         } catch {
             return .replied(call.serial, .failure(error))
@@ -142,9 +147,7 @@ package final class LogKeeper: Sendable {
             client.withLock { client in
                 // Another call may be under way: then its thread makes this one as well.
                 while let due = calls, !due.isEmpty, !progress.hasOutcome {
-                    // When its lease ends, the node gives up the log. A later answer changes nothing.
-                    let duration = min(Self.callDuration, validity.remaining ?? .zero)
-                    let replies = due.map { Self.make($0, with: client, within: duration) }
+                    let replies = due.map { Self.make($0, with: client, progress, validity) }
                     calls = replies.reduce([]) { calls, reply in
                         shared.decide(reply).flatMap { due in calls.map { $0 + due } }
                     }

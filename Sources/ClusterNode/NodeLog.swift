@@ -9,7 +9,7 @@ import HearthTreeStorage
 ///
 /// This node's records go to etcd first, in one transaction for all that wait, and then to the file. Records of others
 /// arrive through the database (``Arrival``), which has them stored. Records that etcd has and the file could not take
-/// stay in memory until it can; the log is read as if the file had them.
+/// stay in memory until it can. It is asked to take them before the log is read, and the log is read as if it had.
 ///
 /// Members of etcd have the records on their disks, so the file is synced only now and then (``LogSync``). After a loss
 /// of power it may end earlier than before, and the node reads the rest from etcd, which keeps what a node has not said
@@ -102,6 +102,8 @@ package final class NodeLog: CommitLog {
     ) throws(StorageError) {
         // Whether the last append counts will be known once etcd answers again.
         if progress.isInDoubt { throw .noQuorum }
+        // Rows that are made of them wait for the file.
+        try? storeArrived()
         var last = sequence
         try local.forEachRecord(after: sequence) { (record) throws(StorageError) in
             last = record.lastSequence

@@ -1,4 +1,5 @@
 package import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// Work for a thread that writes commit logs, which carries it out in order.
 package enum CommitJob: Sendable {
@@ -14,6 +15,8 @@ package enum CommitJob: Sendable {
     /// Finds out whether commits succeed again.
     case probe(database: UInt32, any CommitLog)
     case prune(database: UInt32, any CommitLog, LogPruning)
+    /// Reads the operations after a number, while nothing is appended.
+    case read(database: UInt32, any CommitLog, after: UInt64)
     /// Nothing more is appended.
     case close(any CommitLog)
 }
@@ -67,6 +70,8 @@ package struct CommitGroup {
                 // No request waits for this, and the next call tries again.
                 let isMore = try? log.prune(pruning)
                 report(database, .pruned(isMore: isMore ?? false))
+            case .read(let database, let log, let sequence):
+                report(database, .logRead(Result { () throws(StorageError) in try log.operations(after: sequence) }))
             case .close(let log): log.close()
             }
         }

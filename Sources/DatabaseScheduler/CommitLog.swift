@@ -47,6 +47,15 @@ extension CommitLog {
     package func storeArrived(through sequence: UInt64) {}
 
     package func noteArrived(through sequence: UInt64) {}
+
+    /// The operations after a number, decoded.
+    func operations(after sequence: UInt64) throws(StorageError) -> [LoggedOperation] {
+        var operations: [LoggedOperation] = []
+        try forEachRecord(after: sequence) { (record) throws(StorageError) in
+            operations.append(contentsOf: try record.operations())
+        }
+        return operations
+    }
 }
 
 /// Why a log did not take records.

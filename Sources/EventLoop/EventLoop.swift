@@ -1,5 +1,4 @@
 import CHearthLinux
-import Glibc
 import Synchronization
 package import HearthSystem
 
@@ -10,8 +9,8 @@ package import HearthSystem
 /// its loop's thread, so nothing there needs a lock. Other threads only call `execute(_:)`, `shutDown(grace:)`,
 /// `stop()`, `join()` and `isCurrent`.
 package final class EventLoop: @unchecked Sendable {
-    // Safe because: `inbox`, `thread` and `owner` are synchronised, `Poller.wake` may be called by any thread, and all
-    // other state is touched only by the thread that runs the loop, which debug builds assert.
+    // Safe because: `inbox`, `started` and `thread` are synchronised, `Poller.wake` may be called by any thread, and
+    // all other state is touched only by the thread that runs the loop, which debug builds assert.
 
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
@@ -29,11 +28,11 @@ package final class EventLoop: @unchecked Sendable {
     /// The counter of waiting output.
     package let outbound: OutboundMemory
     private let inbox = Mutex(Inbox())
-    private let thread = Mutex<NamedThread?>(nil)
-    private let owner = Atomic<pthread_t>(0)
+    private let started = Mutex<NamedThread?>(nil)
+    private let thread = LoopThread()
 
     /// When the current turn began: the monotonic clock, read once per turn.
-    package private(set) var now = MonotonicTime.current
+    package var now: MonotonicTime { timers.now }
     /// Streams of this loop that are not closed yet, connecting ones included.
     package internal(set) var streamCount = 0
     package internal(set) var bytesReceived: UInt64 = 0
@@ -47,24 +46,24 @@ package final class EventLoop: @unchecked Sendable {
     package var turnTimes: StepTimes?
 
     let poller: Poller
-    var timers = TimerHeap()
+    private let timers: TimerHeap
     let buffers = BufferPool()
     /// A buffer for reads and for assembling writes. Valid for one use within a turn; no bytes are kept here.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchSize, alignment: 64)
     private(set) var isShuttingDown = false
     /// Streams that wait for a name to be looked up and have no descriptor yet.
-    var resolving: [Stream] = []
+    var resolving: [any TurnMember] = []
 
     private var batch: [@Sendable () -> Void] = []
-    private var unread: [Stream] = []
+    private var unread: [any TurnMember] = []
     // Safe because: the list is only appended to and taken out as a whole. Unchecked as `Stream.outbound` is.
-    @exclusivity(unchecked) private var staged: [Stream] = []
-    private var closed: [Stream] = []
-    private var held: [Stream] = []
+    @exclusivity(unchecked) private var staged: [any TurnMember] = []
+    private var closed: [any TurnMember] = []
+    private var held: [any TurnMember] = []
     private var holdTimer: Timer?
     /// At each stream whose output waits.
-    private(set) var heldBytesMax = Stream.heldBytesMax(ofStreams: 0)
-    private var spare: [Stream] = []
+    private(set) var heldBytesMax = EventLoop.heldBytesMax(ofStreams: 0)
+    private var spare: [any TurnMember] = []
     /// Work for the end of the turn.
     private var ending: [() -> Void] = []
     private var spareEnding: [() -> Void] = []
@@ -73,6 +72,7 @@ package final class EventLoop: @unchecked Sendable {
     package init(name: String, outbound: OutboundMemory = OutboundMemory()) throws(SystemError) {
         self.name = name
         self.outbound = outbound
+        timers = TimerHeap(of: thread)
         poller = try Poller()
     }
 
@@ -81,12 +81,12 @@ package final class EventLoop: @unchecked Sendable {
     // MARK: Any thread
 
     /// Whether the calling thread is the loop's.
-    package var isCurrent: Bool { owner.load(ordering: .relaxed) == pthread_self() }
+    package var isCurrent: Bool { thread.isCurrent }
 
     /// Starts a thread that runs the loop.
     package func start() throws(SystemError) {
-        let started = try NamedThread(name: name, priority: .prompt) { self.run() }
-        thread.withLock { $0 = started }
+        let thread = try NamedThread(name: name, priority: .prompt) { self.run() }
+        started.withLock { $0 = thread }
     }
 
     /// Runs `work` on the loop's thread, in the order of posting, at the latest when the turn under way is over. Costs
@@ -117,7 +117,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Waits until the thread made by `start()` has ended.
     package func join() {
-        let running = thread.withLock { $0 }
+        let running = started.withLock { $0 }
         running?.join()
     }
 
@@ -127,11 +127,13 @@ package final class EventLoop: @unchecked Sendable {
     package func run() {
         // OpenSSL writes to sockets with plain write(2).
         linux_block_broken_pipe_signal()
-        owner.store(pthread_self(), ordering: .relaxed)
-        defer { owner.store(0, ordering: .relaxed) }
+        thread.run(runTurns)
+    }
+
+    private func runTurns() {
         repeat {
             let count = poller.wait(milliseconds: prepareToWait())
-            now = .current
+            timers.now = .current
             for index in 0..<count { poller.dispatch(index) }
             readFurther()
             runPostedWork()
@@ -149,7 +151,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Makes a timer, not armed yet. It keeps `action`, and so its captured objects, until `Timer.cancel()`; capture
     /// the timer's owner `unowned` or `weak`.
-    package func makeTimer(_ action: @escaping () -> Void) -> Timer { Timer(loop: self, action: action) }
+    package func makeTimer(_ action: @escaping () -> Void) -> Timer { Timer(in: timers, action: action) }
 
     /// Runs `action` once, `delay` after the current turn's start or up to 10 ms later. The timer may be cancelled.
     @discardableResult
@@ -159,7 +161,7 @@ package final class EventLoop: @unchecked Sendable {
         return timer
     }
 
-    func assertIsCurrent() { assert(isCurrent, "used outside of its loop's thread") }
+    func assertIsCurrent() { thread.assertIsCurrent() }
 
     private func prepareToWait() -> Int32 {
         let isBusy = !(unread.isEmpty && staged.isEmpty && closed.isEmpty)
@@ -191,6 +193,15 @@ package final class EventLoop: @unchecked Sendable {
 
     /// What is held is sent after at most this time, and up to 10 ms more.
     package static let holdMax = Duration.milliseconds(5)
+    /// At each stream, if few have something that is held.
+    private static let heldBytesOfStreamMax = 16 * 1024
+    /// At all streams together: these bytes are not counted (``OutboundMemory``).
+    private static let heldBytesOfAllMax = 16 * 1024 * 1024
+
+    /// How many bytes are held at each of so many streams at most.
+    package static func heldBytesMax(ofStreams count: Int) -> Int {
+        min(heldBytesOfStreamMax, heldBytesOfAllMax / max(count, 1))
+    }
 
     // MARK: The end of the turn
 
@@ -212,18 +223,18 @@ package final class EventLoop: @unchecked Sendable {
     // MARK: Requests of streams
 
     /// The stream has, or may have, bytes to read that no event will announce.
-    func readAgain(_ stream: Stream) { unread.append(stream) }
+    func readAgain(_ stream: any TurnMember) { unread.append(stream) }
 
     /// The stream has bytes to send at the turn's end.
-    func sendAtEndOfTurn(_ stream: Stream) { staged.append(stream) }
+    func sendAtEndOfTurn(_ stream: any TurnMember) { staged.append(stream) }
 
     /// The stream is closed; its handler hears of it, and its descriptor is closed, at the turn's end.
-    func reportAtEndOfTurn(_ stream: Stream) { closed.append(stream) }
+    func reportAtEndOfTurn(_ stream: any TurnMember) { closed.append(stream) }
 
     /// The output of the stream waits (``Stream/hold()``).
-    func sendNowAndThen(_ stream: Stream) {
+    func sendNowAndThen(_ stream: any TurnMember) {
         held.append(stream)
-        heldBytesMax = Stream.heldBytesMax(ofStreams: held.count)
+        heldBytesMax = Self.heldBytesMax(ofStreams: held.count)
         if holdTimer?.isArmed != true { sendHeldLater() }
     }
 
@@ -235,7 +246,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private func sendHeld() {
         held.removeAll { !$0.sendHeld() }
-        heldBytesMax = Stream.heldBytesMax(ofStreams: held.count)
+        heldBytesMax = Self.heldBytesMax(ofStreams: held.count)
         if !held.isEmpty { sendHeldLater() }
     }
 
@@ -258,8 +269,8 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Empties the list, so that entries added by handlers meanwhile stay for the next turn.
-    private func takeOut(_ list: inout [Stream]) -> [Stream] {
-        var streams: [Stream] = []
+    private func takeOut(_ list: inout [any TurnMember]) -> [any TurnMember] {
+        var streams: [any TurnMember] = []
         if list.isEmpty { return streams }
         swap(&streams, &spare)
         swap(&streams, &list)
@@ -267,7 +278,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Keeps the memory of a list that was taken out.
-    private func putBack(_ streams: consuming [Stream]) {
+    private func putBack(_ streams: consuming [any TurnMember]) {
         guard (1...65_536).contains(streams.capacity) else { return }
         streams.removeAll(keepingCapacity: true)
         spare = streams
@@ -285,7 +296,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func abortAll() {
-        for case let stream as Stream in poller.owners { stream.abort(.shutdown) }
+        for case let stream as any TurnMember in poller.owners { stream.abort(.shutdown) }
         for stream in resolving { stream.abort(.shutdown) }
     }
 
@@ -299,7 +310,7 @@ package final class EventLoop: @unchecked Sendable {
         for work in rest { work() }
         endTurn()
         // These hold streams and handlers, which hold the loop.
-        timers = TimerHeap()
+        timers.removeAll()
         (resolving, unread, staged, closed, held, spare) = ([], [], [], [], [], [])
         holdTimer = nil
     }

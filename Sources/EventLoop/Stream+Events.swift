@@ -2,7 +2,7 @@ import CHearthLinux
 import Glibc
 import HearthSystem
 
-extension Stream: Pollable {
+extension Stream: TurnMember {
     func ready(_ readiness: Readiness) {
         if readiness.contains(.readable) { mayHaveBytes = true }
         if !readiness.isDisjoint(with: [.peerClosed, .hangUp, .error]) {

@@ -4,10 +4,6 @@ import Glibc
 extension Stream {
     /// Up to this many bytes from several pieces are put together for one write.
     private static let gatherMax = 64 * 1024
-    /// So many bytes wait for others at most (``hold()``), if few streams of the loop have some that do.
-    private static let heldBytesMax = 16 * 1024
-    /// The same, of all streams of a loop together: they are not counted (``OutboundMemory``).
-    private static let heldBytesOfLoopMax = 16 * 1024 * 1024
     /// The bytes that one stream may send in a turn before the others have their turn.
     private static let bytesPerTurnMax = 1024 * 1024
 
@@ -56,13 +52,8 @@ extension Stream {
     /// Stages an array by reference, as above, for a caller that sends it to no other stream.
     package func send(shared bytes: [UInt8]) { send(shared: bytes, 0..<bytes.count) }
 
-    /// How many bytes wait at each of so many streams of a loop at most (``hold()``).
-    package static func heldBytesMax(ofStreams count: Int) -> Int {
-        min(heldBytesMax, heldBytesOfLoopMax / max(count, 1))
-    }
-
     /// Until ``release()``, has staged bytes wait so that they go out together: for at most ``EventLoop/holdMax``, or
-    /// until ``heldBytesMax(ofStreams:)`` bytes wait. Without effect on a stream that is not open.
+    /// until ``EventLoop/heldBytesMax(ofStreams:)`` bytes wait. Without effect on a stream that is not open.
     package func hold() {
         loop.assertIsCurrent()
         guard state == .open, !isHeld else { return }

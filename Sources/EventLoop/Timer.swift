@@ -8,7 +8,7 @@ package final class Timer {
     /// The index of a timer that is not in the heap.
     fileprivate static let nowhere = -1
 
-    let loop: EventLoop
+    private let heap: TimerHeap
     fileprivate var action: (() -> Void)?
     /// When the timer is due; `.max` while it is not armed.
     fileprivate(set) var deadline = Int64.max
@@ -18,8 +18,8 @@ package final class Timer {
     fileprivate var sequence: UInt64 = 0
     fileprivate var index = Timer.nowhere
 
-    init(loop: EventLoop, action: @escaping () -> Void) {
-        self.loop = loop
+    init(in heap: TimerHeap, action: @escaping () -> Void) {
+        self.heap = heap
         self.action = action
     }
 
@@ -28,15 +28,15 @@ package final class Timer {
     /// Sets the deadline to `delay` after the current turn's start, whether or not the timer was armed. It fires at
     /// the first turn after that, up to 10 ms late on an idle loop, and never within the current turn.
     package func arm(after delay: Duration) {
-        loop.assertIsCurrent()
+        heap.thread.assertIsCurrent()
         guard action != nil else { return }
-        loop.timers.arm(self, at: (loop.now + max(delay, .nanoseconds(1))).nanoseconds)
+        heap.arm(self, at: (heap.now + max(delay, .nanoseconds(1))).nanoseconds)
     }
 
     /// Takes the deadline away; the timer can be armed again.
     package func disarm() {
-        loop.assertIsCurrent()
-        loop.timers.remove(self)
+        heap.thread.assertIsCurrent()
+        heap.remove(self)
     }
 
     /// Ends the timer and releases its action with its captures.
@@ -49,14 +49,19 @@ package final class Timer {
 }
 
 /// The armed timers of a loop: a binary heap in which every timer knows its place.
-struct TimerHeap {
+final class TimerHeap {
+    fileprivate let thread: LoopThread
+    /// When the current turn began.
+    var now = MonotonicTime.current
     private var heap: [Timer] = []
     private var sequence: UInt64 = 0
+
+    init(of thread: LoopThread) { self.thread = thread }
 
     /// The earliest moment at which something may be due, in nanoseconds; `.max` if nothing is armed.
     var earliest: Int64 { heap.first?.sortedBy ?? .max }
 
-    fileprivate mutating func arm(_ timer: Timer, at moment: Int64) {
+    fileprivate func arm(_ timer: Timer, at moment: Int64) {
         let deadline = min(moment, .max - 1)
         timer.deadline = deadline
         if timer.index == Timer.nowhere {
@@ -69,7 +74,7 @@ struct TimerHeap {
         siftUp(timer.index)
     }
 
-    fileprivate mutating func remove(_ timer: Timer) {
+    fileprivate func remove(_ timer: Timer) {
         timer.deadline = .max
         let index = timer.index
         guard index != Timer.nowhere else { return }
@@ -83,7 +88,7 @@ struct TimerHeap {
     }
 
     /// Takes out the next timer that is due at `now`, disarmed, or nil.
-    mutating func popDue(at now: Int64) -> Timer? {
+    func popDue(at now: Int64) -> Timer? {
         while let first = heap.first, first.sortedBy <= now {
             if first.deadline == first.sortedBy {
                 remove(first)
@@ -95,7 +100,10 @@ struct TimerHeap {
         return nil
     }
 
-    private mutating func sort(_ timer: Timer, by deadline: Int64) {
+    /// Lets go of all timers.
+    func removeAll() { heap = [] }
+
+    private func sort(_ timer: Timer, by deadline: Int64) {
         timer.sortedBy = deadline
         timer.sequence = sequence
         sequence &+= 1
@@ -105,7 +113,7 @@ struct TimerHeap {
         left.sortedBy != right.sortedBy ? left.sortedBy < right.sortedBy : left.sequence < right.sequence
     }
 
-    private mutating func siftUp(_ start: Int) {
+    private func siftUp(_ start: Int) {
         var index = start
         while index > 0 {
             let parent = (index - 1) / 2
@@ -115,7 +123,7 @@ struct TimerHeap {
         }
     }
 
-    private mutating func siftDown(_ start: Int) {
+    private func siftDown(_ start: Int) {
         var index = start
         while true {
             var least = 2 * index + 1
@@ -127,7 +135,7 @@ struct TimerHeap {
         }
     }
 
-    private mutating func exchange(_ left: Int, _ right: Int) {
+    private func exchange(_ left: Int, _ right: Int) {
         heap.swapAt(left, right)
         heap[left].index = left
         heap[right].index = right

@@ -74,19 +74,29 @@ private func readStored(_ bytes: [UInt8]) {
     readRecords(of: batch, bytes)
 }
 
-/// The records, also with the checksum that they should have, which a fuzzer does not find.
+/// Where a batch has its checksum and its form.
+private let (checksumBytes, formByte) = (49..<57, 57)
+
+/// The records, as they are in the value and as the one part of a batch, also with the checksum that they should have,
+/// which a fuzzer does not find.
 private func readRecords(of batch: LogBatch, _ bytes: [UInt8]) {
-    let content: [UInt8]
-    switch batch.content {
-    case .whole(let bytes): content = bytes
-    // Their parts are other values.
-    case .parts: content = bytes
-    }
+    // The parts of others are other values.
+    guard case .whole(let content) = batch.content else { return readRecords(of: batch, bytes, parts: bytes) }
+    readRecords(of: batch, bytes, parts: [])
+    var inParts = Array(bytes.dropLast(content.count))
+    inParts[formByte] += 1
+    inParts += [0, 0, 0, 1]
+    guard let batch = LogBatch(inParts) else { preconditionFailure("a batch in parts is not one") }
+    readRecords(of: batch, inParts, parts: content)
+}
+
+private func readRecords(of batch: LogBatch, _ bytes: [UInt8], parts: [UInt8]) {
+    guard let encoded = batch.encodedRecords(parts: parts) else { return }
     var corrected = bytes
-    let checksum = content.withUnsafeBytes(LogRecord.checksum(ofPart:))
-    withUnsafeBytes(of: checksum.bigEndian) { corrected.replaceSubrange(49..<57, with: $0) }
+    let checksum = encoded.withUnsafeBytes(LogRecord.checksum(ofPart:))
+    withUnsafeBytes(of: checksum.bigEndian) { corrected.replaceSubrange(checksumBytes, with: $0) }
     for batch in [batch, LogBatch(corrected)] {
-        guard let batch, let records = batch.records(parts: content) else { continue }
+        guard let batch, let records = batch.records(parts: parts) else { continue }
         precondition(records.last?.lastSequence == batch.lastSequence, "a batch ends elsewhere")
         for record in records { readOperations(of: record) }
     }

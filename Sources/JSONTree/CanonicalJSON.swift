@@ -35,6 +35,14 @@ package struct CanonicalJSON: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
+
+    /// Whether the value may be a priority: null, a number or a string (Protocol.md 7.1).
+    package var isPriority: Bool {
+        switch bytes.first {
+        case UInt8(ascii: "{"), UInt8(ascii: "t"), UInt8(ascii: "f"): false
+        default: true
+        }
+    }
 }
 
 extension CanonicalJSON: CustomStringConvertible {
@@ -45,27 +53,7 @@ extension CanonicalJSON: CustomStringConvertible {
 // MARK: Reading
 
 extension CanonicalJSON {
-    /// The limits of a value (Protocol.md 9). The limit of a key is `Key.maximumByteCount`.
-    package struct Limits: Hashable, Sendable {
-        /// Levels below the value's root: `Path.maximumDepth` less the depth of the place it is written to.
-        package var depth: Int
-        /// UTF-8 bytes of a string value.
-        package var stringByteCount: Int
-        /// Bytes of the canonical text. It may be seven times as long as the text that is read (an array of digits).
-        package var byteCount: Int
-
-        package init(
-            depth: Int = Path.maximumDepth, stringByteCount: Int = 10 << 20,
-            byteCount: Int = CanonicalJSON.maximumTextByteCount
-        ) {
-            self.depth = depth
-            self.stringByteCount = stringByteCount
-            self.byteCount = byteCount
-        }
-    }
-
-    /// The longest text that is parsed at all: the limit of a write over HTTP.
-    package static let maximumTextByteCount = 256 << 20
+    package typealias Limits = JSONLimits
 
     /// Reads a JSON text (RFC 8259) and gives the value it means, wrappers normalised.
     ///

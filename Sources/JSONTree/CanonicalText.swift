@@ -12,9 +12,9 @@ struct CanonicalText {
 
     /// The end of the value that begins at `start`; nil when it may not be canonical, or not be within the limits.
     static func end(
-        of text: UnsafeRawBufferPointer, from start: Int, limits: CanonicalJSON.Limits
+        of text: UnsafeRawBufferPointer, from start: Int, limits: JSONLimits
     ) -> Int? {
-        guard text.count <= CanonicalJSON.maximumTextByteCount else { return nil }
+        guard text.count <= JSONLimits.maximumTextByteCount else { return nil }
         var scan = CanonicalText(text: text, stringByteCount: limits.stringByteCount, offset: start)
         return scan.skipValue(depth: limits.depth) ? scan.offset : nil
     }

@@ -13,7 +13,7 @@
         /// A raw byte 0x00–0x1F inside a string.
         case controlCharacter(UInt8)
         case invalidEscape
-        /// The text is longer than `CanonicalJSON.maximumTextByteCount`.
+        /// The text is longer than `JSONLimits.maximumTextByteCount`.
         case textTooLong
         case stringTooLong(limit: Int)
         case tooDeep(limit: Int)

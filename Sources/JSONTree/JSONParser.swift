@@ -16,7 +16,7 @@ struct JSONParser: ~Copyable {
     }
 
     let input: UnsafeRawBufferPointer
-    let limits: CanonicalJSON.Limits
+    let limits: JSONLimits
     var offset = 0
     var output: ByteScratch
     var members: MemberStack
@@ -32,7 +32,7 @@ struct JSONParser: ~Copyable {
     static let largeObjectBytesMin = 64 << 10
 
     /// `memory` has `memoryByteCount` bytes and outlives the parser.
-    init(_ input: UnsafeRawBufferPointer, limits: CanonicalJSON.Limits, memory: UnsafeMutableRawBufferPointer) {
+    init(_ input: UnsafeRawBufferPointer, limits: JSONLimits, memory: UnsafeMutableRawBufferPointer) {
         self.input = input
         self.limits = limits
         used = UsedInput(nil)
@@ -45,7 +45,7 @@ struct JSONParser: ~Copyable {
     /// the parser too.
     init(
         using input: UnsafeMutableRawBufferPointer, output: UnsafeMutableRawBufferPointer,
-        limits: CanonicalJSON.Limits, memory: UnsafeMutableRawBufferPointer
+        limits: JSONLimits, memory: UnsafeMutableRawBufferPointer
     ) {
         self.input = UnsafeRawBufferPointer(input)
         self.limits = limits
@@ -62,7 +62,7 @@ struct JSONParser: ~Copyable {
 
     /// Reads one whole value.
     mutating func parseValue() throws(JSONError) {
-        guard input.count <= CanonicalJSON.maximumTextByteCount else { throw JSONError(.textTooLong, at: 0) }
+        guard input.count <= JSONLimits.maximumTextByteCount else { throw JSONError(.textTooLong, at: 0) }
         if try parseNode(depth: limits.depth) == .nothing { output.append("null") }
     }
 

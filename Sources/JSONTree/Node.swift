@@ -58,7 +58,7 @@ package struct Node: Hashable, Sendable {
         case nothing
         case leaf(Leaf)
         /// Invariant: not empty, none is nothing.
-        case children(NodeChildren)
+        case children(Children)
     }
 
     private var content: Content
@@ -81,7 +81,7 @@ package struct Node: Hashable, Sendable {
         let sorted = last.filter { !$0.value.isNull }.sorted { $0.key < $1.key }.map {
             Child(key: $0.key, node: $0.value)
         }
-        self = sorted.isEmpty ? .null : Node(.children(NodeChildren(sorted: sorted)), priority: priority)
+        self = sorted.isEmpty ? .null : Node(.children(Children(sorted: sorted)), priority: priority)
     }
 
     package var isNull: Bool { content == .nothing }
@@ -92,8 +92,8 @@ package struct Node: Hashable, Sendable {
     }
 
     /// In key order.
-    package var children: NodeChildren {
-        if case .children(let children) = content { children } else { NodeChildren() }
+    package var children: Children {
+        if case .children(let children) = content { children } else { Children() }
     }
 }
 
@@ -155,7 +155,7 @@ extension Node {
             let children = CanonicalMembers(text, shape).map { member in
                 Child(key: Key(trusted: member.withKey(text) { [UInt8]($0) }), node: Node(text, member.value))
             }
-            self = children.isEmpty ? .null : Node(.children(NodeChildren(sorted: children)), priority: priority)
+            self = children.isEmpty ? .null : Node(.children(Children(sorted: children)), priority: priority)
         }
     }
 

@@ -116,6 +116,12 @@ package struct WriteTarget: Hashable, Sendable {
     package init(parsing text: [UInt8]) throws(PathError) { try self.init(parsing: text.span.bytes) }
 
     package init(parsing text: String) throws(PathError) { try self.init(parsing: Array(text.utf8)) }
+
+    /// The text form: `a/b`, `a/b/.priority`.
+    package var text: [UInt8] {
+        guard isPriority else { return path.text }
+        return path.text + (path.isRoot ? ".priority" : "/.priority").utf8
+    }
 }
 
 /// Gathers the keys of a text into an encoded path.

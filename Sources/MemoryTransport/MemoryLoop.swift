@@ -5,7 +5,8 @@ import Synchronization
 final class MemoryLoop: ClientLoop, @unchecked Sendable {
     // Safe because: all members except `hasEnded` are used in the network's order.
 
-    private let network: MemoryNetwork
+    private let events: MemoryEvents
+    private let places: MemoryPlaces
     private let hasEnded = Atomic(false)
     private var isShuttingDown = false
     private var streams: [MemoryStream] = []
@@ -13,22 +14,22 @@ final class MemoryLoop: ClientLoop, @unchecked Sendable {
     /// Aborts the streams that are open after the grace period.
     private var grace: MemoryTimer?
 
-    init(_ network: MemoryNetwork) { self.network = network }
+    init(_ events: MemoryEvents, _ places: MemoryPlaces) { (self.events, self.places) = (events, places) }
 
-    var time: Duration { network.time }
+    var time: Duration { events.time }
 
     @discardableResult
     func execute(_ work: @escaping @Sendable () -> Void) -> Bool {
         if hasEnded.load(ordering: .acquiring) { return false }
-        network.post(work)
+        events.post(work)
         return true
     }
 
     @discardableResult
     func callLater(after delay: Duration, _ action: @escaping () -> Void) -> any ClientTimer {
-        let deadline = network.time
+        let deadline = events.time
         timers.removeAll { $0.deadline < deadline }
-        let timer = network.callLater(after: delay) { [weak self] in
+        let timer = events.callLater(after: delay) { [weak self] in
             if self?.hasEnded.load(ordering: .acquiring) == false { action() }
         }
         timers.append(timer)
@@ -36,7 +37,7 @@ final class MemoryLoop: ClientLoop, @unchecked Sendable {
     }
 
     func connect(to endpoint: ClientEndpoint, handler: any ClientStreamHandler) -> any ClientStream {
-        let stream = MemoryStream(network, handler) { [weak self] stream in self?.ended(stream) }
+        let stream = MemoryStream(events, places, handler) { [weak self] stream in self?.ended(stream) }
         streams.append(stream)
         if isShuttingDown { stream.finish(.shutdown) } else { stream.connect(to: endpoint) }
         return stream
@@ -55,9 +56,9 @@ final class MemoryLoop: ClientLoop, @unchecked Sendable {
             }
             // Not `callLater`: this must happen even if all timers are cancelled.
             self.grace?.cancel()
-            self.grace = grace > .zero ? network.callLater(after: grace) { [self] in abortAll() } : nil
+            self.grace = grace > .zero ? events.callLater(after: grace) { [self] in abortAll() } : nil
             if grace <= .zero { abortAll() }
-            network.post { [self] in endIfDone() }
+            events.post { [self] in endIfDone() }
         }
     }
 

@@ -18,7 +18,8 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
         case end
     }
 
-    private let network: MemoryNetwork
+    private let events: MemoryEvents
+    private let places: MemoryPlaces
     private var state = State.connecting
     private var handler: (any ClientStreamHandler)?
     private var onEnd: ((MemoryStream) -> Void)?
@@ -31,24 +32,24 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
 
     /// - parameter onEnd: told when the handler has been.
     init(
-        _ network: MemoryNetwork, _ handler: (any ClientStreamHandler)? = nil,
+        _ events: MemoryEvents, _ places: MemoryPlaces, _ handler: (any ClientStreamHandler)? = nil,
         onEnd: ((MemoryStream) -> Void)? = nil
     ) {
-        self.network = network
+        (self.events, self.places) = (events, places)
         self.handler = handler
         self.onEnd = onEnd
-        network.add(self)
+        places.add(self) { [self] in finish(.failed("connection reset")) }
     }
 
     // MARK: Connecting
 
     func connect(to endpoint: ClientEndpoint) {
-        network.post { [self] in
+        events.post { [self] in
             guard state == .connecting else { return }
-            guard let accept = network.accept(at: endpoint.host, port: endpoint.port) else {
+            guard let accept = places.accept(at: endpoint.host, port: endpoint.port) else {
                 return finish(.failed("connect to \(endpoint.host):\(endpoint.port): Connection refused"))
             }
-            let other = MemoryStream(network)
+            let other = MemoryStream(events, places)
             (peer, other.peer) = (other, self)
             other.handler = accept(other)
             // The server may have closed it at once.
@@ -74,7 +75,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
         case .connecting: staged.append(bytes)
         case .open:
             let peer = peer
-            network.post { peer?.arrived(.bytes(bytes)) }
+            events.post { peer?.arrived(.bytes(bytes)) }
         case .closing, .ended: break
         }
     }
@@ -84,7 +85,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
     private func arrived(_ arrival: Arrival) {
         guard state == .open else { return }
         waiting.append(arrival)
-        if case .bytes(let bytes) = arrival { network.countUnread(bytes.count) }
+        if case .bytes(let bytes) = arrival { places.countUnread(bytes.count) }
         deliver()
     }
 
@@ -92,7 +93,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
         while state == .open, !isPaused, !waiting.isEmpty {
             switch waiting.removeFirst() {
             case .bytes(var bytes):
-                network.countUnread(-bytes.count)
+                places.countUnread(-bytes.count)
                 bytes.withUnsafeMutableBytes { handler?.received($0, on: self) }
             case .end: handler?.receivedEnd(on: self)
             }
@@ -103,7 +104,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
 
     func resumeReading() {
         isPaused = false
-        network.post { [self] in deliver() }
+        events.post { [self] in deliver() }
     }
 
     // MARK: Time
@@ -111,7 +112,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
     func setTimeout(after delay: Duration) {
         guard state == .open else { return }
         timer?.cancel()
-        timer = network.callLater(after: delay) { [weak self] in
+        timer = events.callLater(after: delay) { [weak self] in
             guard let self, state == .open else { return }
             handler?.timedOut(self)
         }
@@ -133,7 +134,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
         case .open:
             state = .closing
             let peer = peer
-            network.post { [self] in
+            events.post { [self] in
                 peer?.arrived(.end)
                 finish(end)
             }
@@ -143,7 +144,7 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
 
     func abort() {
         let peer = peer
-        network.post { peer?.finish(.failed("connection reset")) }
+        events.post { peer?.finish(.failed("connection reset")) }
         finish(.local)
     }
 
@@ -153,10 +154,10 @@ final class MemoryStream: ClientStream, @unchecked Sendable {
         state = .ended
         timer?.cancel()
         timer = nil
-        for case .bytes(let bytes) in waiting { network.countUnread(-bytes.count) }
+        for case .bytes(let bytes) in waiting { places.countUnread(-bytes.count) }
         (waiting, staged, peer) = ([], [], nil)
-        network.remove(self)
-        network.post { [self] in
+        places.remove(self)
+        events.post { [self] in
             let last = handler
             handler = nil
             last?.closed(self, because: end)

@@ -4,20 +4,24 @@ import HearthClientTransport
 final class MemoryTimer: ClientTimer, @unchecked Sendable {
     // Safe because: `action` changes in the network's order alone.
 
-    private let network: MemoryNetwork
     /// Orders timers of one deadline.
     let number: Int
     let deadline: Duration
     /// Time moves on to it by itself.
     let isSkipped: Bool
     private var action: MemoryEvent?
+    private let remove: (MemoryTimer) -> Void
 
-    init(_ network: MemoryNetwork, number: Int, deadline: Duration, isSkipped: Bool, action: MemoryEvent) {
-        self.network = network
+    /// - parameter remove: forgets the timer.
+    init(
+        number: Int, deadline: Duration, isSkipped: Bool, action: MemoryEvent,
+        remove: @escaping (MemoryTimer) -> Void
+    ) {
         self.number = number
         self.deadline = deadline
         self.isSkipped = isSkipped
         self.action = action
+        self.remove = remove
     }
 
     func fire() {
@@ -27,7 +31,7 @@ final class MemoryTimer: ClientTimer, @unchecked Sendable {
     }
 
     func cancel() {
-        network.cancel(self)
+        remove(self)
         action = nil
     }
 }

@@ -222,7 +222,7 @@ package struct RESTExchange: Sendable {
 enum RESTBody {
     /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where
     /// arrays become objects.
-    static let canonicalBytesMax = CanonicalJSON.maximumTextByteCount
+    static let canonicalBytesMax = JSONLimits.maximumTextByteCount
 
     /// The file in a form.
     static func file(_ body: [UInt8], _ headers: HeaderFields) throws(RESTError) -> [UInt8] {

@@ -33,18 +33,42 @@ enum BatchCompression {
         return isCompressed ? result : nil
     }
 
-    /// Nil for bytes that are not `count` compressed ones.
+    /// So many bytes are expanded at a time: the records of most batches at once.
+    private static let stepBytes = 1 << 20
+
+    /// Nil for bytes that are not `count` compressed ones. A damaged count costs at most the memory for one step more
+    /// than the stream has.
     static func expanded(_ bytes: [UInt8], count: Int) -> [UInt8]? {
-        guard count > 0, count / ratioMax <= bytes.count else { return nil }
-        var isWhole = false
-        let result = [UInt8](unsafeUninitializedCapacity: count) { buffer, size in
-            var length = uLongf(count)
-            isWhole = bytes.withUnsafeBufferPointer {
-                uncompress(buffer.baseAddress, &length, $0.baseAddress, uLong($0.count)) == Z_OK
-            }
-            isWhole = isWhole && Int(length) == count
-            size = isWhole ? count : 0
+        guard count > 0, count / ratioMax <= bytes.count, let inputCount = UInt32(exactly: bytes.count) else {
+            return nil
         }
-        return isWhole ? result : nil
+        var stream = z_stream()
+        // zlib's state points back at it.
+        return withUnsafeMutablePointer(to: &stream) { stream in
+            guard inflateInit_(stream, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
+            defer { inflateEnd(stream) }
+            return bytes.withUnsafeBufferPointer { input in
+                // Safe because: zlib only reads its input.
+                stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                stream.pointee.avail_in = inputCount
+                return expanded(stream, count: count)
+            }
+        }
+    }
+
+    private static func expanded(_ stream: UnsafeMutablePointer<z_stream>, count: Int) -> [UInt8]? {
+        var result: [UInt8] = []
+        var code = Z_OK
+        repeat {
+            // One byte more than there should be shows that there are more.
+            let step = [UInt8](unsafeUninitializedCapacity: min(count - result.count + 1, stepBytes)) { buffer, size in
+                stream.pointee.next_out = buffer.baseAddress
+                stream.pointee.avail_out = UInt32(buffer.count)
+                code = inflate(stream, Z_NO_FLUSH)
+                size = buffer.count - Int(stream.pointee.avail_out)
+            }
+            if result.isEmpty { result = step } else { result += step }
+        } while code == Z_OK && result.count <= count
+        return code == Z_STREAM_END && result.count == count ? result : nil
     }
 }

@@ -134,13 +134,7 @@ package struct LogBatch: Hashable, Sendable {
     ///
     /// - parameter parts: all parts together, for a batch that has some.
     package func records(parts: [UInt8] = []) -> [LogRecord]? {
-        var bytes = if case .whole(let bytes) = content { bytes } else { parts }
-        if let size {
-            guard let count = Int(exactly: size), let plain = BatchCompression.expanded(bytes, count: count) else {
-                return nil
-            }
-            bytes = plain
-        }
+        guard let bytes = encodedRecords(parts: parts) else { return nil }
         guard bytes.withUnsafeBytes(LogRecord.checksum(ofPart:)) == checksum else { return nil }
         var fields = FieldReader(bytes)
         var records: [LogRecord] = []
@@ -155,6 +149,13 @@ package struct LogBatch: Hashable, Sendable {
             next += UInt64(count)
         }
         return next == firstSequence + count ? records : nil
+    }
+
+    /// The records as the checksum is of them; nil if they cannot be expanded.
+    package func encodedRecords(parts: [UInt8] = []) -> [UInt8]? {
+        let bytes = if case .whole(let bytes) = content { bytes } else { parts }
+        guard let size else { return bytes }
+        return Int(exactly: size).flatMap { BatchCompression.expanded(bytes, count: $0) }
     }
 
     private static func encode(_ records: [LogRecord]) -> [UInt8] {

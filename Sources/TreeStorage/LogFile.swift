@@ -15,8 +15,8 @@ package import HearthStorageErrors
 ///
 /// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it, unless syncs are deferred.
 package final class LogFile: @unchecked Sendable {
-    // Safe because: one thread at a time uses it. The database thread opens it and reads it while the committer is at
-    // rest; otherwise it is the committer's. They hand it over through their mailboxes.
+    // Safe because: one thread at a time uses it. The database thread opens and reads it; then it is the committer's.
+    // They hand it over through their mailboxes.
 
     let connection: Connection
     private let insert: Statement

@@ -28,12 +28,17 @@ package final class LogSync: Sendable {
     /// Held during a sync.
     private let turn: Mutex<Turn>
 
-    private struct Weak: Sendable {
-        weak var log: LogSync?
+    // As a struct, it is not read correctly by debug builds of Swift 6.3.1.
+    private final class Entry: Sendable {
+        weak let log: LogSync?
+        let id: ObjectIdentifier
+
+        init(_ log: LogSync) { (self.log, id) = (log, ObjectIdentifier(log)) }
     }
 
-    /// By their paths.
-    private static let open = Mutex<[String: Weak]>([:])
+    /// By their paths. Nothing releases an object while it holds the lock: the last reference to it would have it
+    /// closed, which takes the lock.
+    private static let open = Mutex<[String: Entry]>([:])
 
     /// - parameters:
     ///   - file: a log that was opened as one that is shared. This object is made before anything is appended.
@@ -51,7 +56,7 @@ package final class LogSync: Sendable {
         // SQLite may have made the file a moment ago, and has not synced its name.
         let code = FolderSync.sync(FolderSync.folder(of: name))
         guard code == 0 else { throw Self.error(name, code) }
-        Self.open.withLock { $0[path] = Weak(log: self) }
+        Self.open.withLock { $0[path] = Entry(self) }
     }
 
     deinit { close() }
@@ -63,8 +68,9 @@ package final class LogSync: Sendable {
             guard turn.descriptor >= 0 else { return }
             Glibc.close(turn.descriptor)
             turn.descriptor = -1
-            // Another object may be that of the file by now. An object that is being freed is no longer found.
-            Self.open.withLock { open in if (open[path]?.log ?? self) === self { open[path] = nil } }
+            // Another object may be that of the file by now.
+            let id = ObjectIdentifier(self)
+            Self.open.withLock { open in if open[path]?.id == id { open[path] = nil } }
         }
     }
 

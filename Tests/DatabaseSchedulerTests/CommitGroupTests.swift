@@ -41,4 +41,15 @@ struct CommitGroupTests {
         #expect(log.calls.withLock { $0 } == ["store 10", "note 11", "note 12", "store 13"])
         #expect(failures.withLock { $0 } == 2)
     }
+
+    @Test("reads the log for a recovery, after the work that was posted before")
+    func read() {
+        let log = FullLog()
+        let results = Mutex<[String]>([])
+        var group = CommitGroup { _, event in results.withLock { $0.append("\(event.name)") } }
+        group.run([
+            .storeArrived(database: 1, log, through: 10), .resume(database: 1), .read(database: 1, log, after: 9),
+        ])
+        #expect(results.withLock { $0 } == ["commitFailed", "commitsDropped", "logRead"])
+    }
 }

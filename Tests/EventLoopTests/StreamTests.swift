@@ -73,7 +73,7 @@ struct StreamTests {
             try loop.run { _ in stream.send(copying: [byte].span) }
             #expect(try test.receiveOnce() == [byte])
         }
-        let much = [UInt8](repeating: 7, count: Stream.heldBytesMax(ofStreams: 1) + 1)
+        let much = [UInt8](repeating: 7, count: EventLoop.heldBytesMax(ofStreams: 1) + 1)
         let waiting = Channel<Int>()
         try loop.run { loop in
             stream.send(copying: much.span)
@@ -91,10 +91,10 @@ struct StreamTests {
 
     @Test("that is held has less waiting if there are many")
     func manyHeld() {
-        let few = Stream.heldBytesMax(ofStreams: 64)
-        #expect(few == Stream.heldBytesMax(ofStreams: 0))
+        let few = EventLoop.heldBytesMax(ofStreams: 64)
+        #expect(few == EventLoop.heldBytesMax(ofStreams: 0))
         #expect(few * 64 <= 16 << 20)
-        let many = Stream.heldBytesMax(ofStreams: 100_000)
+        let many = EventLoop.heldBytesMax(ofStreams: 100_000)
         #expect((1..<few).contains(many))
         #expect(many * 100_000 <= 16 << 20)
     }

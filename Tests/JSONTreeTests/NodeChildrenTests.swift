@@ -15,7 +15,7 @@ import Testing
         var random = SeededRandom(seed: seed)
         var model: [Int: Int] = [:]
         for number in stride(from: 0, to: 6000, by: 3) { model[number] = number }
-        var tree = NodeChildren(sorted: try children(model))
+        var tree = Node.Children(sorted: try children(model))
         for step in 0..<6000 {
             let number = Int.random(in: 0..<6000, using: &random)
             if Int.random(in: 0..<4, using: &random) == 0 || step < 3000 {
@@ -33,17 +33,17 @@ import Testing
             #expect(Array(tree) == sorted, "seed \(seed) step \(step)")
             #expect(tree.indices.map { tree[$0] } == sorted, "seed \(seed) step \(step)")
             // The same children in other pages.
-            #expect(tree == NodeChildren(sorted: sorted) && tree.hashValue == NodeChildren(sorted: sorted).hashValue)
+            #expect(tree == Node.Children(sorted: sorted) && tree.hashValue == Node.Children(sorted: sorted).hashValue)
         }
         for number in model.keys.sorted() { #expect(try tree.remove(key(number))) }
         #expect(tree.isEmpty)
         #expect(Array(tree).isEmpty)
-        #expect(tree == NodeChildren())
+        #expect(tree == Node.Children())
     }
 
     @Test("stay as they were when a copy changes")
     func persistence() throws {
-        let before = NodeChildren(sorted: try children(Dictionary(uniqueKeysWithValues: (0..<500).map { ($0, $0) })))
+        let before = Node.Children(sorted: try children(Dictionary(uniqueKeysWithValues: (0..<500).map { ($0, $0) })))
         var after = before
         after.set(.init(key: try key(7), node: Node(.bool(true))))
         after.remove(try key(300))

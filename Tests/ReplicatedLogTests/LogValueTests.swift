@@ -87,6 +87,28 @@ import Testing
         #expect(LogBatch(bytes)?.records() == nil)
     }
 
+    /// A length of 64 GiB is possible for so many bytes: there is no memory for it.
+    @Test("the length of compressed records is not relied on before they are expanded", arguments: [-1, 1, 1 << 36])
+    func size(change: Int) throws {
+        var random = SeededRandom(seed: 3)
+        // Compressible, and of more bytes than are expanded at a time.
+        let piece = (0..<(64 << 10)).map { _ in UInt8.random(in: 0...7, using: &random) }
+        let body = Array(repeatElement(piece, count: 18).joined())
+        let record = LogRecord(firstSequence: 41, count: 1, time: 1000, body: body)
+        let (batch, parts) = LogBatch.make([record], Self.id, epoch: 9, partBytesMax: 1 << 18, compresses: true)
+        #expect(parts.count > 1)
+        let size = try #require(batch.size)
+        let whole = parts.flatMap(\.self)
+        #expect(LogBatch(batch.bytes)?.records(parts: whole) == [record])
+        var bytes = batch.bytes
+        withUnsafeBytes(of: (size &+ UInt64(bitPattern: Int64(change))).bigEndian) {
+            bytes.replaceSubrange(58..<66, with: $0)
+        }
+        // Enough bytes for that ratio, most of them after the end of the stream.
+        let padded = change > 1 ? whole + Array(repeating: 0, count: 1 << 26) : whole
+        #expect(LogBatch(bytes)?.records(parts: padded) == nil)
+    }
+
     @Test(
         "damage is noticed, and never stops the program", arguments: 0..<100 as Range<UInt64>, [false, true])
     func damage(seed: UInt64, compresses: Bool) {

@@ -8,20 +8,7 @@ import Testing
         "ClusterNode": [
             ["CopySender", "OutgoingLink", "PeerConnection", "PeerLinks"]
         ],
-        "EventLoop": [["EventLoop", "Stream", "StreamHandler", "Timer"]],
-        "HearthClient": [
-            ["AccountInfo", "AuthCore", "AuthDataResult", "SessionFile", "User"],
-            [
-                "DataSnapshot", "Database", "DatabaseCore", "DatabaseReference", "Link", "OutgoingRequests",
-                "Transaction",
-            ],
-            ["DatabaseEvents", "DatabaseQuery"],
-        ],
-        "JSONTree": [
-            ["CanonicalJSON", "CanonicalText", "JSONParser", "ManyMembers", "Path", "PathText"],
-            ["Node", "NodeChildren"],
-        ],
-        "MemoryTransport": [["MemoryLoop", "MemoryNetwork", "MemoryStream", "MemoryTimer"]],
+        "HearthClient": [["Database", "DatabaseCore", "Link", "OutgoingRequests"]],
     ]
 
     @Test(

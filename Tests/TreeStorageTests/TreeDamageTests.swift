@@ -233,9 +233,12 @@ struct TreeDamageTests {
 @Suite("a damaged write-ahead file")
 struct WriteAheadFileTests {
     /// A log with so many commits in its write-ahead file, as a crash leaves it.
-    private func logAfterCrash(commits: Int) throws -> (folder: TemporaryFolder, wal: String) {
+    private func logAfterCrash(
+        commits: Int, ofCluster: Bool = false
+    ) throws -> (folder: TemporaryFolder, wal: String) {
         let folder = TemporaryFolder()
         let disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
+        if ofCluster { try disk.log.markAsOfCluster() }
         for number in 0..<commits {
             let value = IncomingValue(json: CanonicalJSON(integer: Int64(number)))
             try disk.commit(disk.process([[.set(WriteTarget(path: "a"), value)]]))
@@ -278,5 +281,27 @@ struct WriteAheadFileTests {
         var warnings: [String] = []
         _ = try? data.open("a", newEpoch: 1) { warnings.append($0) }
         #expect(warnings.first == "\(wal) is damaged: commits that were on the disk are lost")
+    }
+
+    @Test(
+        "of a node's log is what a loss of power leaves, and costs commits if the server goes on without the cluster",
+        arguments: [true, false])
+    func node(isShared: Bool) throws {
+        let (folder, wal) = try logAfterCrash(commits: 10, ofCluster: true)
+        var bytes = TemporaryFolder.contents(of: wal)
+        bytes[bytes.count / 2] ^= 1
+        TemporaryFolder.write(bytes, to: wal)
+        // The tree would be ahead of the log.
+        for suffix in ["", "-wal"] { unlink("\(folder.path)/a.tree\(suffix)") }
+        let data = try DataFolder(path: folder.path, durability: .full)
+        var warnings: [String] = []
+        let log = try data.open("a", newEpoch: 1, isShared: isShared) { warnings.append($0) }.log
+        #expect(log.isOfCluster)
+        #expect(log.lastSequence < 10)
+        let expected = [
+            "\(wal) is damaged: commits that were on the disk are lost",
+            "the files are those of a node of a cluster, until this server writes to them",
+        ]
+        #expect(warnings == (isShared ? [] : expected))
     }
 }

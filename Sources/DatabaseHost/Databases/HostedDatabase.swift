@@ -265,7 +265,7 @@ final class HostedDatabase {
                 pruning.appliedSequence = min(pruning.appliedSequence, position)
             }
             committer.post(.prune(database: index, log, pruning))
-        case .readLog(let sequence): next.append(.logRead(operations(after: sequence)))
+        case .readLog(let sequence): committer.post(.read(database: index, log, after: sequence))
         case .readHistory(let questions):
             host.history.post(.init(database: index, log: logReader, questions: questions))
         case .write(let frozen):
@@ -295,16 +295,6 @@ final class HostedDatabase {
             host.report(news, of: name)
             if case .ownership = news { setTriggers() }
             if case .indexesBuilt = news { host.log.warn(of: (try? database.uniqueStatus()) ?? [], in: name) }
-        }
-    }
-
-    private func operations(after sequence: UInt64) -> Result<[LoggedOperation], StorageError> {
-        Result { () throws(StorageError) in
-            var operations: [LoggedOperation] = []
-            try log.forEachRecord(after: sequence) { (record) throws(StorageError) in
-                operations.append(contentsOf: try record.operations())
-            }
-            return operations
         }
     }
 

@@ -73,7 +73,7 @@ extension Auth {
         _ operation: String, _ members: [String: DatabaseValue], provider: String?, isNewUser: Bool = false
     ) async throws(AuthError) -> AuthDataResult {
         let answer = try await core.identity.ask(operation, members)
-        let user = try core.signedIn(try await core.session(answer))
+        let user = try core.signedIn(try await core.identity.session(answer))
         return AuthDataResult(
             user: user, additionalUserInfo: AdditionalUserInfo(answer, provider, isNewUser: isNewUser))
     }

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Two locks, taken in this order: `saved` is held while the session changes and is written, `state` while it is read.
 /// Listeners are called in the order of the changes, because calls are posted under the lock.
-final class AuthCore: Sendable {
+final class AuthCore: SessionKeeper {
     let identity: IdentityClient
     private let loop: any ClientLoop
     private let refreshLead: Duration
@@ -75,7 +75,7 @@ final class AuthCore: Sendable {
     func restore() throws(AuthError) {
         let session = try saved.withLock { (file) throws(AuthError) in try file?.load() }
         guard let session else { return }
-        let user = User(session, core: self)
+        let user = User(session, keeper: self)
         state.withLock { install(user, in: &$0) }
         Task { try? await user.reload() }
     }
@@ -93,7 +93,7 @@ final class AuthCore: Sendable {
             try file?.save(session)
             let known = self.user.flatMap { $0.uid == session.account.uid ? $0 : nil }
             known?.assign(session)
-            let user = known ?? User(session, core: self)
+            let user = known ?? User(session, keeper: self)
             self.state.withLock { install(user, in: &$0) }
             return user
         }

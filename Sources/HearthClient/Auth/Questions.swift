@@ -52,14 +52,14 @@ extension DatabaseValue {
     }
 }
 
-extension AuthCore {
+extension IdentityClient {
     /// The session that an answer with tokens begins.
     func session(_ answer: DatabaseValue) async throws(AuthError) -> SavedSession {
         try answer.refuseConfirmation()
         guard let tokens = Tokens(answer: answer) else {
             throw AuthError(.internalError, "The server's answer has no tokens")
         }
-        let users = try await identity.ask("lookup", ["idToken": .string(tokens.idToken)])["users"].array
+        let users = try await ask("lookup", ["idToken": .string(tokens.idToken)])["users"].array
         guard let account = AccountInfo(users?.first ?? .null) else {
             throw AuthError(.internalError, "The server does not describe the user")
         }

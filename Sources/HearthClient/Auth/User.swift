@@ -1,6 +1,17 @@
 import Synchronization
 import HearthClientSession
 
+/// Knows which user is signed in.
+protocol SessionKeeper: AnyObject, Sendable {
+    var identity: IdentityClient { get }
+    /// A user's tokens or data have changed.
+    func changed(_ user: User, tokens: Bool)
+    /// The server has ended a user's session.
+    func sessionEnded(of user: User, _ generation: Int, because error: AuthError)
+    /// A user's account was deleted.
+    func deleted(_ user: User) throws(AuthError)
+}
+
 /// A user with an account, as returned by ``Auth``. Any thread.
 ///
 /// A user remains the same object while signed in, and has the newest known data. After signing out the object still
@@ -8,7 +19,7 @@ import HearthClientSession
 public final class User: Sendable {
     /// The ID of the user, in rules `auth.uid`.
     public let uid: String
-    let core: AuthCore
+    let keeper: any SessionKeeper
     private let state: Mutex<State>
 
     private struct State {
@@ -21,9 +32,9 @@ public final class User: Sendable {
         var renewal: Task<Void, Never>?
     }
 
-    init(_ session: SavedSession, core: AuthCore) {
+    init(_ session: SavedSession, keeper: any SessionKeeper) {
         uid = session.account.uid
-        self.core = core
+        self.keeper = keeper
         state = Mutex(State(session: session))
     }
 
@@ -65,7 +76,7 @@ public final class User: Sendable {
     /// The same user has reauthenticated.
     func renew(_ session: SavedSession) {
         assign(session)
-        core.changed(self, tokens: true)
+        keeper.changed(self, tokens: true)
     }
 
     private func take(_ account: AccountInfo) {
@@ -74,7 +85,7 @@ public final class User: Sendable {
             defer { state.session.account = account }
             return state.session.account != account
         }
-        if isNew { core.changed(self, tokens: false) }
+        if isNew { keeper.changed(self, tokens: false) }
     }
 
     /// - parameter generation: that of the tokens that these replace; without effect if those were replaced already.
@@ -85,7 +96,7 @@ public final class User: Sendable {
             state.generation += 1
             return true
         }
-        if isTaken { core.changed(self, tokens: true) }
+        if isTaken { keeper.changed(self, tokens: true) }
     }
 
     // MARK: Tokens
@@ -120,7 +131,7 @@ public final class User: Sendable {
             // If the tokens have changed, another task has replaced them.
             guard self.generation == generation else { return }
             do throws(AuthError) {
-                let answer = try await core.identity.refresh(tokens.refreshToken)
+                let answer = try await keeper.identity.refresh(tokens.refreshToken)
                 guard let new = Tokens(answer: answer) else {
                     throw AuthError(.internalError, "The server's answer has no tokens")
                 }
@@ -157,8 +168,8 @@ public final class User: Sendable {
     func ask(
         _ operation: String, _ members: [String: DatabaseValue] = [:]
     ) async throws(AuthError) -> DatabaseValue {
-        try await withToken(members) { (core, members) throws(AuthError) in
-            try await core.identity.ask(operation, members)
+        try await withToken(members) { (identity, members) throws(AuthError) in
+            try await identity.ask(operation, members)
         }
     }
 
@@ -170,9 +181,9 @@ public final class User: Sendable {
         _ operation: String, _ members: [String: DatabaseValue] = [:],
         behind: @escaping @Sendable () throws(AuthError) -> Void = {}
     ) async throws(AuthError) -> DatabaseValue {
-        try await withToken(members) { (core, members) throws(AuthError) in
+        try await withToken(members) { (identity, members) throws(AuthError) in
             try await self.renewing { [self] () throws(AuthError) in
-                let answer = try await core.identity.ask(operation, members)
+                let answer = try await identity.ask(operation, members)
                 if let tokens = Tokens(answer: answer) { take(tokens) }
                 try behind()
                 return answer
@@ -182,13 +193,13 @@ public final class User: Sendable {
 
     private func withToken(
         _ members: [String: DatabaseValue],
-        _ ask: @Sendable (AuthCore, [String: DatabaseValue]) async throws(AuthError) -> DatabaseValue
+        _ ask: @Sendable (IdentityClient, [String: DatabaseValue]) async throws(AuthError) -> DatabaseValue
     ) async throws(AuthError) -> DatabaseValue {
         func attempt(forcingRefresh: Bool) async throws(AuthError) -> DatabaseValue {
             var members = members
             let (token, generation) = try await idToken(forcingRefresh: forcingRefresh)
             members["idToken"] = .string(token)
-            do throws(AuthError) { return try await ask(core, members) } catch {
+            do throws(AuthError) { return try await ask(keeper.identity, members) } catch {
                 throw error.wantsNewToken && !forcingRefresh ? error : ended(by: error, generation)
             }
         }
@@ -201,7 +212,7 @@ public final class User: Sendable {
 
     /// Signs out if the error ends the session of the present tokens.
     private func ended(by error: AuthError, _ generation: Int) -> AuthError {
-        if error.endsSession { core.sessionEnded(of: self, generation, because: error) }
+        if error.endsSession { keeper.sessionEnded(of: self, generation, because: error) }
         return error
     }
 

@@ -3,20 +3,20 @@ import HearthPlatform
 import HearthWireProtocol
 
 extension DatabaseCore {
-    typealias WriteCompletion = (Result<Void, DatabaseError>) -> Void
+    typealias Settled = (Result<Void, DatabaseError>) -> Void
 
     /// Replaces a value or a priority: locally at once, on the server when it accepts the write.
-    func set(_ assignment: WireAssignment, completion: @escaping WriteCompletion) {
+    func set(_ assignment: WireAssignment, completion: @escaping Settled) {
         write([assignment], .put(assignment, hash: nil), completion: completion)
     }
 
     /// Replaces several values or priorities at once.
-    func update(_ base: Path, _ assignments: [WireAssignment], completion: @escaping WriteCompletion) {
+    func update(_ base: Path, _ assignments: [WireAssignment], completion: @escaping Settled) {
         write(assignments, .merge(base, assignments), completion: completion)
     }
 
     private func write(
-        _ assignments: [WireAssignment], _ request: ClientRequest, completion: @escaping WriteCompletion
+        _ assignments: [WireAssignment], _ request: ClientRequest, completion: @escaping Settled
     ) {
         overrideTransactions(at: assignments.map(\.target.path))
         let number = outgoing.makeNumber()
@@ -29,7 +29,7 @@ extension DatabaseCore {
     /// - parameter isRestored: whether an earlier process made it.
     func submit(
         _ number: Int, _ assignments: [WireAssignment], _ request: ClientRequest, isRestored: Bool = false,
-        completion: @escaping WriteCompletion
+        completion: @escaping Settled
     ) {
         perform(tree.write(pending(number, assignments)))
         outgoing.add(number, request, .write) { [self] result in
@@ -106,7 +106,7 @@ extension DatabaseCore {
 
     // MARK: On disconnect
 
-    func onDisconnect(_ request: ClientRequest, completion: @escaping WriteCompletion) {
+    func onDisconnect(_ request: ClientRequest, completion: @escaping Settled) {
         outgoing.add(request, .onDisconnect) { completion($0.map { _ in }) }
     }
 }

@@ -24,7 +24,7 @@ final class DatabaseCore: @unchecked Sendable {
     var observers: [Int: Observer] = [:]
     /// By observer number.
     var aggregates: [Int: AggregateListener] = [:]
-    let outgoing = OutgoingRequests()
+    let outgoing: OutgoingRequests
     var transactions: [Int: Transaction] = [:]
     let link: Link
     /// Nil without persistence, or after it has failed.
@@ -76,11 +76,11 @@ final class DatabaseCore: @unchecked Sendable {
         self.cache = cache
         self.options = options
         link = Link(url: url, options: options, connection: connection, loop: loop)
+        outgoing = OutgoingRequests(link, flushes, writeCount: pendingWriteCount)
         callers = WaitingCallers(loop: loop, timeout: options.requestTimeout)
         infoValue = Node(children: InfoKeys.values(isConnected: false, clockOffset: 0))
         callers.reasonForWaiting = { [link] in link.reasonForWaiting }
         link.core = self
-        outgoing.core = self
     }
 
     // MARK: Observing
@@ -221,7 +221,7 @@ final class DatabaseCore: @unchecked Sendable {
         observers = [:]
         flushes.removeAll()
         pendingWriteCount.end()
-        outgoing.failAll(.closed)
+        outgoing.close()
         callers.failAll(.closed)
         for (_, observer) in cancelled { observer.onCancel(.closed) }
         cancelAggregates(because: .closed)

@@ -25,15 +25,19 @@ final class OutgoingRequests {
         let completion: Completion
     }
 
-    weak var core: DatabaseCore?
+    private let link: Link
+    private let flushes: Flushes
+    /// How many writes there are.
+    private let writeCount: Broadcast<Int>
     private var entries: [Int: Entry] = [:]
     private var lastNumber = 0
-    /// How many writes there are.
-    private var writeCount = 0 {
-        didSet { core?.pendingWriteCount.set(writeCount) }
-    }
+    private var isClosed = false
     /// At this number of entries, abandoned ones are removed.
     private var sweepCount = 64
+
+    init(_ link: Link, _ flushes: Flushes, writeCount: Broadcast<Int>) {
+        (self.link, self.flushes, self.writeCount) = (link, flushes, writeCount)
+    }
 
     /// The number of requests, including abandoned ones.
     var count: Int { entries.count }
@@ -51,10 +55,10 @@ final class OutgoingRequests {
         _ number: Int, _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },
         completion: @escaping Completion
     ) {
-        if core?.isClosed != false { return completion(.failure(.closed)) }
+        if isClosed { return completion(.failure(.closed)) }
         dropAbandoned()
         entries[number] = Entry(request: request, kind: kind, isAbandoned: isAbandoned, completion: completion)
-        if kind == .write { writeCount += 1 }
+        if kind == .write { writeCount.set(writeCount.value + 1) }
         send(number)
     }
 
@@ -80,9 +84,9 @@ final class OutgoingRequests {
     /// Removes a request and completes it. Without effect if it was answered.
     func finish(_ number: Int, _ result: Result<ServerResponse, DatabaseError>) {
         guard let entry = entries.removeValue(forKey: number) else { return }
-        if entry.kind == .write { writeCount -= 1 }
+        if entry.kind == .write { writeCount.set(writeCount.value - 1) }
         entry.completion(result)
-        core?.flushes.settled(.request(number))
+        flushes.settled(.request(number))
     }
 
     func isSent(_ number: Int) -> Bool { entries[number]?.isSent ?? false }
@@ -95,13 +99,14 @@ final class OutgoingRequests {
         for number in entries.keys.sorted() { send(number) }
     }
 
-    /// Completes all with an error: the database is closed.
-    func failAll(_ error: DatabaseError) {
-        for number in entries.keys.sorted() { finish(number, .failure(error)) }
+    /// Completes all with an error: the database is closed. Later requests are refused.
+    func close() {
+        isClosed = true
+        for number in entries.keys.sorted() { finish(number, .failure(.closed)) }
     }
 
     private func send(_ number: Int) {
-        guard let entry = entries[number], let session = core?.link.session else { return }
+        guard let entry = entries[number], let session = link.session else { return }
         let willSend = { [self] in
             if entry.isAbandoned() { entries[number] = nil }
             entries[number]?.isSent = true
@@ -112,7 +117,7 @@ final class OutgoingRequests {
             case .success(let response) where response.isUnavailable && entry.kind != .transaction:
                 entries[number]?.isSent = false
                 // Requests that were sent after it must follow it again.
-                core?.link.serverUnavailable()
+                link.serverUnavailable()
             case .success(let response):
                 finish(number, response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))
             case .failure(let error):

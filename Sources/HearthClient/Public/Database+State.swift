@@ -56,26 +56,4 @@ extension Database {
             }
         }
     }
-
-    /// Writes that the server refuses, for programs that do not check each completion. Writes of an earlier process
-    /// (``DatabaseOptions/persistenceFile``), which have no completion, are included. Until the first loop over this
-    /// sequence begins, the last 1000 are kept for it. Ends when the database is closed.
-    public var refusedWrites: some AsyncSequence<RefusedWrite, Never> & Sendable {
-        core.refusedWrites.values().map { [self] refusal in
-            let references = refusal.paths.map { path in
-                DatabaseReference(database: self, place: .success(DatabasePlace(path: path)))
-            }
-            return RefusedWrite(references: references, error: refusal.error, isRestored: refusal.isRestored)
-        }
-    }
-}
-
-/// A write that the server has refused. Observers no longer see it.
-public struct RefusedWrite: Sendable {
-    /// The locations that it would have changed: one for a set, one or more for an update.
-    public let references: [DatabaseReference]
-    /// Why the server refused it.
-    public let error: DatabaseError
-    /// Whether it comes from an earlier process.
-    public let isRestored: Bool
 }

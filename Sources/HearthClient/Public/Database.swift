@@ -2,7 +2,6 @@ import HearthClientTransport
 import HearthJSONTree
 import Synchronization
 import HearthPlatform
-import HearthWireProtocol
 import HearthClientSession
 
 /// A client of a database on a server: one connection, which is restored automatically, with the observers and writes
@@ -81,10 +80,9 @@ public final class Database: Sendable {
         if let auth = options.auth { options.tokenProvider = { try await auth.core.idToken(forcingRefresh: $0) } }
         core = DatabaseCore(url: address, options: options, connection: connection, cache: cache, loop: loop)
         if let auth = options.auth {
-            let loop = loop
-            let reference = WeakCore(core)
-            tokenTaker = auth.core.addTokenTaker { token in
-                loop.execute { reference.core?.link.credentialChanged(to: token) }
+            // The loop must not be the last to release the core, which may hold the last reference to it.
+            tokenTaker = auth.core.addTokenTaker { [weak core = core, loop] token in
+                loop.execute { [weak core] in core?.link.credentialChanged(to: token) }
             }
         } else {
             tokenTaker = nil
@@ -123,34 +121,6 @@ public final class Database: Sendable {
             completion?()
         }
         if !isPosted { completion?() }
-    }
-
-    // MARK: References
-
-    /// The location that the URL names; the root if it has no path.
-    public func reference() -> DatabaseReference {
-        DatabaseReference(database: self, place: .success(DatabasePlace(path: address.path)))
-    }
-
-    /// The location at a path such as `rooms/lobby`, or below `.info`. With an invalid path, every operation on the
-    /// reference fails with an error.
-    public func reference(withPath path: String) -> DatabaseReference {
-        DatabaseReference(database: self, place: .success(DatabasePlace(path: .root))).child(path)
-    }
-
-    /// The location of a URL of this database, in the form of ``DatabaseReference/url``. With a URL of another server
-    /// or database, every operation on the reference fails with an error.
-    public func reference(fromURL text: String) -> DatabaseReference {
-        do throws(DatabaseURLError) {
-            let url = try DatabaseURL(text)
-            guard url.isSameServer(as: address), url.database == address.database else {
-                return DatabaseReference(
-                    database: self, place: .failure(.invalidURL("'\(text)' is not a URL of \(self.url)")))
-            }
-            return DatabaseReference(database: self, place: .success(DatabasePlace(path: url.path)))
-        } catch {
-            return DatabaseReference(database: self, place: .failure(.invalidURL(error.reason)))
-        }
     }
 
     /// A new key for a child, as from ``DatabaseReference/childByAutoId()``: greater than all earlier keys of this
@@ -196,16 +166,13 @@ public final class Database: Sendable {
         unasked: DatabaseError = .cancelled,
         _ work: @escaping @Sendable (DatabaseCore, Reply<Value, DatabaseError>) -> Void
     ) async throws(DatabaseError) -> Value {
-        if Task.isCancelled { throw unasked }
-        let reply = Reply<Value, DatabaseError>()
-        let isPosted = run { core in
-            // The loop accepts work for a moment after the end.
-            if core.isClosed { return reply.settle(.failure(.closed)) }
-            core.callers.add(isAnswered: { reply.isSettled }, fail: { reply.settle(.failure($0)) })
-            work(core, reply)
+        try await wait(unasked: unasked) { (reply: Reply<Value, DatabaseError>) in
+            let isPosted = run { core in
+                // The loop accepts work for a moment after the end.
+                if core.isClosed { reply.settle(.failure(.closed)) } else { work(core, reply) }
+            }
+            if !isPosted { reply.settle(.failure(.closed)) }
         }
-        if !isPosted { reply.settle(.failure(.closed)) }
-        return try await reply.value()
     }
 
     /// Waits for a result of an operation that posts its own work.
@@ -225,12 +192,4 @@ public final class Database: Sendable {
         let time = WallClock.milliseconds &+ core.sharedClockOffset.load(ordering: .relaxed)
         return pushIDs.withLock { $0.next(milliseconds: time) }
     }
-}
-
-/// A database's core, for objects that must not be the last to release it, since the core may hold the last reference
-/// to them.
-private final class WeakCore: Sendable {
-    weak let core: DatabaseCore?
-
-    init(_ core: DatabaseCore) { self.core = core }
 }

@@ -80,18 +80,16 @@ extension DatabaseQuery {
         _ transform: @escaping @Sendable (ObservedEvent) throws(DatabaseError) -> Value
     ) -> DatabaseEvents<Value> {
         DatabaseEvents(
-            self, .newest(1),
-            begin: { [ref] handle, onCancel, onEvent in
+            ref.database, .bufferingNewest(1),
+            begin: { [ref] number, onCancel, onEvent in
                 let isPosted = ref.database.run { core in
                     switch resolved {
                     case .success(let (path, object)):
                         let listener = AggregateListener(
                             path: path, query: object,
-                            onValue: { value in
-                                let snapshot = DataSnapshot(Node(value), at: ref)
-                                onEvent(ObservedEvent(kind: nil, snapshot: snapshot, previous: nil))
-                            }, onCancel: onCancel)
-                        core.observe(handle.number, listener)
+                            onValue: { onEvent(ObservedEvent(snapshot: DataSnapshot(Node($0), at: ref))) },
+                            onCancel: onCancel)
+                        core.observe(number, listener)
                     case .failure(let error): onCancel(error)
                     }
                 }

@@ -155,13 +155,13 @@ extension DatabaseQueryable {
     ///
     /// Observing begins with the loop and ends with it, or with its task.
     public func values() -> DatabaseEvents<DataSnapshot> {
-        DatabaseEvents(query, .value, .newest(1)) { $0.snapshot }
+        query.events(.value, .bufferingNewest(1)) { $0.snapshot }
     }
 
     /// The same, decoded; nil while there is no value. A value that cannot be decoded ends the sequence with
     /// `typeMismatch`.
     public func values<Value: Decodable & Sendable>(as type: Value.Type) -> DatabaseEvents<Value?> {
-        DatabaseEvents(query, .value, .newest(1)) { (event) throws(DatabaseError) in
+        query.events(.value, .bufferingNewest(1)) { (event) throws(DatabaseError) in
             event.snapshot.exists() ? try event.snapshot.data(as: type) : nil
         }
     }
@@ -174,7 +174,7 @@ extension DatabaseQueryable {
     /// A child that cannot be decoded does not end the sequence: it is in ``DatabaseList/malformed``. A value without
     /// children does, with `typeMismatch`.
     public func children<Value: Decodable & Sendable>(as type: Value.Type) -> DatabaseEvents<DatabaseList<Value>> {
-        DatabaseEvents(query, .value, .newest(1)) { (event) throws(DatabaseError) in
+        query.events(.value, .bufferingNewest(1)) { (event) throws(DatabaseError) in
             try event.snapshot.children(as: type)
         }
     }
@@ -183,7 +183,7 @@ extension DatabaseQueryable {
     /// gets `slowReader` (``DatabaseOptions/waitingEventsMax``).
     public func childEvents() -> DatabaseEvents<DatabaseChildEvent> {
         let max = query.ref.database.core.options.waitingEventsMax
-        return DatabaseEvents(query, .child, .oldest(max)) { event in
+        return query.events(.child, .bufferingOldest(max)) { event in
             switch event.kind {
             case .added?: .added(event.snapshot, after: event.previous)
             case .moved?: .moved(event.snapshot, after: event.previous)
@@ -212,12 +212,15 @@ public enum DatabaseChildEvent: Sendable {
     }
 }
 
-/// An event on its way to an observer.
-struct ObservedEvent: Sendable {
-    /// Nil for a value.
-    let kind: ChildEvent.Kind?
-    let snapshot: DataSnapshot
-    let previous: String?
+extension DatabaseQuery {
+    fileprivate func events<Element>(
+        _ kinds: EventKinds, _ waiting: DatabaseEvents<Element>.Waiting,
+        _ transform: @escaping @Sendable (ObservedEvent) throws(DatabaseError) -> Element
+    ) -> DatabaseEvents<Element> {
+        DatabaseEvents(
+            ref.database, waiting,
+            begin: { observe(kinds, DatabaseHandle(number: $0), onCancel: $1, onEvent: $2) }, transform)
+    }
 }
 
 extension DatabaseQueryable {
@@ -242,16 +245,5 @@ extension DatabaseQueryable {
         }
         if !isPosted { onCancel(.closed) }
         return handle
-    }
-}
-
-extension ObservedEvent {
-    fileprivate init(_ what: SyncEvent.What, at ref: DatabaseReference, order: QueryIndex) {
-        switch what {
-        case .value(let node): self.init(kind: nil, snapshot: DataSnapshot(node, at: ref, index: order), previous: nil)
-        case .child(let kind, let key, let node, let previous):
-            let snapshot = DataSnapshot(node, at: ref.child(key))
-            self.init(kind: kind, snapshot: snapshot, previous: previous?.description)
-        }
     }
 }

@@ -130,7 +130,7 @@ extension DatabaseReference {
         case update(Path, [WireAssignment])
         case cancel(Path)
 
-        func begin(_ core: DatabaseCore, _ completion: @escaping DatabaseCore.WriteCompletion) {
+        func begin(_ core: DatabaseCore, _ completion: @escaping DatabaseCore.Settled) {
             switch self {
             case .set(let assignment): core.set(assignment, completion: completion)
             case .update(_, []), .cancel: completion(.success(()))
@@ -222,12 +222,12 @@ extension DatabaseReference {
     /// Completions are always called on the database's thread, or on this one if that has ended.
     private func post(
         _ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?,
-        _ begin: @escaping @Sendable (Write, DatabaseCore, @escaping DatabaseCore.WriteCompletion) -> Void
+        _ begin: @escaping @Sendable (Write, DatabaseCore, @escaping DatabaseCore.Settled) -> Void
     ) {
         let reference = self
         let write = Result { () throws(DatabaseError) in try make() }
         let isPosted = database.run { core in
-            let done: DatabaseCore.WriteCompletion = { result in
+            let done: DatabaseCore.Settled = { result in
                 switch result {
                 case .success: completion?(nil, reference)
                 case .failure(let error): completion?(error, reference)

@@ -222,16 +222,7 @@ final class SimulatedHost {
         case .resumeLog: process.commitJobs.append(.resume(database: 1))
         case .probe: process.commitJobs.append(.probe(database: 1, log))
         case .prune(let pruning): process.commitJobs.append(.prune(database: 1, log, pruning))
-        case .readLog(let sequence):
-            let result = Result { () throws(StorageError) in
-                var operations: [LoggedOperation] = []
-                try log.forEachRecord(after: sequence) { (record) throws(StorageError) in
-                    operations += try record.operations()
-                }
-                return operations
-            }
-            // The committer rests, so this may take a while.
-            process.mailbox.post(.logRead(result))
+        case .readLog(let sequence): process.commitJobs.append(.read(database: 1, log, after: sequence))
         case .readHistory(let questions):
             historyReadCount += 1
             process.mailbox.post(.history(Result { () throws(StorageError) in try log.answers(to: questions) }))

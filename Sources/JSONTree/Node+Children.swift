@@ -1,85 +1,89 @@
-/// The children of a ``Node`` in key order, each once: a persistent B-tree.
-///
-/// A change copies the pages on the way to one child and shares all others with the value before it, so both can be
-/// kept. Finding, setting and removing cost O(log n), a step of an iterator O(1), a subscript O(log n).
-package struct NodeChildren: Sendable {
-    /// Items of a page.
-    fileprivate static let itemsMax = 64
-    /// A page with fewer is joined with a neighbour, if both fit in one.
-    fileprivate static let itemsMin = 16
+extension Node {
+    /// The children of a node in key order, each once: a persistent B-tree.
+    ///
+    /// A change copies the pages on the way to one child and shares all others with the value before it, so both can be
+    /// kept. Finding, setting and removing cost O(log n), a step of an iterator O(1), a subscript O(log n).
+    package struct Children: Sendable {
+        /// Items of a page.
+        fileprivate static let itemsMax = 64
+        /// A page with fewer is joined with a neighbour, if both fit in one.
+        fileprivate static let itemsMin = 16
 
-    /// Invariants: all leaves are at the same depth, and no page is empty but a leaf at the root.
-    fileprivate enum Page: Sendable {
-        case leaf([Node.Child])
-        case inner([Branch])
-    }
-
-    /// A page below an inner one.
-    fileprivate struct Branch: Sendable {
-        let page: Page
-        let first: Key
-        let count: Int
-
-        init(_ page: Page) {
-            self.page = page
-            first = page.first
-            count = page.count
+        /// Invariants: all leaves are at the same depth, and no page is empty but a leaf at the root.
+        fileprivate enum Page: Sendable {
+            case leaf([Child])
+            case inner([Branch])
         }
-    }
 
-    private var root: Page
-    package private(set) var count: Int
+        /// A page below an inner one.
+        fileprivate struct Branch: Sendable {
+            let page: Page
+            let first: Key
+            let count: Int
 
-    package init() {
-        root = .leaf([])
-        count = 0
-    }
-
-    /// `children` are in key order, each key once.
-    package init(sorted children: [Node.Child]) {
-        // Room in every page, so that the first insertions split nothing.
-        var pages = Self.parts(children).map { Page.leaf(Array($0)) }
-        while pages.count > 1 { pages = Self.parts(pages.map(Branch.init)).map { .inner(Array($0)) } }
-        root = pages.first ?? .leaf([])
-        count = children.count
-    }
-
-    private static func parts<Item>(_ items: [Item]) -> [ArraySlice<Item>] {
-        stride(from: 0, to: items.count, by: itemsMax / 2).map { items[$0..<Swift.min($0 + itemsMax / 2, items.count)] }
-    }
-
-    /// The child with a key, or nil.
-    package func child(_ key: Key) -> Node? {
-        var page = root
-        while true {
-            switch page {
-            case .leaf(let children):
-                let (index, isFound) = children.place(of: key)
-                return isFound ? children[index].node : nil
-            case .inner(let branches): page = branches[branches.place(of: key)].page
+            init(_ page: Page) {
+                self.page = page
+                first = page.first
+                count = page.count
             }
         }
-    }
 
-    /// Puts a child in the place of the one with its key, if there is one.
-    package mutating func set(_ child: Node.Child) {
-        let (pages, isNew) = root.setting(child)
-        root = pages.count == 1 ? pages[0] : .inner(pages.map(Branch.init))
-        if isNew { count += 1 }
-    }
+        private var root: Page
+        package private(set) var count: Int
 
-    /// Removes a child; false if there is none with the key.
-    @discardableResult
-    package mutating func remove(_ key: Key) -> Bool {
-        guard let page = root.removing(key) else { return false }
-        root = page
-        while case .inner(let branches) = root, branches.count < 2 { root = branches.first?.page ?? .leaf([]) }
-        count -= 1
-        return true
+        package init() {
+            root = .leaf([])
+            count = 0
+        }
+
+        /// `children` are in key order, each key once.
+        package init(sorted children: [Child]) {
+            // Room in every page, so that the first insertions split nothing.
+            var pages = Self.parts(children).map { Page.leaf(Array($0)) }
+            while pages.count > 1 { pages = Self.parts(pages.map(Branch.init)).map { .inner(Array($0)) } }
+            root = pages.first ?? .leaf([])
+            count = children.count
+        }
+
+        private static func parts<Item>(_ items: [Item]) -> [ArraySlice<Item>] {
+            stride(from: 0, to: items.count, by: itemsMax / 2).map {
+                items[$0..<Swift.min($0 + itemsMax / 2, items.count)]
+            }
+        }
+
+        /// The child with a key, or nil.
+        package func child(_ key: Key) -> Node? {
+            var page = root
+            while true {
+                switch page {
+                case .leaf(let children):
+                    let (index, isFound) = children.place(of: key)
+                    return isFound ? children[index].node : nil
+                case .inner(let branches): page = branches[branches.place(of: key)].page
+                }
+            }
+        }
+
+        /// Puts a child in the place of the one with its key, if there is one.
+        package mutating func set(_ child: Child) {
+            let (pages, isNew) = root.setting(child)
+            root = pages.count == 1 ? pages[0] : .inner(pages.map(Branch.init))
+            if isNew { count += 1 }
+        }
+
+        /// Removes a child; false if there is none with the key.
+        @discardableResult
+        package mutating func remove(_ key: Key) -> Bool {
+            guard let page = root.removing(key) else { return false }
+            root = page
+            while case .inner(let branches) = root, branches.count < 2 { root = branches.first?.page ?? .leaf([]) }
+            count -= 1
+            return true
+        }
     }
 }
 
-extension NodeChildren.Page {
+extension Node.Children.Page {
     fileprivate var first: Key {
         switch self {
         case .leaf(let children): children[0].key
@@ -115,13 +119,13 @@ extension NodeChildren.Page {
         case .inner(var branches):
             let index = branches.place(of: child.key)
             let (pages, isNew) = branches[index].page.setting(child)
-            branches.replaceSubrange(index...index, with: pages.map(NodeChildren.Branch.init))
+            branches.replaceSubrange(index...index, with: pages.map(Node.Children.Branch.init))
             return (Self.halves(branches).map { .inner($0) }, isNew)
         }
     }
 
     private static func halves<Item>(_ items: [Item]) -> [[Item]] {
-        if items.count <= NodeChildren.itemsMax { return [items] }
+        if items.count <= Node.Children.itemsMax { return [items] }
         let middle = items.count / 2
         return [Array(items[..<middle]), Array(items[middle...])]
     }
@@ -140,7 +144,7 @@ extension NodeChildren.Page {
             if page.itemCount == 0 {
                 branches.remove(at: index)
             } else {
-                branches[index] = NodeChildren.Branch(page)
+                branches[index] = Node.Children.Branch(page)
                 Self.join(&branches, around: index)
             }
             return .inner(branches)
@@ -148,8 +152,8 @@ extension NodeChildren.Page {
     }
 
     /// Joins a small page with a neighbour.
-    private static func join(_ branches: inout [NodeChildren.Branch], around index: Int) {
-        guard branches[index].page.itemCount < NodeChildren.itemsMin, branches.count > 1 else { return }
+    private static func join(_ branches: inout [Node.Children.Branch], around index: Int) {
+        guard branches[index].page.itemCount < Node.Children.itemsMin, branches.count > 1 else { return }
         let left = index > 0 ? index - 1 : 0
         let joined: Self
         switch (branches[left].page, branches[left + 1].page) {
@@ -157,8 +161,8 @@ extension NodeChildren.Page {
         case (.inner(let a), .inner(let b)): joined = .inner(a + b)
         case (.leaf, .inner), (.inner, .leaf): preconditionFailure("leaves are at the same depth")
         }
-        if joined.itemCount <= NodeChildren.itemsMax {
-            branches.replaceSubrange(left...left + 1, with: [NodeChildren.Branch(joined)])
+        if joined.itemCount <= Node.Children.itemsMax {
+            branches.replaceSubrange(left...left + 1, with: [Node.Children.Branch(joined)])
         }
     }
 }
@@ -171,12 +175,12 @@ extension [Node.Child] {
     }
 }
 
-extension [NodeChildren.Branch] {
+extension [Node.Children.Branch] {
     /// The branch at or below which a key belongs.
     fileprivate func place(of key: Key) -> Int { Swift.max(0, partitioningIndex { key < $0.first } - 1) }
 }
 
-extension NodeChildren: RandomAccessCollection {
+extension Node.Children: RandomAccessCollection {
     package var startIndex: Int { 0 }
     package var endIndex: Int { count }
 
@@ -233,9 +237,9 @@ extension NodeChildren: RandomAccessCollection {
     }
 }
 
-extension NodeChildren: Hashable {
+extension Node.Children: Hashable {
     /// Pages that both share are not looked into.
-    package static func == (left: NodeChildren, right: NodeChildren) -> Bool {
+    package static func == (left: Node.Children, right: Node.Children) -> Bool {
         guard left.count == right.count else { return false }
         var (leftLeaves, rightLeaves) = (Leaves(left.root), Leaves(right.root))
         var (a, b): (ArraySlice<Node.Child>, ArraySlice<Node.Child>) = ([], [])
