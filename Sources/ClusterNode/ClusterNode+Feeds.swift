@@ -6,38 +6,39 @@ extension ClusterNode {
     static func carryOut(_ action: FeedAction, of database: String, at name: String, _ shared: Shared) {
         switch action {
         case .follow(let request):
-            let (hub, source, keeper) = shared.state.withLock { state in
+            let (source, keeper) = shared.state.withLock { state in
                 let source = state.source(of: database, for: request, at: name)
                 state.sources[database] = source
-                return (state.hub, source, state.keepers[database])
+                return (source, state.keepers[database])
             }
-            if let hub, let source {
+            if let hub = shared.hub.withLock({ $0 }), let source {
                 hub.follow(request, of: database, at: source)
             } else {
                 keeper?.post(.feedEnded)
             }
         case .unfollow: unfollow(database, shared)
-        case .pass(let batch, let floor, let nodes):
-            shared.state.withLock { $0.hub }?.pass(batch, floor: floor, of: database, to: nodes)
-        case .end(let nodes): shared.state.withLock { $0.hub }?.endFeeds(of: database, to: nodes)
+        case .pass(let batch, let floor, let owner, let nodes):
+            shared.hub.withLock { $0 }?.pass(batch, floor: floor, owner: owner, of: database, to: nodes)
+        case .end(let nodes): shared.hub.withLock { $0 }?.endFeeds(of: database, to: nodes)
         case .close:
             unfollow(database, shared)
-            shared.state.withLock { $0.hub }?.endFeeds(of: database, to: nil)
+            shared.hub.withLock { $0 }?.endFeeds(of: database, to: nil)
         }
     }
 
     private static func unfollow(_ database: String, _ shared: Shared) {
-        let (hub, source) = shared.state.withLock { ($0.hub, $0.sources.removeValue(forKey: database)) }
-        if let hub, let source { hub.unfollow(database, at: source) }
+        guard let source = shared.state.withLock({ $0.sources.removeValue(forKey: database) }) else { return }
+        shared.hub.withLock { $0 }?.unfollow(database, at: source)
     }
 
     /// Another node says something of a feed.
     static func take(_ news: FeedNews, of database: String, from node: String, _ shared: Shared) {
-        let (hub, source, keeper) = shared.state.withLock { state in
-            (state.hub, state.sources[database], state.keepers[database])
-        }
+        let (source, keeper) = shared.state.withLock { ($0.sources[database], $0.keepers[database]) }
         switch news {
-        case .asked: if keeper?.take(news, from: node) != true { hub?.endFeeds(of: database, to: [node]) }
+        case .asked:
+            if keeper?.take(news, from: node) != true {
+                shared.hub.withLock { $0 }?.endFeeds(of: database, to: [node])
+            }
         case .unfollowed: keeper?.take(news, from: node)
         case .fed, .ended: if source == node { keeper?.take(news, from: node) }
         }

@@ -21,7 +21,6 @@ package final class ClusterNode: Sendable {
         /// The nodes that run, sorted.
         var nodes: [String] = []
         var records: [String: NodeRecord] = [:]
-        var hub: PeerHub?
         /// The last operation of the cluster's own database that this node has put in force.
         var confirmed: UInt64 = 0
         /// Other nodes do not reach this one.
@@ -70,6 +69,7 @@ package final class ClusterNode: Sendable {
 
     final class Shared: Sendable {
         let state = Mutex(State())
+        let hub = Mutex<PeerHub?>(nil)
         let wakeUp = Semaphore()
         let endsSyncing = Semaphore()
 
@@ -112,13 +112,13 @@ package final class ClusterNode: Sendable {
         leaseThread = try NamedThread(name: "lease") {
             var registration = NodeRegistration(name, record, cluster, validity, news: news)
             while !shared.isStopping {
-                let (confirmed, hub, hasOwnerChanged) = shared.state.withLock { state in
+                let (confirmed, hasOwnerChanged) = shared.state.withLock { state in
                     defer { state.hasOwnerChanged = false }
-                    return (state.confirmed, state.hub, state.hasOwnerChanged)
+                    return (state.confirmed, state.hasOwnerChanged)
                 }
                 if hasOwnerChanged { registration.lookSoon() }
                 registration.confirmed = confirmed
-                registration.unreached = UnreachedNodes(names: hub?.unreached ?? [])
+                registration.unreached = UnreachedNodes(names: shared.hub.withLock { $0 }?.unreached ?? [])
                 let (lease, nodes) = registration.run()
                 Self.take(lease, nodes, isCutOff: registration.isCutOff, name, shared)
                 if registration.hasLooked {
@@ -175,11 +175,14 @@ package final class ClusterNode: Sendable {
             // A node without a lease keeps its present links.
             if !records.isEmpty, records != state.records {
                 state.records = records
-                state.hub?.set(records)
+                shared.hub.withLock { $0 }?.set(records)
             }
             (state.lease, state.nodes, state.isCutOff) = (lease, nodes, isCutOff)
             if isNewLease { state.leaseSince = lease.map { _ in .current } }
-            if isNewLease { state.hub?.set(isRegistered: lease != nil) }
+            if isNewLease { shared.hub.withLock { $0 }?.set(isRegistered: lease != nil) }
+            for (database, source) in state.sources where state.records[source] == nil {
+                state.keepers[database]?.post(.feedEnded)
+            }
             for (database, keeper) in state.keepers {
                 if isNewOrder { keeper.post(.rank(state.rank(of: name, for: database))) }
                 if isNewLease { keeper.post(.lease(lease)) }
@@ -316,13 +319,13 @@ package final class ClusterNode: Sendable {
         }
         let hub = try PeerHub(peers, name: name, incarnation: incarnation, delegate, tls: tls)
         shared.state.withLock { state in
-            state.hub = hub
+            shared.hub.withLock { $0 = hub }
             hub.set(state.records)
             hub.set(isRegistered: state.lease != nil)
         }
     }
 
-    private var hub: PeerHub? { shared.state.withLock { $0.hub } }
+    private var hub: PeerHub? { shared.hub.withLock { $0 } }
 
     /// Sends requests to the node that takes the writes of a database.
     package func forward(_ requests: [ForwardedRequest], of database: String, to node: String) {

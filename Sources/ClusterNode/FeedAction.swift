@@ -4,7 +4,7 @@ import HearthReplicatedLog
 enum FeedAction: Sendable {
     case follow(FeedRequest)
     case unfollow
-    case pass([UInt8], floor: UInt64, to: [String])
+    case pass([UInt8], floor: UInt64, owner: String?, to: [String])
     case end([String])
     /// The log is closed here: all of that ends.
     case close

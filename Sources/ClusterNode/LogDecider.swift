@@ -80,7 +80,8 @@ struct LogDecider {
             feed(.follow(request))
             caughtUp()
         case .endFeed: feed(.unfollow)
-        case .pass(let batch, let floor, let nodes): feed(.pass(batch, floor: floor, to: nodes))
+        case .pass(let batch, let floor, let owner, let nodes):
+            feed(.pass(batch, floor: floor, owner: owner, to: nodes))
         case .endFeeds(let nodes): feed(.end(nodes))
         case .begin(let epoch):
             progress.begin(epoch: epoch)

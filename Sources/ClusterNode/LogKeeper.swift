@@ -135,7 +135,8 @@ package final class LogKeeper: Sendable {
         switch news {
         case .asked(let request): post(.askedForFeed(by: node, request))
         case .unfollowed: post(.unfollowed(by: node))
-        case .fed(let batch, let floor): post(progress.hasRoom ? .fed(batch, floor: floor) : .feedEnded)
+        case .fed(let batch, let floor, let owner):
+            post(progress.hasRoom ? .fed(batch, floor: floor, owner: owner) : .feedEnded)
         case .ended: post(.feedEnded)
         }
     }

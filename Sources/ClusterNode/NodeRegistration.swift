@@ -26,6 +26,7 @@ struct NodeRegistration {
     private(set) var document: EtcdKeyValue?
     private(set) var hasLooked = false
     private var nextLook = MonotonicTime(nanoseconds: .min)
+    private var lastLook = MonotonicTime(nanoseconds: .min)
     private var nextAttempt = MonotonicTime(nanoseconds: .min)
     private var failures = 0
     private var isTold = false
@@ -35,6 +36,7 @@ struct NodeRegistration {
 
     private static let callDuration = Duration.seconds(1)
     private static let lookInterval = Duration.seconds(2)
+    private static let lookIntervalMin = Duration.milliseconds(250)
     /// A process that was killed keeps the name for as long as its lease lasts.
     private static let attemptInterval = Duration.milliseconds(200)
     private static let failuresUnremarked = 50
@@ -71,7 +73,7 @@ struct NodeRegistration {
     }
 
     /// Looks at the nodes that run with the next turn: one of them seems to have ended.
-    mutating func lookSoon() { nextLook = .current }
+    mutating func lookSoon() { nextLook = min(nextLook, lastLook + Self.lookIntervalMin) }
 
     /// Ends the lease, and with it everything that the node has.
     mutating func end() { handle(.release) }
@@ -132,7 +134,8 @@ struct NodeRegistration {
     }
 
     private mutating func look() {
-        nextLook = .current + Self.lookInterval
+        lastLook = .current
+        nextLook = lastLook + Self.lookInterval
         let question = EtcdTransaction(
             then: [
                 .range(EtcdRange(NodeRecord.folder)), .range(EtcdRange(UnreachedNodes.folder)),

@@ -27,6 +27,11 @@ package struct LogBatch: Hashable, Sendable {
         case parts(count: Int)
     }
 
+    /// The bytes of the records in one value, as it says itself; 0 for those in parts.
+    var plainBytes: Int {
+        if case .whole(let bytes) = content { size.map { Int(clamping: $0) } ?? bytes.count } else { 0 }
+    }
+
     package var lastSequence: UInt64 { firstSequence + count - 1 }
 
     private static let version: UInt8 = 1

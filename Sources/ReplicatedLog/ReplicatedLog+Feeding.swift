@@ -17,8 +17,10 @@ extension ReplicatedLog {
         guard let epoch = position.epoch, let ownerName else { return }
         serial += 1
         following = .fed(serial: serial)
-        lastFed = now
-        nextFeed = now + feedPause
+        (askedAt, lastFed) = (now, now)
+        // So that not all logs of a node ask at the same time.
+        let jitter = Int64((transactions.owner.incarnation &+ serial &* 0x9E37_79B9) % 256) * feedPause / 1024
+        nextFeed = now + feedPause + jitter
         feedPause = min(2 * feedPause, options.feedMillisecondsMax)
         if rank != nil {
             emit(.watch(EtcdWatch(.key(transactions.keys.owner), from: revision + 1), serial: serial))
@@ -33,16 +35,26 @@ extension ReplicatedLog {
         if case .fed = following { now - lastFed >= options.feedSilenceMilliseconds } else { false }
     }
 
-    /// Another node passes on a batch, or only says that it will.
-    mutating func fed(_ bytes: [UInt8], floor: UInt64) {
+    /// Another node passes on a batch, or only says that it does.
+    ///
+    /// - parameter owner: the node that owns the log, as far as that node knows.
+    mutating func fed(_ bytes: [UInt8], floor: UInt64, owner: String?) {
         guard case .fed = following else { return }
         lastFed = now
-        feedPause = options.feedMilliseconds
         self.floor = max(self.floor, floor)
         tail.trim(to: self.floor)
-        if bytes.isEmpty { return }
-        guard let batch = LogBatch(bytes) else { return following = .reading }
-        take(batch)
+        // A node that may own the log watches that itself.
+        if rank == nil { ownerName = owner }
+        let before = position.sequence
+        if !bytes.isEmpty {
+            guard let batch = LogBatch(bytes), batch.epoch == position.epoch,
+                batch.plainBytes <= 2 * options.partBytesMax
+            else { return following = .reading }
+            take(batch)
+        }
+        if position.sequence > before || now - askedAt >= options.feedSilenceMilliseconds {
+            feedPause = options.feedMilliseconds
+        }
     }
 
     /// The other node does not pass on anything, or nothing more.
@@ -50,10 +62,20 @@ extension ReplicatedLog {
 
     // MARK: Passing on
 
-    /// The node knows what the log has, as far as it goes.
+    /// The node has the log, or reads it. One that cannot own the log passes nothing on: it may watch nothing itself.
     private var passesOn: Bool {
+        guard options.isFed, hasBegun, following != .copying else { return false }
+        return switch role {
+        case .owner: true
+        case .follower, .claimed: rank != nil
+        case .leaving: false
+        }
+    }
+
+    /// The node knows what the log has, and would hear of more.
+    private var isUpToDate: Bool {
         switch following {
-        case .watching, .fed: role == .follower && hasBegun && ownerName != nil
+        case .watching, .fed: true
         case .idle: isOwner
         case .reading, .readingParts, .copying: false
         }
@@ -62,31 +84,40 @@ extension ReplicatedLog {
     mutating func asked(by node: String, _ request: FeedRequest) {
         guard passesOn, request.epoch == position.epoch,
             let batches = recent.batches(after: request.sequence, upTo: position.sequence)
-        else { return emit(.endFeeds(of: [node])) }
+        else {
+            followers.remove(node)
+            return emit(.endFeeds(of: [node]))
+        }
         followers.insert(node)
-        emit(.pass([], floor: floor, to: [node]))
-        for batch in batches { emit(.pass(batch.bytes, floor: floor, to: [node])) }
+        pass([], to: [node])
+        for batch in batches { pass(batch.bytes, to: [node]) }
+    }
+
+    private mutating func pass(_ batch: [UInt8], to nodes: [String]) {
+        emit(.pass(batch, floor: floor, owner: ownerName, to: nodes))
     }
 
     mutating func passOn(_ batch: LogBatch) {
-        guard options.isFed else { return }
-        recent.add(batch, keeping: options.recentBytesMax)
-        if !followers.isEmpty { emit(.pass(batch.bytes, floor: floor, to: followers.sorted())) }
+        guard passesOn else { return }
+        recent.add(batch, at: now, keeping: options.recentBytesMax)
+        if !followers.isEmpty { pass(batch.bytes, to: followers.sorted()) }
     }
 
-    /// Nodes that follow this one hear of it at least so often.
+    /// Nodes that follow this one hear of it at least so often, and of another owner at once. A node that does not get
+    /// to the end of the log says nothing, so others look for a better one.
     mutating func pulse() {
-        guard now >= nextPulse else { return }
-        nextPulse = now + options.pulseMilliseconds
-        if !followers.isEmpty { emit(.pass([], floor: floor, to: followers.sorted())) }
+        guard now >= nextPulse || ownerName != pulsedOwner else { return }
+        recent.forget(before: now - options.recentMilliseconds)
+        guard isUpToDate, passesOn else { return }
+        (nextPulse, pulsedOwner) = (now + options.pulseMilliseconds, ownerName)
+        if !followers.isEmpty { pass([], to: followers.sorted()) }
     }
 
-    /// Ends the feeds of others once the node does not know any more what the log has.
+    /// Ends the feeds of others once the node has lost the log, or goes on with another history.
     mutating func endFeedsIfLost() {
-        if recent.isEmpty && followers.isEmpty || passesOn { return }
+        if recent.isEmpty && followers.isEmpty || passesOn && position.epoch == passedEpoch { return }
         recent = RecentBatches()
-        if followers.isEmpty { return }
-        emit(.endFeeds(of: followers.sorted()))
+        if !followers.isEmpty { emit(.endFeeds(of: followers.sorted())) }
         followers = []
     }
 }

@@ -7,8 +7,8 @@ package import HearthRealtimeDatabase
 /// the answer to one call at a time, which comes back as ``Event/replied(_:_:)``; calls that it has given up may still
 /// be under way, and their answers are ignored.
 ///
-/// * A node that follows reads the log up to its end, then watches it. Gaps, compaction and lost watches lead back to
-///   reading.
+/// * A node that follows reads the log up to its end, then watches it, or follows another node. Gaps, compaction and
+///   lost watches lead back to reading.
 /// * A node that owns the log appends to it. Every append depends on the node's term, and on the head of the log as the
 ///   node left it. So an owner that lost its lease can write nothing, whenever it wakes up.
 /// * An append of unknown outcome is repeated until its outcome is known. A node that gives up before that ends its own
@@ -44,15 +44,16 @@ package struct ReplicatedLog: Sendable {
         package var stretchBytes = 1 << 20
         /// The node may follow others, and pass on to them what the log has.
         package var isFed = false
-        /// The time between a feed that was asked for and the next one, in milliseconds, and its limit: each attempt
-        /// that comes to nothing doubles it.
+        /// The time between two requests for a feed, in milliseconds, and its limit: each attempt that comes to nothing
+        /// doubles it.
         package var feedMilliseconds: Int64 = 1_000
         package var feedMillisecondsMax: Int64 = 64_000
         /// A node says so often that it passes on what the log has, in milliseconds.
         package var pulseMilliseconds: Int64 = 1_000
         /// A node that says nothing for so long is not followed any more.
-        package var feedSilenceMilliseconds: Int64 = 5_000
-        /// The batches kept for nodes that begin to follow this one have at most so many bytes.
+        package var feedSilenceMilliseconds: Int64 = 3_000
+        /// The batches kept for nodes that begin to follow this one: for how long, in milliseconds, and their bytes.
+        package var recentMilliseconds: Int64 = 10_000
         package var recentBytesMax = 4 << 20
 
         package init() {}
@@ -83,14 +84,14 @@ package struct ReplicatedLog: Sendable {
         case reached(Bool)
         /// Answers ``Action/drain(to:)``: all that was begun was appended.
         case drained
-        /// Another node passes on a batch, and the log's floor. Answers ``Action/askForFeed(_:)``, at first with an
-        /// empty batch.
-        case fed([UInt8], floor: UInt64)
+        /// Another node passes on a batch, the log's floor and its owner. Answers ``Action/askForFeed(_:)``, at first
+        /// with an empty batch.
+        case fed([UInt8], floor: UInt64, owner: String?)
         /// It does not, or does so no more.
         case feedEnded
         /// Another node asks that this one pass on what the log has.
         case askedForFeed(by: String, FeedRequest)
-        /// It does not need that any more.
+        /// It no longer has to.
         case unfollowed(by: String)
     }
 
@@ -100,12 +101,13 @@ package struct ReplicatedLog: Sendable {
         /// Answered by ``Event/watched(_:_:)`` and ``Event/watchEnded(_:)``. Ends all earlier watches.
         case watch(EtcdWatch, serial: UInt64)
         case endWatch
-        /// Another node is to pass on what the log has. Answered by ``Event/fed(_:floor:)`` and ``Event/feedEnded``.
+        /// Another node is to pass on what the log has. Answered by ``Event/fed(_:floor:owner:)`` and
+        /// ``Event/feedEnded``.
         case askForFeed(FeedRequest)
-        /// It need not any more.
+        /// It no longer has to.
         case endFeed
-        /// A batch, for nodes that follow this one; empty to say only that they do.
-        case pass([UInt8], floor: UInt64, to: [String])
+        /// A batch, for nodes that follow this one; empty to say only that this node passes on what the log has.
+        case pass([UInt8], floor: UInt64, owner: String?, to: [String])
         /// Nothing is passed on to these nodes, or nothing more.
         case endFeeds(of: [String])
         /// The files are of the log, whose history this is. They were empty, or nobody knew it of them.
@@ -237,9 +239,13 @@ package struct ReplicatedLog: Sendable {
     /// The next time to ask for a feed, and the pause after that.
     var nextFeed: Int64 = .min
     var feedPause: Int64
-    /// When the node that is followed was last heard of.
+    /// When the node was asked that is followed, and when it was last heard of.
+    var askedAt: Int64 = 0
     var lastFed: Int64 = 0
     var nextPulse: Int64 = .min
+    var pulsedOwner: String?
+    /// The history of the batches that are passed on.
+    var passedEpoch: UInt64?
 
     var pending: (serial: UInt64, purpose: Purpose)?
     var serial: UInt64 = 0
@@ -327,12 +333,13 @@ package struct ReplicatedLog: Sendable {
             self.isReached = isReached
             if !mayOwn { release() }
         case .drained: drained()
-        case .fed(let batch, let floor): fed(batch, floor: floor)
+        case .fed(let batch, let floor, let owner): fed(batch, floor: floor, owner: owner)
         case .feedEnded: feedEnded()
         case .askedForFeed(let node, let request): asked(by: node, request)
         case .unfollowed(let node): followers.remove(node)
         }
         endFeedsIfLost()
+        passedEpoch = position.epoch
         pulse()
         next()
         defer { actions = [] }

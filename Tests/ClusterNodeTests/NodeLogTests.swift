@@ -30,7 +30,7 @@ import Testing
             let keeper = try LogKeeper(
                 replicated, database: "a", node: "n1", try NodeLogTests.unreachable(), preferredMember: 0, progress,
                 try LogSync(file, through: 0), LeaseValidity(), news: { _ in }, report: { _ in }, needsCopy: { _ in },
-                reachesNodes: false)
+                reachesNodes: false, feed: { _ in })
             log = NodeLog(file, progress, keeper)
             progress.begin(epoch: 7)
         }

@@ -152,15 +152,15 @@ struct PeerHubTests {
         }
         #expect(source.told.state.withLock { $0.feeds.first } == .asked(request))
         let batches = (0..<500).map { [UInt8($0 / 256), UInt8($0 % 256)] }
-        for batch in batches { source.hub.pass(batch, floor: 3, of: "d", to: ["a", "c"]) }
-        source.hub.pass([9], floor: 3, of: "another", to: ["a"])
+        for batch in batches { source.hub.pass(batch, floor: 3, owner: "b", of: "d", to: ["a", "c"]) }
+        source.hub.pass([9], floor: 3, owner: "b", of: "another", to: ["a"])
         proxy.faults.calm()
         try await follower.wait("all of it") { $0.feeds.filter { $0 != .ended }.count == batches.count }
         let fed = follower.told.state.withLock { $0.feeds.filter { $0 != .ended } }
-        #expect(fed == batches.map { FeedNews.fed($0, floor: 3) })
+        #expect(fed == batches.map { FeedNews.fed($0, floor: 3, owner: "b") })
         follower.hub.unfollow("d", at: "b")
         try await source.wait("the end") { $0.feeds.last == .unfollowed }
-        source.hub.pass([1], floor: 3, of: "d", to: ["a"])
+        source.hub.pass([1], floor: 3, owner: "b", of: "d", to: ["a"])
         follower.forward(2, to: "b")
         try await follower.wait("another answer") { $0.answers == [1, 2] }
         #expect(follower.told.state.withLock { $0.feeds.filter { $0 != .ended } }.count == batches.count)

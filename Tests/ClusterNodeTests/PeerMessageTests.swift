@@ -61,9 +61,9 @@ struct PeerMessageTests {
     @Test(
         "what nodes say of feeds arrives as it was sent",
         arguments: [
-            PeerMessage.follow(database: "d", epoch: .max, sequence: 300), .unfollow(database: "d"),
-            .fed(database: "d", floor: 1 << 40, batch: [1, 2, 3]), .fed(database: "d", floor: 0, batch: []),
-            .feedEnded(database: "d"),
+            PeerMessage.follow(feed: 1, database: "d", epoch: .max, sequence: 300), .unfollow(feed: 200),
+            .fed(feed: .max, floor: 1 << 40, owner: "n1", batch: [1, 2, 3]),
+            .fed(feed: 0, floor: 0, owner: nil, batch: []), .feedEnded(feed: 7),
         ])
     func feeds(message: PeerMessage) throws {
         let bytes = message.bytes

@@ -67,14 +67,17 @@ struct SimulatedNode {
         return options
     }()
 
-    init(name: String, incarnation: UInt64, files: Files) {
+    /// - parameter isFed: nodes of an earlier version follow no others, and are followed by none.
+    init(name: String, incarnation: UInt64, files: Files, isFed: Bool = true) {
         self.incarnation = incarnation
         placement = Simulation.PlacementState(node: name)
         lease = NodeLease(seed: incarnation)
+        var options = Self.options
+        options.isFed = isFed
         log = ReplicatedLog(
             database: "main", owner: OwnerRecord(node: name, incarnation: incarnation),
             position: LogPosition(epoch: files.epoch, sequence: files.last), past: LogPast(files.past),
             isOfLog: files.epoch != nil, foundingEpoch: incarnation,
-            options: Self.options)
+            options: options)
     }
 }

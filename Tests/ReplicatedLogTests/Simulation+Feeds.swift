@@ -7,7 +7,7 @@ extension Simulation {
     enum PeerNews {
         case asked(FeedRequest)
         case unfollowed
-        case fed([UInt8], floor: UInt64)
+        case fed([UInt8], floor: UInt64, owner: String?)
         case ended
     }
 
@@ -17,10 +17,10 @@ extension Simulation {
             if machines[node].process?.isOpen != true { return say(.ended, from: node, to: source) }
             try tell(node, .askedForFeed(by: "n\(source)", request))
         case .unfollowed: try tell(node, .unfollowed(by: "n\(source)"))
-        case .fed(let batch, let floor):
+        case .fed(let batch, let floor, let owner):
             guard let process = machines[node].process, process.source == source else { return }
             let before = process.log.position.sequence
-            try tell(node, .fed(batch, floor: floor))
+            try tell(node, .fed(batch, floor: floor, owner: owner))
             if let after = machines[node].process?.log.position.sequence, after > before { fedCount += 1 }
         case .ended: if machines[node].process?.source == source { try tell(node, .feedEnded) }
         }
@@ -37,7 +37,8 @@ extension Simulation {
         let running = machines.indices.filter { $0 != node && machines[$0].process != nil }
         let source =
             request.isCandidate
-            ? running.first { "n\($0)" == request.owner } : running.filter(isHolder).randomElement(using: &random)
+            ? running.first { "n\($0)" == request.owner }
+            : running.filter { isCandidate($0, as: node) }.randomElement(using: &random)
         machines[node].process?.source = source
         guard let source, Int.random(in: 0..<10, using: &random) > 0 else {
             // No link to it.
@@ -57,8 +58,8 @@ extension Simulation {
         switch action {
         case .askForFeed(let request): ask(request, from: node)
         case .endFeed: endFeed(node)
-        case .pass(let batch, let floor, let nodes):
-            for other in nodes { say(.fed(batch, floor: floor), from: node, to: Self.index(other)) }
+        case .pass(let batch, let floor, let owner, let nodes):
+            for other in nodes { say(.fed(batch, floor: floor, owner: owner), from: node, to: Self.index(other)) }
         case .endFeeds(let nodes): for other in nodes { say(.ended, from: node, to: Self.index(other)) }
         default: break
         }
@@ -75,6 +76,11 @@ extension Simulation {
                 say(.unfollowed, from: its, to: one)
             }
         }
+    }
+
+    /// Whether a node may own the log, as far as another one knows.
+    private func isCandidate(_ other: Int, as node: Int) -> Bool {
+        isPlaced ? machines[node].placement.holds("n\(other)", "main") : !isVisitor(other)
     }
 
     private static func index(_ name: String) -> Int { Int(name.dropFirst()) ?? 0 }

@@ -14,14 +14,18 @@ extension Simulation {
     mutating func start(_ node: Int) throws(Violation) {
         guard machines[node].process == nil else { return }
         let process = SimulatedNode(
-            name: "n\(node)", incarnation: random.next(), files: machines[node].files)
+            name: "n\(node)", incarnation: random.next(), files: machines[node].files,
+            isFed: Int.random(in: 0..<6, using: &random) > 0)
         machines[node].process = process
         machines[node].placement = machines[node].placement.last.map(Placement.init(remembering:)) ?? Placement()
         if isPlaced, !isHolder(node), machines[node].files.epoch == nil { machines[node].process?.isOpen = false }
         queue.add(.tick(node: node), at: now)
         queue.add(.watchTurn(node: node), at: now)
-        try tell(node, .rank(isPlaced ? rank(node) : node))
+        try tell(node, .rank(isPlaced ? rank(node) : isVisitor(node) ? nil : node))
     }
+
+    /// It never owns the log, though it follows it.
+    func isVisitor(_ node: Int) -> Bool { hasVisitor && node == machines.count - 1 }
 
     mutating func end(_ node: Int, losesPower: Bool) {
         guard machines[node].process != nil else { return }

@@ -94,6 +94,8 @@ struct Simulation {
     let checksReads: Bool
     /// The database is held by three nodes.
     let isPlaced: Bool
+    /// The last node never owns the log.
+    let hasVisitor: Bool
 
     // The state from a global view.
     /// The operations that each history of the log has: that with the number n at n - 1.
@@ -141,6 +143,7 @@ struct Simulation {
         self.isPlaced = isPlaced
         random = SeededRandom(seed: seed ^ 0x5EED)
         checksReads = !faults.contains { $0.kind == .endLease }
+        hasVisitor = !isPlaced && seed.isMultiple(of: 2)
         for node in 0..<nodes {
             machines.append(
                 Machine(

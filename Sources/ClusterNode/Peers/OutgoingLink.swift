@@ -2,7 +2,7 @@ import HearthJSONWebTokens
 import HearthRealtimeDatabase
 import HearthSystem
 
-/// This node's end of a link to the node that takes the writes of some databases.
+/// This node's end of a link to another node, which makes writes for its clients and passes on the logs that it follows.
 final class OutgoingLink {
     /// A request that the other node may not have received.
     struct Given: Hashable {
@@ -24,8 +24,9 @@ final class OutgoingLink {
     var nextAttempt = MonotonicTime(nanoseconds: .min)
     /// Those whose requests went over it.
     var databases: Set<String> = []
-    /// Those whose logs the other node passes on.
-    var feeds: Set<String> = []
+    /// The databases whose logs the other node passes on, by the numbers of the feeds, and the last one given.
+    var feeds: [UInt64: String] = [:]
+    var lastFeed: UInt64 = 0
     /// In order.
     var given: [Given] = []
 
@@ -40,7 +41,7 @@ final class OutgoingLink {
     var greeting: PeerConnection.Greeting { .init(received: session.received, flag: !wasConnected) }
 }
 
-/// The end of a link at the node that takes the writes, with the connections of the other node.
+/// The end of a link at the node that is asked, with the connections of the other node.
 final class IncomingLink {
     let node: String
     let id: [UInt8]
@@ -50,8 +51,8 @@ final class IncomingLink {
     var downSince = MonotonicTime.current
     /// This node's names of the other one's connections.
     var aliases: [Key: ConnectionID] = [:]
-    /// The databases whose logs are passed on to the other node.
-    var feeds: Set<String> = []
+    /// The numbers of the feeds that the other node gets, by database.
+    var feeds: [String: UInt64] = [:]
     private var principals: [[UInt8]: Principal] = [:]
 
     struct Key: Hashable {

@@ -73,8 +73,8 @@ final class PeerHub: Sendable {
 
     func unfollow(_ database: String, at node: String) { run { $0.unfollow(database, at: node) } }
 
-    func pass(_ batch: [UInt8], floor: UInt64, of database: String, to nodes: [String]) {
-        run { $0.pass(batch, floor: floor, of: database, to: nodes) }
+    func pass(_ batch: [UInt8], floor: UInt64, owner: String?, of database: String, to nodes: [String]) {
+        run { $0.pass(batch, floor: floor, owner: owner, of: database, to: nodes) }
     }
 
     /// - parameter nodes: nil for all.

@@ -77,7 +77,7 @@ final class PeerLinks: @unchecked Sendable {
     static var limits: StreamLimits {
         var limits = StreamLimits()
         limits.highWater = 1 << 20
-        // What waits is bounded by what databases forward.
+        // What waits is bounded by what databases forward, and for feeds.
         limits.hardLimit = .max
         limits.openTimeout = .seconds(2)
         limits.closeTimeout = .seconds(1)
@@ -294,11 +294,9 @@ final class PeerLinks: @unchecked Sendable {
             case .ended(let database, let connection):
                 news[database, default: []].append(.ended(ConnectionID(raw: connection)))
             case .farewell: isOver = true
-            case .fed(let database, let floor, let batch):
-                delegate.feeds(database, link.node, .fed(batch, floor: floor))
-            case .feedEnded(let database):
-                link.feeds.remove(database)
-                delegate.feeds(database, link.node, .ended)
+            case .fed(let feed, let floor, let owner, let batch):
+                take(.fed(batch, floor: floor, owner: owner), feed, from: link)
+            case .feedEnded(let feed): take(.ended, feed, from: link)
             case .request, .follow, .unfollow: throw MalformedMessage()
             }
         }
@@ -322,11 +320,9 @@ final class PeerLinks: @unchecked Sendable {
                         connection: alias, number: number, principal: try link.principal(principal),
                         operation: operation, client: client))
             case .farewell: return end(link)
-            case .follow(let database, let epoch, let sequence):
-                link.feeds.insert(database)
-                delegate.feeds(database, link.node, .asked(FeedRequest(epoch: epoch, sequence: sequence)))
-            case .unfollow(let database):
-                if link.feeds.remove(database) != nil { delegate.feeds(database, link.node, .unfollowed) }
+            case .follow(let feed, let database, let epoch, let sequence):
+                begin(feed, of: database, FeedRequest(epoch: epoch, sequence: sequence), for: link)
+            case .unfollow(let feed): end(feed, for: link)
             case .answer, .ended, .fed, .feedEnded: throw MalformedMessage()
             }
         }

@@ -7,12 +7,14 @@ package import HearthRealtimeDatabase
 ///         | 2 database:bytes connection:n number:n sequence:n reply                        its answer
 ///         | 3 database:bytes connection:n                           nothing is owed to this connection any more
 ///         | 4                                                       the link ends, and with it all connections
-///         | 5 database:bytes epoch:n sequence:n     the other node is to pass on what the log has after `sequence`
-///         | 6 database:bytes                        it need not any more
-///         | 7 database:bytes floor:n batch:bytes    a LogBatch, and the log's floor; empty to say that it does
-///         | 8 database:bytes                        it does not, or passes on nothing more
+///         | 5 feed:n database:bytes epoch:n sequence:n   the other node is to pass on what the log has after `sequence`
+///         | 6 feed:n                                     it no longer has to
+///         | 7 feed:n floor:n owner:bytes batch:bytes     the log's floor and owner, and a LogBatch; that is empty to
+///                                                        say only that the log is passed on
+///         | 8 feed:n                                     it is not, or not any more
 /// ```
-/// From 5 on, they are of version 2 of the protocol (``PeerHandshake``).
+/// From 5 on, they are of version 2 of the protocol (``PeerHandshake``). The number of a feed is chosen by the node that
+/// asks, another one each time. The owner is empty for none.
 /// A number `n` is LEB128, `bytes` follow their count. The number of a connection is the one that its own node has
 /// given it.
 package enum PeerMessage {
@@ -20,10 +22,10 @@ package enum PeerMessage {
     case answer(database: String, connection: UInt64, number: Int64, sequence: UInt64, Reply)
     case ended(database: String, connection: UInt64)
     case farewell
-    case follow(database: String, epoch: UInt64, sequence: UInt64)
-    case unfollow(database: String)
-    case fed(database: String, floor: UInt64, batch: [UInt8])
-    case feedEnded(database: String)
+    case follow(feed: UInt64, database: String, epoch: UInt64, sequence: UInt64)
+    case unfollow(feed: UInt64)
+    case fed(feed: UInt64, floor: UInt64, owner: String?, batch: [UInt8])
+    case feedEnded(feed: UInt64)
 
     package var bytes: [UInt8] {
         var out = MessageWriter()
@@ -48,22 +50,24 @@ package enum PeerMessage {
             out.add(database)
             out.add(connection)
         case .farewell: out.add(byte: 4)
-        case .follow(let database, let epoch, let sequence):
+        case .follow(let feed, let database, let epoch, let sequence):
             out.add(byte: 5)
+            out.add(feed)
             out.add(database)
             out.add(epoch)
             out.add(sequence)
-        case .unfollow(let database):
+        case .unfollow(let feed):
             out.add(byte: 6)
-            out.add(database)
-        case .fed(let database, let floor, let batch):
+            out.add(feed)
+        case .fed(let feed, let floor, let owner, let batch):
             out.add(byte: 7)
-            out.add(database)
+            out.add(feed)
             out.add(floor)
+            out.add(owner ?? "")
             out.add(batch)
-        case .feedEnded(let database):
+        case .feedEnded(let feed):
             out.add(byte: 8)
-            out.add(database)
+            out.add(feed)
         }
         return out.bytes
     }
@@ -85,10 +89,14 @@ package enum PeerMessage {
         case 4: self = .farewell
         case 5:
             self = .follow(
-                database: try reader.text(), epoch: try reader.number(), sequence: try reader.number())
-        case 6: self = .unfollow(database: try reader.text())
-        case 7: self = .fed(database: try reader.text(), floor: try reader.number(), batch: try reader.slice())
-        case 8: self = .feedEnded(database: try reader.text())
+                feed: try reader.number(), database: try reader.text(), epoch: try reader.number(),
+                sequence: try reader.number())
+        case 6: self = .unfollow(feed: try reader.number())
+        case 7:
+            let (feed, floor, owner) = (try reader.number(), try reader.number(), try reader.text())
+            self = .fed(
+                feed: feed, floor: floor, owner: owner.isEmpty ? nil : owner, batch: try reader.slice())
+        case 8: self = .feedEnded(feed: try reader.number())
         default: throw MalformedMessage()
         }
         guard reader.isAtEnd else { throw MalformedMessage() }
