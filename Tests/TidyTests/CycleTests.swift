@@ -7,8 +7,7 @@ import Testing
     private static let circles: [String: [Set<String>]] = [
         "ClusterNode": [
             ["CopySender", "OutgoingLink", "PeerConnection", "PeerLinks"]
-        ],
-        "HearthClient": [["Database", "DatabaseCore", "Link", "OutgoingRequests"]],
+        ]
     ]
 
     @Test(
