@@ -50,7 +50,7 @@ extension DatabaseCore {
         case .permissionDenied, .rateExceeded, .refused: break
         default: return
         }
-        log(
+        options.log(
             .warning,
             """
             the server has refused a write\(isRestored ? " of an earlier process" : "") \

@@ -9,7 +9,7 @@ import HearthClientSession
 ///
 /// The connection is restored automatically. After each hello, the client sends the token, all listens, and then all
 /// unanswered requests in their original order, except transactions that were sent before.
-final class DatabaseCore: @unchecked Sendable {
+final class DatabaseCore: LinkOwner, @unchecked Sendable {
     // Safe because: other threads only pass a reference to `loop.execute`.
 
     /// Refused writes that the program has not read yet.
@@ -33,17 +33,15 @@ final class DatabaseCore: @unchecked Sendable {
     var restoredWrites: [Int: [WireAssignment]] = [:]
     /// Listens whose values are to be saved.
     var unsaved: Set<ServerListen> = []
-    /// Calls that wait for an answer.
-    let callers: WaitingCallers
     let flushes = Flushes()
     // Any thread may read these.
-    let connectionState = Broadcast(state: Database.ConnectionState.offline)
     let pendingWriteCount = Broadcast(state: 0)
     /// Writes of an earlier process may be refused before the program reads refusals.
     let refusedWrites = Broadcast<WriteRefusal>(keptMax: DatabaseCore.keptRefusalsMax)
     /// Milliseconds that the server's clock is ahead. Any thread may read it.
     let sharedClockOffset = Atomic<Int64>(0)
 
+    var callers: WaitingCallers { link.callers }
     var clockOffset: Int64 { sharedClockOffset.load(ordering: .relaxed) }
 
     private struct Kept: Hashable {
@@ -77,10 +75,8 @@ final class DatabaseCore: @unchecked Sendable {
         self.options = options
         link = Link(url: url, options: options, connection: connection, loop: loop)
         outgoing = OutgoingRequests(link, flushes, writeCount: pendingWriteCount)
-        callers = WaitingCallers(loop: loop, timeout: options.requestTimeout)
         infoValue = Node(children: InfoKeys.values(isConnected: false, clockOffset: 0))
-        callers.reasonForWaiting = { [link] in link.reasonForWaiting }
-        link.core = self
+        link.owner = self
     }
 
     // MARK: Observing
@@ -200,7 +196,7 @@ final class DatabaseCore: @unchecked Sendable {
     }
 
     private func fail(_ listen: ServerListen, _ error: DatabaseError) {
-        log(.warning, "the server refuses to let \(listen.path) be observed: \(error)")
+        options.log(.warning, "the server refuses to let \(listen.path) be observed: \(error)")
         let (failed, output) = tree.listenFailed(listen)
         let cancelled = failed.compactMap { observers.removeValue(forKey: $0) }
         perform(output)
@@ -225,12 +221,8 @@ final class DatabaseCore: @unchecked Sendable {
         callers.failAll(.closed)
         for (_, observer) in cancelled { observer.onCancel(.closed) }
         cancelAggregates(because: .closed)
-        connectionState.end()
+        link.status.end()
         refusedWrites.end()
-    }
-
-    func log(_ level: DatabaseLogEntry.Level, _ message: @autoclosure () -> String) {
-        options.logger?(DatabaseLogEntry(level: level, message: message()))
     }
 
     /// The connection is established and signed in.
@@ -310,7 +302,7 @@ final class DatabaseCore: @unchecked Sendable {
     /// Logs which index would save the server from scanning all children.
     func warn(ofMissingIndex response: ServerResponse, at path: Path) {
         guard let index = response.neededIndex else { return }
-        log(
+        options.log(
             .warning,
             "a query at \(path) looks at every child; with the setting \".index\": [\(index)] it would not")
     }

@@ -2,9 +2,28 @@ import HearthClientTransport
 import HearthWireProtocol
 import HearthClientSession
 
+/// The database of a link.
+protocol LinkOwner: AnyObject, Sendable {
+    var link: Link { get }
+    var isClosed: Bool { get }
+    /// The server has said hello.
+    func greeted(_ hello: ServerHello)
+    /// Requests may be sent.
+    func opened()
+    func received(_ push: ServerPush)
+    func disconnected()
+}
+
 /// Keeps a database connected: connects, signs in, and reconnects after a pause when the connection is lost. Lives on
 /// the database's loop.
 final class Link: SessionOwner {
+    /// Of the connection, as programs are told.
+    enum Status: Hashable, Sendable {
+        case offline, connecting, connected
+        case waiting(DatabaseError, retryAt: ContinuousClock.Instant)
+        case refused(DatabaseError)
+    }
+
     private enum State {
         /// Offline on request, or refused permanently.
         case offline
@@ -17,7 +36,11 @@ final class Link: SessionOwner {
     }
 
     /// Set before the first connection.
-    weak var core: DatabaseCore?
+    weak var owner: (any LinkOwner)?
+    /// Any thread may read it.
+    let status = Broadcast(state: Status.offline)
+    /// Calls that wait for an answer.
+    let callers: WaitingCallers
     private let loop: any ClientLoop
     private let options: DatabaseOptions
     private let connection: ConnectionOptions
@@ -56,6 +79,8 @@ final class Link: SessionOwner {
         self.options = options
         self.connection = connection
         self.loop = loop
+        callers = WaitingCallers(loop: loop, timeout: options.requestTimeout)
+        callers.reasonForWaiting = { [unowned self] in reasonForWaiting }
     }
 
     /// The connection, while requests may be sent.
@@ -63,7 +88,7 @@ final class Link: SessionOwner {
 
     /// Connects now, without waiting for the next attempt.
     func goOnline() {
-        guard state == .offline || state == .waiting, core?.isClosed == false else { return }
+        guard state == .offline || state == .waiting, owner?.isClosed == false else { return }
         timer?.cancel()
         timer = nil
         attempts = 0
@@ -75,9 +100,9 @@ final class Link: SessionOwner {
         timer?.cancel()
         timer = nil
         noteWritten()
-        if state != .offline { core?.log(.info, "offline") }
+        if state != .offline { options.log(.info, "offline") }
         state = .offline
-        show(.offline)
+        status.set(.offline)
         current?.close()
     }
 
@@ -88,22 +113,20 @@ final class Link: SessionOwner {
             current.hasWrites ? max(Self.firstWrittenBytesMin, current.answeredWrittenBytes) : .max
     }
 
-    private func show(_ state: Database.ConnectionState) { core?.connectionState.set(state) }
-
     /// Added to the error of a call that timed out.
     var reasonForWaiting: String {
-        switch core?.connectionState.value {
-        case .waiting(let error, _)?, .refused(let error)?: ": \(error)"
-        case .offline?: ": the database is offline"
-        case .connecting?: ": still connecting to \(url)"
-        case .connected?, nil: ""
+        switch status.value {
+        case .waiting(let error, _), .refused(let error): ": \(error)"
+        case .offline: ": the database is offline"
+        case .connecting: ": still connecting to \(url)"
+        case .connected: ""
         }
     }
 
     private func connect() {
         state = .connecting
-        show(.connecting)
-        core?.log(.debug, "connecting to \(url)")
+        status.set(.connecting)
+        self.options.log(.debug, "connecting to \(url)")
         var options = connection
         options.lastSession = lastSession
         options.firstWrittenBytes = firstWrittenBytes
@@ -123,11 +146,11 @@ final class Link: SessionOwner {
         attempts += 1
         let pause = delay * Double.random(in: 0.5...1)
         timer = loop.callLater(after: pause) { [weak self] in self?.connect() }
-        show(.waiting(error, retryAt: .now + pause))
-        core?.log(.warning, "\(error); next attempt in \(pause.formatted)")
+        status.set(.waiting(error, retryAt: .now + pause))
+        options.log(.warning, "\(error); next attempt in \(pause.formatted)")
         // A program with a persistence file expects to start without a network.
         let isHopeless = !hasConnected && attempts >= Self.firstAttempts && options.persistenceFile == nil
-        if isLasting || isHopeless { core?.callers.failAll(error) }
+        if isLasting || isHopeless { callers.failAll(error) }
     }
 
     // MARK: The session
@@ -138,7 +161,7 @@ final class Link: SessionOwner {
         redirects = 0
         hasConnected = true
         state = .signingIn
-        core?.greeted(hello)
+        owner?.greeted(hello)
         // An observer may have called `goOffline()`.
         if state == .signingIn { signIn() }
     }
@@ -146,12 +169,12 @@ final class Link: SessionOwner {
     private func open() {
         state = .open
         openedAt = loop.time
-        show(.connected)
-        core?.log(.info, "connected to \(url)")
-        core?.opened()
+        status.set(.connected)
+        options.log(.info, "connected to \(url)")
+        owner?.opened()
     }
 
-    func received(_ push: ServerPush) { core?.received(push) }
+    func received(_ push: ServerPush) { owner?.received(push) }
 
     func progressed() {}
 
@@ -166,7 +189,7 @@ final class Link: SessionOwner {
         if state == .connecting { url = home }
         let wasWanted = state != .offline
         if wasWanted { state = .waiting }
-        core?.disconnected()
+        owner?.disconnected()
         let problem = self.problem
         self.problem = nil
         guard wasWanted, state == .waiting else { return }
@@ -174,12 +197,12 @@ final class Link: SessionOwner {
         case .disconnected(.killed):
             state = .offline
             let refusal = DatabaseError.connectionFailed("\(error)")
-            show(.refused(refusal))
-            core?.log(.warning, "\(error)")
-            core?.callers.failAll(refusal)
+            status.set(.refused(refusal))
+            options.log(.warning, "\(error)")
+            callers.failAll(refusal)
         case .disconnected(.closed):
             state = .offline
-            show(.offline)
+            status.set(.offline)
         // Otherwise hosts that redirect to each other would be asked without a pause.
         case .disconnected(.redirected(let host)) where redirect(to: host) && redirects <= 3: connect()
         default:
@@ -212,7 +235,7 @@ final class Link: SessionOwner {
 
     /// Signs in with the provider's token, then allows requests on the connection.
     private func signIn() {
-        guard let provider = options.tokenProvider, let core else { return open() }
+        guard let provider = options.tokenProvider, let owner else { return open() }
         tokenQuestion += 1
         let question = tokenQuestion
         let needsNew = needsNewToken
@@ -220,7 +243,7 @@ final class Link: SessionOwner {
         Task {
             let answer: Result<String?, any Error>
             do { answer = .success(try await provider(needsNew)) } catch { answer = .failure(error) }
-            loop.execute { core.link.answered(question, answer) }
+            loop.execute { owner.link.answered(question, answer) }
         }
     }
 
@@ -240,7 +263,7 @@ final class Link: SessionOwner {
             let text = "the token provider failed: \(error)"
             // The account service may be reachable later.
             if (error as? AuthError)?.code != .networkError { problem = .connectionFailed(text) }
-            core?.log(.warning, text)
+            options.log(.warning, text)
             current?.abandon(text)
         }
     }
@@ -262,7 +285,7 @@ final class Link: SessionOwner {
     /// - parameter refusal: the error for a new token.
     func tokenRefused(_ refusal: ConnectionError? = nil) {
         let text = "the server did not accept the token" + (refusal.map { ": \($0)" } ?? "")
-        core?.log(.warning, text)
+        options.log(.warning, text)
         // The first token may have expired. The second one was new.
         if needsNewToken, refusal != nil { problem = .connectionFailed(text) }
         needsNewToken = true

@@ -18,7 +18,7 @@ extension Database {
     }
 
     /// The state of the connection now.
-    public var connectionState: ConnectionState { core.connectionState.value }
+    public var connectionState: ConnectionState { core.link.status.value.shown }
 
     /// The state of the connection, and the new one after each change. A slow reader skips states, but never the last
     /// one. Ends when the database is closed.
@@ -27,7 +27,7 @@ extension Database {
     ///         if case .waiting(let error, _) = state { print("offline:", error) }
     ///     }
     public var connectionStates: some AsyncSequence<ConnectionState, Never> & Sendable {
-        core.connectionState.values()
+        core.link.status.values().map { $0.shown }
     }
 
     // MARK: Pending writes
@@ -54,6 +54,18 @@ extension Database {
                 let reason = core?.link.reasonForWaiting ?? ""
                 reply.settle(.failure(.timedOut("writes are not answered within \(timeout)\(reason)")))
             }
+        }
+    }
+}
+
+extension Link.Status {
+    fileprivate var shown: Database.ConnectionState {
+        switch self {
+        case .offline: .offline
+        case .connecting: .connecting
+        case .connected: .connected
+        case .waiting(let error, let time): .waiting(error, retryAt: time)
+        case .refused(let error): .refused(error)
         }
     }
 }

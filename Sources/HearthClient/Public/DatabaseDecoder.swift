@@ -81,20 +81,19 @@ public struct DatabaseDecoder: Sendable {
         func decodeNil() -> Bool { node.isNull }
 
         func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-            if type == DatabaseValue.self, let value = DatabaseValue(node) as? Value { return value }
-            if type == Bool.self, case .bool(let value)? = node.leaf, let value = value as? Value { return value }
-            if type == String.self, case .string(let utf8)? = node.leaf,
-                let value = String(decoding: utf8, as: UTF8.self) as? Value
-            {
-                return value
+            let leaf: Any?
+            switch type {
+            case is DatabaseValue.Type: leaf = DatabaseValue(node)
+            case is Bool.Type: leaf = DatabaseValue(node).bool
+            case is String.Type: leaf = DatabaseValue(node).string
+            case let type as any (BinaryFloatingPoint & Decodable).Type: leaf = floating(type)
+            case let type as any (FixedWidthInteger & Decodable).Type: leaf = integer(type)
+            default:
+                if let foundation = context.foundationType(type) { return try decode(type, foundation) }
+                return try Value(from: self)
             }
-            if let type = type as? any FloatingPointValue.Type, let value = floating(type) as? Value { return value }
-            if let type = type as? any (FixedWidthInteger & Decodable).Type, let value = integer(type) as? Value {
-                return value
-            }
-            if type is any LeafValue.Type { throw mismatch("\(type)") }
-            if let foundation = context.foundationType(type) { return try decode(type, foundation) }
-            return try Value(from: self)
+            guard let value = leaf as? Value else { throw mismatch("\(type)") }
+            return value
         }
 
         /// A Foundation value, decoded from the form in which it codes itself.
@@ -120,10 +119,10 @@ public struct DatabaseDecoder: Sendable {
             return try Value(from: Level(node: own, codingPath: codingPath, context: context))
         }
 
-        private func floating(_ type: any FloatingPointValue.Type) -> Any? {
+        private func floating<Number: BinaryFloatingPoint>(_ type: Number.Type) -> Number? {
             switch node.leaf {
-            case .integer(let value)?: type.make(Double(value))
-            case .double(let value)?: type.make(value)
+            case .integer(let value)?: Number(Double(value))
+            case .double(let value)?: Number(value)
             default: nil
             }
         }
@@ -230,31 +229,6 @@ extension DecodingError {
         @unknown default: "\(self)"
         }
     }
-}
-
-/// The types that one leaf of the tree can become.
-private protocol LeafValue {}
-private protocol FloatingPointValue: LeafValue {
-    static func make(_ value: Double) -> Any
-}
-
-extension Bool: LeafValue {}
-extension String: LeafValue {}
-extension Int: LeafValue {}
-extension Int8: LeafValue {}
-extension Int16: LeafValue {}
-extension Int32: LeafValue {}
-extension Int64: LeafValue {}
-extension UInt: LeafValue {}
-extension UInt8: LeafValue {}
-extension UInt16: LeafValue {}
-extension UInt32: LeafValue {}
-extension UInt64: LeafValue {}
-extension Double: FloatingPointValue {
-    static func make(_ value: Double) -> Any { value }
-}
-extension Float: FloatingPointValue {
-    static func make(_ value: Double) -> Any { Float(value) }
 }
 
 extension DatabaseValue: Decodable {

@@ -87,4 +87,8 @@ public struct DatabaseOptions: Sendable {
 extension DatabaseOptions {
     var encoder: DatabaseEncoder { DatabaseEncoder(coding) }
     var decoder: DatabaseDecoder { DatabaseDecoder(coding) }
+
+    func log(_ level: DatabaseLogEntry.Level, _ message: @autoclosure () -> String) {
+        logger?(DatabaseLogEntry(level: level, message: message()))
+    }
 }

@@ -70,7 +70,7 @@ extension DatabaseQuery {
         at place: DatabasePlace, _ object: QueryObject
     ) async throws(DatabaseError) -> DatabaseExplanation {
         let answer: FoundPage = try await ref.database.wait { core, reply in
-            switch core.connectionState.value {
+            switch core.link.status.value {
             case .offline:
                 reply.settle(
                     .failure(.connectionFailed("the database is offline, and only the server can explain a query")))
