@@ -15,14 +15,14 @@ extension TreeRows {
         changes.rows.reserveCapacity(changed.count)
         for node in changed where holds(node) {
             let key = node.key
-            if node.clearedIn == generation {
-                changes.cleared.append(KeyRange(lower: key, upper: Path.subtreeEnd(of: key)))
-            }
+            let clears = node.clearedIn == generation
             switch node.state {
-            case .packed where node.value.isNull: changes.removed.append(key)
-            case .packed: changes.rows.append(Row(key: key, value: .subtree(node.value)))
-            case .spread where node.value.isNull: changes.removed.append(key)
-            case .spread: changes.rows.append(Row(key: key, value: .header(priority: node.value)))
+            case .packed where node.value.isNull, .spread where node.value.isNull:
+                if clears { changes.cleared.append(KeyRange(lower: key, upper: Path.subtreeEnd(of: key))) }
+                changes.removed.append(key)
+            case .packed: changes.rows.append(Row(key: key, value: .subtree(node.value), clearsBelow: clears))
+            case .spread:
+                changes.rows.append(Row(key: key, value: .header(priority: node.value), clearsBelow: clears))
             case .unknown: break
             }
         }
