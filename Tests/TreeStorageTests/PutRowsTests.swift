@@ -25,8 +25,8 @@ struct PutRowsTests {
         for sequence in 1...30 as ClosedRange<UInt64> {
             var rows: [[UInt8]: Row] = [:]
             for _ in 0..<Int.random(in: 0..<20, using: &random) {
-                let key = key(&random)
-                rows[key] = Row(key: key, value: value(&random), clearsBelow: Int.random(in: 0..<3, using: &random) == 0)
+                let (key, clearsBelow) = (key(&random), Int.random(in: 0..<3, using: &random) == 0)
+                rows[key] = Row(key: key, value: value(&random), clearsBelow: clearsBelow)
             }
             try tree.apply(RowChanges(rows: rows.values.shuffled(using: &random)), upTo: sequence)
             for row in rows.values where row.clearsBelow {

@@ -13,7 +13,9 @@ extension TreeRows {
     func freezeChanged() -> (generation: UInt64, changes: RowChanges) {
         var changes = RowChanges()
         changes.rows.reserveCapacity(changed.count)
-        for node in changed where holds(node) {
+        for (index, node) in changed.enumerated() {
+            if index.isMultiple(of: Self.touchedMax) { touch(changed[index...].prefix(Self.touchedMax)) }
+            guard holds(node) else { continue }
             let key = node.key
             let clears = node.clearedIn == generation
             switch node.state {

@@ -4,8 +4,8 @@ import HearthSQLite
 import HearthStorageErrors
 
 /// Rows in memory as a table of SQLite's, with the columns `key`, `checksum` and `value`. One `INSERT … SELECT` writes
-/// all of them: it goes on in the B-tree where the row before was, which a statement for each row would look for from
-/// the root.
+/// all of them: it goes on in the B-tree where the row before it is, which a statement for each row would have to look
+/// for from the root.
 ///
 /// SQLite calls it a virtual table (https://sqlite.org/vtab.html). One statement reads it at a time.
 final class RowSource {
@@ -93,7 +93,7 @@ final class RowSource {
 
     fileprivate var rowNumber: Int64 { Int64(position) }
 
-    /// Lives as long as the process; nobody writes to it.
+    // Safe because: nobody writes to it once it is made. It lives as long as the process.
     private nonisolated(unsafe) static let module: UnsafeMutablePointer<sqlite3_module> = {
         let module = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
         module.initialize(to: sqlite3_module())
