@@ -14,6 +14,7 @@ final class RowSource {
     private var sequence: UInt64 = 0
     /// The row that is read now, by its place in `indices`.
     private var position = 0
+    private var key: [UInt8] = []
     private var value: [UInt8] = []
     private var checksum: Int64 = 0
     private let hasValues: Bool
@@ -45,6 +46,7 @@ final class RowSource {
     func takeBack() {
         rows = []
         indices = []
+        key = []
         value = []
     }
 
@@ -64,15 +66,16 @@ final class RowSource {
 
     private func read() {
         if isAtEnd { return }
-        let row = rows[indices[position]]
-        if hasValues { value = row.value.encoded }
-        checksum = RowChecksum.of(row.key, Int64(sequence), value)
+        let index = indices[position]
+        key = rows[index].key
+        if hasValues { value = rows[index].value.encoded }
+        checksum = RowChecksum.of(key, Int64(sequence), value)
         total.add(checksum)
     }
 
     fileprivate func answer(_ column: Int32, to context: OpaquePointer?) {
         switch column {
-        case 0: Self.answer(rows[indices[position]].key, to: context)
+        case 0: Self.answer(key, to: context)
         case 1: sqlite3_result_int64(context, checksum)
         default: Self.answer(value, to: context)
         }
