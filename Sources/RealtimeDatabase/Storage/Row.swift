@@ -5,10 +5,13 @@ package struct Row: Hashable, Sendable {
     /// `Path.encoded` of the place the row describes.
     package var key: [UInt8]
     package var value: RowValue
+    /// Of a row that is written: those that the store has below its key are obsolete.
+    package var clearsBelow: Bool
 
-    package init(key: [UInt8], value: RowValue) {
+    package init(key: [UInt8], value: RowValue, clearsBelow: Bool = false) {
         self.key = key
         self.value = value
+        self.clearsBelow = clearsBelow
     }
 }
 

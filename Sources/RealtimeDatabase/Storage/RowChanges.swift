@@ -6,6 +6,7 @@ package struct RowChanges: Sendable {
     package var cleared: [KeyRange]
     /// Keys whose row goes away.
     package var removed: [[UInt8]]
+    /// No two have the same key. What is obsolete below them (``Row/clearsBelow``) is removed before they are written.
     package var rows: [Row]
     /// What connections want written when they end; empty for those that want nothing any more.
     package var owed: [UInt64: OwedWrites]
@@ -22,6 +23,11 @@ package struct RowChanges: Sendable {
         self.removed = removed
         self.rows = rows
         self.owed = owed
+    }
+
+    /// Whether all rows are obsolete that the store has at a key and below. Looks at all changes.
+    package func clear(_ key: [UInt8]) -> Bool {
+        cleared.contains { $0.lower == key } || rows.contains { $0.clearsBelow && $0.key == key }
     }
 
     package var isEmpty: Bool {

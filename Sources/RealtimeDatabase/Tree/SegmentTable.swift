@@ -78,8 +78,9 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         let hash = segment.withUnsafeBytes { Self.hash($0) }
         let mask = slots.count - 1
         var index = hash & mask
-        while let node = slots[index].node?.takeUnretainedValue() {
-            if slots[index].hash == hash, node.segment == segment { break }
+        // Only a node with the same hash is touched.
+        while let node = slots[index].node {
+            if slots[index].hash == hash, node._withUnsafeGuaranteedRef({ $0.segment == segment }) { break }
             index = (index + 1) & mask
         }
         guard let removed = slots[index].node else { return }

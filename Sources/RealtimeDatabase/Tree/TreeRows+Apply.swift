@@ -13,16 +13,18 @@ extension TreeRows {
     func freezeChanged() -> (generation: UInt64, changes: RowChanges) {
         var changes = RowChanges()
         changes.rows.reserveCapacity(changed.count)
-        for node in changed where holds(node) {
+        for (index, node) in changed.enumerated() {
+            if index.isMultiple(of: Self.touchedMax) { touch(changed[index...].prefix(Self.touchedMax)) }
+            guard holds(node) else { continue }
             let key = node.key
-            if node.clearedIn == generation {
-                changes.cleared.append(KeyRange(lower: key, upper: Path.subtreeEnd(of: key)))
-            }
+            let clears = node.clearedIn == generation
             switch node.state {
-            case .packed where node.value.isNull: changes.removed.append(key)
-            case .packed: changes.rows.append(Row(key: key, value: .subtree(node.value)))
-            case .spread where node.value.isNull: changes.removed.append(key)
-            case .spread: changes.rows.append(Row(key: key, value: .header(priority: node.value)))
+            case .packed where node.value.isNull, .spread where node.value.isNull:
+                if clears { changes.cleared.append(KeyRange(lower: key, upper: Path.subtreeEnd(of: key))) }
+                changes.removed.append(key)
+            case .packed: changes.rows.append(Row(key: key, value: .subtree(node.value), clearsBelow: clears))
+            case .spread:
+                changes.rows.append(Row(key: key, value: .header(priority: node.value), clearsBelow: clears))
             case .unknown: break
             }
         }

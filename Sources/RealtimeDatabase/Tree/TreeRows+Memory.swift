@@ -118,6 +118,7 @@ extension TreeRows {
         guard !settled.isEmpty else { return }
         let clearing = store.clearing
         while looks > 0, let last = settled.indices.last {
+            if settled[last].count.isMultiple(of: Self.touchedMax) { touch(settled[last].suffix(Self.touchedMax)) }
             guard let node = settled[last].popLast() else {
                 settled.removeLast()
                 continue

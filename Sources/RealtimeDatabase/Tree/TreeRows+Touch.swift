@@ -43,13 +43,28 @@ extension TreeRows {
                 count += 1
             }
             for index in 0..<count { sum &+= nodes[index]._withUnsafeGuaranteedRef { Int($0.state.rawValue) } }
-            for index in 0..<count {
-                sum &+= nodes[index]._withUnsafeGuaranteedRef { node in
-                    Int(node.segment.first ?? 0) &+ Int(node.value.bytes.first ?? 0)
-                }
-            }
+            for index in 0..<count { sum &+= nodes[index]._withUnsafeGuaranteedRef { touch($0) } }
             return sum
         }
+    }
+
+    /// Loads nodes that are about to be looked at one after another, with their keys and values, side by side.
+    ///
+    /// - parameter nodes: ``touchedMax`` at most.
+    func touch(_ nodes: ArraySlice<RowNode>) {
+        touched = nodes.withUnsafeBufferPointer { nodes in
+            // A node's own references must not be counted here: each would wait for its load.
+            nodes.withMemoryRebound(to: Unmanaged<RowNode>.self) { nodes in
+                var sum = 0
+                for node in nodes { sum &+= node._withUnsafeGuaranteedRef { Int($0.state.rawValue) } }
+                for node in nodes { sum &+= node._withUnsafeGuaranteedRef { Self.touch($0) } }
+                return sum
+            }
+        }
+    }
+
+    private static func touch(_ node: RowNode) -> Int {
+        Int(node.segment.first ?? 0) &+ Int(node.value.bytes.first ?? 0)
     }
 
     /// The place of the node at `path`; nil if its parent is not known. Nodes on the way are taken for those of the

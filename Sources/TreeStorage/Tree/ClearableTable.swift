@@ -1,3 +1,4 @@
+import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSQLite
 import Synchronization
@@ -12,6 +13,7 @@ final class ClearableTable {
     private let name: String
     private let clearedName: String
     private let connection: Connection
+    private let hasValues: Bool
     private let deletedAtOnceMax: Int64
     private let clearedPerStep: Int64
     private let countRange: Statement
@@ -20,6 +22,9 @@ final class ClearableTable {
     private let findChecksum: Statement
     private let upsert: Statement
     private let upsertCleared: Statement
+    private let scan: KeyScan
+    private let source: RowSource
+    private let insertFromSource: Statement
     /// How far the clearing of a range has come.
     private var progress: (lower: [UInt8], sequence: Int64, next: [UInt8])?
 
@@ -31,6 +36,7 @@ final class ClearableTable {
         self.name = name
         self.clearedName = clearedName
         self.connection = connection
+        hasValues = columns == 4
         self.deletedAtOnceMax = deletedAtOnceMax
         self.clearedPerStep = clearedPerStep
         total = try MetaTable.total(of: name, in: connection)
@@ -42,6 +48,11 @@ final class ClearableTable {
         let parameters = (1...columns).map { "?\($0)" }.joined(separator: ", ")
         upsert = try connection.prepare("INSERT OR REPLACE INTO \(name) VALUES (\(parameters))")
         upsertCleared = try connection.prepare("INSERT OR REPLACE INTO \(clearedName) VALUES (?1, ?2, ?3, ?4)")
+        scan = try KeyScan(name, connection)
+        source = try RowSource("new_\(name)", hasValues: hasValues, connection)
+        // OR FAIL, as SQLite would keep the earlier pages for the statement to be undone; the transaction is undone.
+        insertFromSource = try connection.prepare(
+            "INSERT OR FAIL INTO \(name) SELECT key, ?1, checksum\(hasValues ? ", value" : "") FROM new_\(name)")
         let cleared = try connection.prepare("SELECT lower, upper, sequence, checksum FROM \(clearedName)")
         while try cleared.step() {
             let lower = cleared.blob(0)
@@ -57,7 +68,14 @@ final class ClearableTable {
     /// - parameter value: nil where rows have none.
     func put(_ key: [UInt8], _ sequence: UInt64, bytes value: UnsafeRawBufferPointer?) throws(StorageError) {
         findChecksum.bind(1, key)
-        if let before = try findChecksum.firstInteger() { total.remove(before) }
+        try put(key, sequence, bytes: value, inPlaceOf: findChecksum.firstInteger())
+    }
+
+    /// - parameter before: the checksum of the row that has the key; nil if there is none.
+    private func put(
+        _ key: [UInt8], _ sequence: UInt64, bytes value: UnsafeRawBufferPointer?, inPlaceOf before: Int64?
+    ) throws(StorageError) {
+        if let before { total.remove(before) }
         let checksum = key.withUnsafeBytes {
             RowChecksum.of($0, Int64(sequence), value ?? UnsafeRawBufferPointer(start: nil, count: 0))
         }
@@ -73,6 +91,49 @@ final class ClearableTable {
         try value.span.bytes.withUnsafeBytes { (bytes) throws(StorageError) in
             try put(key, sequence, bytes: bytes)
         }
+    }
+
+    /// Puts rows in the places of those with their keys, in one go. No two have the same key.
+    func put(_ rows: [Row], _ sequence: UInt64) throws(StorageError) {
+        if rows.isEmpty { return }
+        // In key order, neighbours go to the same page.
+        let order = RowOrder.indices(of: rows)
+        assert(zip(order, order.dropFirst()).allSatisfy { rows[$0].key != rows[$1].key }, "two rows have the same key")
+        let (new, replaced) = try sort(rows, in: order, sequence)
+        for (index, checksum) in replaced {
+            let row = rows[index]
+            try row.value.encoded.span.bytes.withUnsafeBytes { (bytes) throws(StorageError) in
+                try put(row.key, sequence, bytes: hasValues ? bytes : nil, inPlaceOf: checksum)
+            }
+        }
+        if new.isEmpty { return }
+        source.provide(rows, at: new, sequence)
+        defer { source.takeBack() }
+        insertFromSource.bind(1, Int64(sequence))
+        try insertFromSource.run()
+        total.add(source.total)
+    }
+
+    /// Finds the rows whose keys the table does not have, and the checksums of those that others are put in the place
+    /// of. Clears what is below rows that say so.
+    private func sort(
+        _ rows: [Row], in order: [Int], _ sequence: UInt64
+    ) throws(StorageError) -> (new: [Int], replaced: [(index: Int, checksum: Int64)]) {
+        var new: [Int] = []
+        var replaced: [(index: Int, checksum: Int64)] = []
+        defer { scan.end() }
+        for index in order {
+            let key = rows[index].key
+            var before = try scan.checksum(of: key)
+            if rows[index].clearsBelow, try scan.hasKeys(below: key) {
+                // Only changes what the scan has yet to come to.
+                scan.end()
+                try clear(KeyRange(lower: key, upper: Path.subtreeEnd(of: key)), sequence: sequence)
+                before = try scan.checksum(of: key)
+            }
+            if let before { replaced.append((index, before)) } else { new.append(index) }
+        }
+        return (new, replaced)
     }
 
     func delete(_ key: [UInt8]) throws(StorageError) {

@@ -43,6 +43,11 @@ struct RowTotal: Hashable, Sendable {
         sum &+= UInt64(bitPattern: checksum)
     }
 
+    mutating func add(_ other: RowTotal) {
+        count += other.count
+        sum &+= other.sum
+    }
+
     mutating func remove(_ checksum: Int64) {
         count -= 1
         sum &-= UInt64(bitPattern: checksum)

@@ -112,14 +112,10 @@ package final class TreeFile: @unchecked Sendable {
             for range in changes.cleared { try rows.clear(range, sequence: stamp) }
             for range in changes.entries.cleared { try entries.clear(range, sequence: stamp) }
             for key in changes.entries.removed { try entries.delete(key) }
-            for key in changes.entries.added { try entries.put(key, stamp, bytes: nil) }
+            try entries.put(changes.entries.added.map { Row(key: $0, value: .subtree(.null)) }, stamp)
             if let catalog = changes.indexCatalog { try meta.set("indexes", catalog) }
             for key in changes.removed { try rows.delete(key) }
-            // In key order, neighbours go to the same page.
-            for index in RowOrder.indices(of: changes.rows) {
-                let row = changes.rows[index]
-                try rows.put(row.key, stamp, row.value.encoded)
-            }
+            try rows.put(changes.rows, stamp)
             for (connection, writes) in changes.owed { try set(writes, of: connection) }
             try set(changes.outbox)
             try meta.set("sequence", Int64(sequence))
@@ -131,7 +127,7 @@ package final class TreeFile: @unchecked Sendable {
             endHiding()
             let lower = writing.range.lower
             // The range may have been cleared again by the same changes.
-            if !writing.replaces, !changes.cleared.contains(where: { $0.lower == lower }) {
+            if !writing.replaces, !changes.clear(lower) {
                 rows.clearing.remove(lower)
             }
             if writing.change.entries != nil, !writing.replacesEntries,

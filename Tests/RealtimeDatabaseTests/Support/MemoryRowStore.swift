@@ -63,7 +63,10 @@ final class MemoryRowStore: RowStore {
                 }
             }
         }
-        for range in rowChanges.cleared {
+        let clearing = rowChanges.rows.filter(\.clearsBelow).map {
+            KeyRange(lower: $0.key, upper: Path.subtreeEnd(of: $0.key))
+        }
+        for range in rowChanges.cleared + clearing {
             let covered = index(of: range.lower)..<max(index(of: range.lower), index(of: range.upper))
             if covered.count <= deletedAtOnceMax {
                 stored.removeSubrange(covered)
@@ -77,7 +80,7 @@ final class MemoryRowStore: RowStore {
         }
         for row in rowChanges.rows {
             let index = index(of: row.key)
-            let new = StoredRow(row: row, change: changes)
+            let new = StoredRow(row: Row(key: row.key, value: row.value), change: changes)
             if index < stored.count, stored[index].row.key == row.key {
                 stored[index] = new
             } else {
