@@ -43,8 +43,12 @@ extension ReplicatedLog {
         lastFed = now
         self.floor = max(self.floor, floor)
         tail.trim(to: self.floor)
-        // A node that may own the log watches that itself.
-        if rank == nil { ownerName = owner }
+        // A node that may own the log watches that itself. One that was given it all the same reads that, and ends its
+        // term.
+        if rank == nil {
+            ownerName = owner
+            if owner == transactions.owner.node { return following = .reading }
+        }
         let before = position.sequence
         if !bytes.isEmpty {
             guard let batch = LogBatch(bytes), batch.epoch == position.epoch,

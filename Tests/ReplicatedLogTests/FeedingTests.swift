@@ -194,6 +194,17 @@ import Testing
         #expect(node.asked.map(\.owner) == ["a", "c"])
     }
 
+    @Test("gives a log back that it was given, though it cannot own it")
+    mutating func given() throws {
+        var node = try follower(rank: nil)
+        let itself = OwnerRecord(node: "b", incarnation: 2)
+        _ = engine.apply(
+            EtcdTransaction(then: [.put(key: keys.owner, value: itself.bytes, lease: 2)], isRepeatable: true))
+        node.tell(.fed([], floor: 1, owner: "b"))
+        node.run(&engine)
+        #expect(engine.values[keys.owner] == nil)
+    }
+
     @Test("hears of another owner from the node it follows, if it watches nothing itself")
     mutating func ownerName() throws {
         var node = try follower(rank: nil)
