@@ -57,7 +57,7 @@ package final class ClusterNode: Sendable {
     let timing: PlacementTiming
     let folder: DataFolder
     let news: @Sendable (ClusterNews) -> Void
-    private let shared = Shared()
+    let shared = Shared()
     private let validity = LeaseValidity()
     private let leaseThread: NamedThread
     private let tickThread: NamedThread
@@ -191,104 +191,8 @@ package final class ClusterNode: Sendable {
         }
     }
 
-    private static func isSettled(_ leaseSince: MonotonicTime?, _ timing: PlacementTiming) -> Bool {
+    static func isSettled(_ leaseSince: MonotonicTime?, _ timing: PlacementTiming) -> Bool {
         leaseSince.map { MonotonicTime.current - $0 >= .milliseconds(timing.settleMilliseconds) } ?? false
-    }
-
-    /// Takes over the members as etcd has them.
-    private static func take(
-        document: EtcdKeyValue?, _ name: String, _ folder: DataFolder, _ shared: Shared,
-        _ news: @Sendable (ClusterNews) -> Void
-    ) {
-        let change = shared.state.withLock { state -> (before: Placement, after: Placement, (@Sendable () -> Void)?)? in
-            if state.hasDocument, state.document == document { return nil }
-            (state.document, state.hasDocument) = (document, true)
-            let before = state.table.placement
-            state.table.placement.take(document.map { ($0.value, $0.modRevision) })
-            guard state.table.placement != before else { return nil }
-            for (database, keeper) in state.keepers { keeper.post(.rank(state.rank(of: name, for: database))) }
-            return (before, state.table.placement, state.placementChanged)
-        }
-        guard let (before, after, changed) = change else { return }
-        if let last = after.last, last != before.last { try? folder.keepMembers(last.bytes) }
-        if case .known(let members, _) = after.members {
-            if members != before.last { news(.members(members.names)) }
-        } else if case .known = before.members {
-            news(.members(nil))
-        }
-        changed?()
-    }
-
-    // MARK: Placement
-
-    /// Reads the members of the cluster from etcd. Waits.
-    package func readMembers(until deadline: MonotonicTime) {
-        let client = EtcdClient(cluster, preferredMember: Int(incarnation % UInt64(cluster.members.count)))
-        let pause = Semaphore()
-        while MonotonicTime.current < deadline {
-            if let reply = try? client.call(EtcdRange(.key(ClusterMembers.key)), within: .seconds(2)) {
-                return Self.take(document: reply.values.first, name, folder, shared, news)
-            }
-            _ = pause.wait(atMost: .milliseconds(100))
-        }
-    }
-
-    /// - parameter changed: called when the databases that this node holds may be others, on a thread of the node.
-    package func observePlacement(_ changed: @escaping @Sendable () -> Void) {
-        shared.state.withLock { $0.placementChanged = changed }
-    }
-
-    /// Whether databases are distributed, so that a node need not hold all. That is assumed until etcd was read.
-    package var isPlaced: Bool { shared.state.withLock { $0.table.placement.isDistributed } }
-
-    /// Whether the node knows the members of the cluster, or that there are none.
-    package var knowsMembers: Bool { shared.state.withLock { $0.table.placement.members != .unknown } }
-
-    /// How many members the cluster has, as far as this node knows, and how many of them drain.
-    package var memberCounts: (all: Int, draining: Int) {
-        let states = shared.state.withLock { $0.table.placement.last }?.states ?? [:]
-        return (states.count, states.values.count { $0 == .draining })
-    }
-
-    /// Whether this node holds a database.
-    package func holds(_ database: String) -> Bool {
-        shared.state.withLock { $0.table.holds(name, database) }
-    }
-
-    /// Whether the node has a database only because its clients use it. Then it never claims the log, unless it holds
-    /// the database.
-    package func setVisited(_ database: String, _ isVisited: Bool) {
-        shared.state.withLock { state in
-            if isVisited { state.visited.insert(database) } else { state.visited.remove(database) }
-            state.keepers[database]?.post(.rank(state.rank(of: name, for: database)))
-        }
-    }
-
-    /// The milliseconds after which a database that is not used is not followed any more by a node that does not hold
-    /// it.
-    package var idleMilliseconds: Int64 { timing.idleMilliseconds }
-
-    /// Says, for databases whose files this node would remove, of which that seems to be possible now.
-    package func removable(of databases: Set<String>) -> Set<String> {
-        removals.want(databases, at: name)
-        return removals.removable(of: databases)
-    }
-
-    /// Says in etcd that this node has no files of a database, if no other node needs them. The log is closed. Waits
-    /// for etcd.
-    ///
-    /// - returns: whether the files can be removed.
-    package func stateRemoval(of database: String) -> Bool {
-        let (placement, lease, isSettled) = shared.state.withLock { state in
-            state.syncFailures[database] = state.syncFailure(of: database)
-            state.keepers[database] = nil
-            return (state.table.placement, state.lease, Self.isSettled(state.leaseSince, timing))
-        }
-        guard let lease,
-            removals.state(database, placement, lease: lease, isSettled: isSettled, EtcdClient(cluster))
-        else { return false }
-        shared.state.withLock { $0.syncFailures[database] = nil }
-        return true
     }
 
     /// The cluster's own database has another history, whose numbers may be lower.

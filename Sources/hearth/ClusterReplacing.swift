@@ -18,6 +18,8 @@ struct ClusterReplacing {
 
     /// A node takes a log over once it has the files, which may have to be read and copied.
     private static let patience = Duration.seconds(120)
+    /// A node that was just started has its name once the lease of the process before it has ended.
+    private static let registrationTime = Duration.seconds(5)
 
     private func fail(_ text: String) -> ExitCode {
         StandardError.write("hearth cluster: \(text)\n")
@@ -114,7 +116,8 @@ struct ClusterReplacing {
 
     private func awaitOwner(of database: String, _ epoch: UInt64) throws(LogReplacements.Failure) -> String? {
         let hasNodes = try !replacements.nodes().isEmpty
-        return try replacements.awaitOwner(of: database, epoch: epoch, atMost: hasNodes ? Self.patience : .zero)
+        return try replacements.awaitOwner(
+            of: database, epoch: epoch, atMost: hasNodes ? Self.patience : Self.registrationTime)
     }
 
     // MARK: Rebuilding

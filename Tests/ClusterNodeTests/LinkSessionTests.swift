@@ -1,3 +1,4 @@
+import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
 
@@ -126,6 +127,27 @@ struct PeerHandshakeTests {
         let reflected = PeerHandshake.message(from: called, to: caller, Self.secret)
         check(reflected.dropFirst(2 + 32 + 8).prefix(32))
         check([])
+    }
+
+    @Test("requests that were never sent are known, but for those of connections with others that were")
+    func unsent() {
+        let link = OutgoingLink("b")
+        func give(_ connection: UInt64, _ number: Int64) {
+            let serial = link.session.send([1])
+            link.given.append(
+                .init(serial: serial, database: "d", connection: ConnectionID(raw: connection), number: number))
+        }
+        give(1, 1)
+        #expect(link.unsent.map(\.number) == [1])
+        _ = link.session.takeFrame()
+        give(1, 2)
+        give(2, 3)
+        #expect(link.unsent.map(\.number) == [3])
+        // Over another connection, nothing was sent yet, but the other end may have what was sent before.
+        #expect(throws: Never.self) { try link.session.connect(otherHas: 0) }
+        #expect(link.unsent.map(\.number) == [3])
+        _ = link.session.takeFrame()
+        #expect(link.unsent.isEmpty)
     }
 
     @Test("a message of another protocol is told from one of this")

@@ -26,6 +26,8 @@ package struct LinkSession {
     package private(set) var keptBytes = 0
     /// How many of `kept` were sent over the present connection.
     private var sentCount = 0
+    /// The last message that was sent over any connection: the other end may have it.
+    package private(set) var lastSent: UInt64 = 0
     /// The last message that has arrived.
     package private(set) var received: UInt64 = 0
     /// The last one that the other end was told of.
@@ -72,6 +74,7 @@ package struct LinkSession {
             sentCount += 1
         }
         told = received
+        lastSent = max(lastSent, acknowledged + UInt64(sentCount))
         return frame
     }
 

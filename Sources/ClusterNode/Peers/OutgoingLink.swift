@@ -2,7 +2,8 @@ import HearthJSONWebTokens
 import HearthRealtimeDatabase
 import HearthSystem
 
-/// This node's end of a link to another node, which makes writes for its clients and passes on the logs that it follows.
+/// This node's end of a link to another node, which makes writes for its clients and passes on the logs that it
+/// follows.
 final class OutgoingLink {
     /// A request that the other node may not have received.
     struct Given: Hashable {
@@ -36,6 +37,12 @@ final class OutgoingLink {
     func trim() {
         let count = given.prefix { $0.serial <= session.acknowledged }.count
         if count > 0 { given.removeFirst(count) }
+    }
+
+    /// The requests that the other node cannot have, of connections of which it has no others either.
+    var unsent: [Given] {
+        let sent = Set(given.filter { $0.serial <= session.lastSent }.map(\.connection))
+        return given.filter { $0.serial > session.lastSent && !sent.contains($0.connection) }
     }
 
     var greeting: PeerConnection.Greeting { .init(received: session.received, flag: !wasConnected) }

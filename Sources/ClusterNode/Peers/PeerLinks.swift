@@ -231,6 +231,10 @@ final class PeerLinks: @unchecked Sendable {
     func pump(_ link: IncomingLink) { Self.pump(link.connection, &link.session) }
 
     private static func pump(_ connection: PeerConnection?, _ session: inout LinkSession) {
+        // A node that was paused finds out only now that the other one may have given the link up.
+        if let connection, connection.isEstablished, MonotonicTime.current - connection.lastHeard >= silenceMax {
+            return
+        }
         while let connection, connection.isWritable, let frame = session.takeFrame() { connection.send(frame) }
     }
 
@@ -415,10 +419,8 @@ final class PeerLinks: @unchecked Sendable {
         outgoing[link.node] = nil
         link.connection?.abort()
         endFeeds(of: link)
-        if isOver || !link.wasConnected {
-            for request in link.given {
-                turnAway(request.number, of: request.connection, request.database, from: link.node)
-            }
+        for request in isOver ? link.given : link.unsent {
+            turnAway(request.number, of: request.connection, request.database, from: link.node)
         }
         guard link.wasConnected else { return }
         for database in link.databases.sorted() { delegate.news(database, [.lost(node: link.node)]) }
@@ -432,6 +434,8 @@ final class PeerLinks: @unchecked Sendable {
             // A node that does not get the farewell hears nothing more of the link, and ends it after some seconds.
             link.connection?.close()
             link.connection = nil
+            // Nobody waits for what was not sent.
+            link.given = []
             lose(link)
         }
     }

@@ -7,14 +7,15 @@ package import HearthRealtimeDatabase
 ///         | 2 database:bytes connection:n number:n sequence:n reply                        its answer
 ///         | 3 database:bytes connection:n                           nothing is owed to this connection any more
 ///         | 4                                                       the link ends, and with it all connections
-///         | 5 feed:n database:bytes epoch:n sequence:n   the other node is to pass on what the log has after `sequence`
+///         | 5 feed:n database:bytes epoch:n sequence:n   the other node is to pass on what follows `sequence`
 ///         | 6 feed:n                                     it no longer has to
 ///         | 7 feed:n floor:n owner:bytes batch:bytes     the log's floor and owner, and a LogBatch; that is empty to
 ///                                                        say only that the log is passed on
 ///         | 8 feed:n                                     it is not, or not any more
 /// ```
-/// From 5 on, they are of version 2 of the protocol (``PeerHandshake``). The number of a feed is chosen by the node that
-/// asks, another one each time. The owner is empty for none.
+/// From 5 on, they are of version 2 of the protocol (``PeerHandshake``). The node that asks chooses the number of a
+/// feed, another one each time. The owner is empty for none.
+///
 /// A number `n` is LEB128, `bytes` follow their count. The number of a connection is the one that its own node has
 /// given it.
 package enum PeerMessage {
