@@ -72,7 +72,7 @@ struct JSONPiecesTests {
                 case (.failure(let whole), .failure(let pieces)):
                     errors += 1
                     // Mistakes next to metadata may be found a little sooner or later.
-                    guard !shown.contains("\".") else { continue }
+                    guard !["\".", "\"\\u002e", "\"\\u002E"].contains(where: shown.contains) else { continue }
                     #expect(whole == pieces.error, "\(shown)")
                 default: Issue.record("\(shown): \(whole) \(pieces)")
                 }
