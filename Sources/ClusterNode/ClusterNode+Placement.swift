@@ -51,7 +51,7 @@ extension ClusterNode {
     /// Whether databases are distributed, so that a node need not hold all. That is assumed until etcd was read.
     package var isPlaced: Bool { shared.state.withLock { $0.table.placement.isDistributed } }
 
-    /// Whether the node knows the members of the cluster, or that there are none.
+    /// Whether the node has read the members of the cluster from etcd, or remembers them.
     package var knowsMembers: Bool { shared.state.withLock { $0.table.placement.members != .unknown } }
 
     /// How many members the cluster has, as far as this node knows, and how many of them drain.

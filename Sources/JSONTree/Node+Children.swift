@@ -71,7 +71,7 @@ extension Node {
             if isNew { count += 1 }
         }
 
-        /// Removes a child; false if there is none with the key.
+        /// Removes the child with a key; false if the key is missing.
         @discardableResult
         package mutating func remove(_ key: Key) -> Bool {
             guard let page = root.removing(key) else { return false }

@@ -21,8 +21,8 @@ package struct Placement: Hashable, Sendable {
     /// Begins with the document that the node has kept.
     package init(remembering members: ClusterMembers) { self.members = .missing(members) }
 
-    /// Takes over what etcd has. A document that cannot be read changes nothing but that no files are removed: without
-    /// knowledge before, there is none afterwards.
+    /// Takes over the document from etcd. One that cannot be read keeps files from being removed, and changes nothing
+    /// else: ``Members/unknown`` stays.
     ///
     /// - parameter found: the value and its revision; nil if there is none.
     package mutating func take(_ found: (value: [UInt8], revision: Int64)?) {

@@ -43,7 +43,7 @@ extension ReplicatedLog {
         lastFed = now
         self.floor = max(self.floor, floor)
         tail.trim(to: self.floor)
-        // A node that may own the log watches that itself. One that was given it all the same reads that, and ends its
+        // A node that may own the log watches this itself. Any other one that was given the log reads it, and ends its
         // term.
         if rank == nil {
             ownerName = owner

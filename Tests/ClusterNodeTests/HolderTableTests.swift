@@ -9,7 +9,7 @@ import Testing
         ClusterMembers(Dictionary(uniqueKeysWithValues: names.map { ($0, .member) }))
     }
 
-    @Test("are those of the placement, whatever it is and however it changes", arguments: 0..<20 as Range<UInt64>)
+    @Test("are those of the placement, also after changes", arguments: 0..<20 as Range<UInt64>)
     func holders(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let names = (1...8).map { "n\($0)" }

@@ -71,7 +71,7 @@ final class ClearableTable {
         try put(key, sequence, bytes: value, inPlaceOf: findChecksum.firstInteger())
     }
 
-    /// - parameter before: the checksum of the row that has the key; nil if there is none.
+    /// - parameter before: the checksum of the present row with the key; nil for a new key.
     private func put(
         _ key: [UInt8], _ sequence: UInt64, bytes value: UnsafeRawBufferPointer?, inPlaceOf before: Int64?
     ) throws(StorageError) {

@@ -10,8 +10,7 @@ import HearthStorageErrors
 final class KeyScan {
     private enum State {
         case ended
-        /// At a row. There is none between the key that was last asked for and this one, whose bytes are good until the
-        /// next step.
+        /// At the first row from the last requested key on. The bytes of its key are valid until the next step.
         case row(UnsafeRawBufferPointer)
         case noMoreRows
     }
