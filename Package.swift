@@ -19,7 +19,7 @@ struct Room {
     var uses: [String] = []
     /// The conditions of dependencies; those not named here are unconditional.
     var conditions: [String: TargetDependencyCondition?] = [:]
-    /// Further modules for its tests, which may use any module above it, and `TestSupport`.
+    /// Further modules for its tests, which may use any module, and `TestSupport`.
     var testsUse: [String]? = []
 }
 
@@ -27,7 +27,7 @@ let rooms: [Room] = [
     Room(name: "Bytes"),
     // The few system-dependent parts that clients need.
     Room(name: "Platform", testsUse: nil),
-    Room(name: "System", uses: ["CLinux", "Platform"]),
+    Room(name: "System", uses: ["CLinux", "Platform"], testsUse: ["EventLoop"]),
     Room(name: "JSONTree", uses: ["Bytes"], testsUse: ["TreeText"]),
     // Operations on trees that only databases need: the text of large values, and queries.
     Room(name: "TreeText", uses: ["Bytes", "JSONTree"]),
@@ -182,6 +182,7 @@ let rooms: [Room] = [
         testsUse: [
             "Bytes", "TreeText", "TreeQueries", "WebSocketCodec", "HTTPCodec", "ServerCodecs", "WireProtocol",
             "ServerProtocol", "JSONWebTokens", "EtcdMessages", "ReplicatedLog", "HTTPResponses", "REST",
+            "SQLite", "ServerSupport",
         ]),
     // For commands: one connection that does not come back, import and download, keys of administrators' programs.
     Room(
@@ -416,7 +417,7 @@ let package = Package(
         .testTarget(
             name: "WholeSystemTests",
             dependencies: dependencies(
-                ["ServerSupport", "EtcdMessages", "EtcdGateway", "ReplicatedLog"] + serverTestsUse),
+                ["ServerSupport", "Platform", "EtcdMessages", "EtcdGateway", "ReplicatedLog"] + serverTestsUse),
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",
