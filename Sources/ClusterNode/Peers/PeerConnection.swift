@@ -1,6 +1,19 @@
 import HearthEventLoop
 import HearthSystem
 
+/// Gets the events of connections between nodes, on the thread of their loop.
+protocol PeerConnectionHandler: AnyObject {
+    /// Both sides have proved themselves, and the other one has sent its greeting.
+    func greeted(_ greeting: PeerConnection.Greeting, on connection: PeerConnection)
+    /// The other side wants a copy of a database.
+    func asked(for request: CopyRequest, on connection: PeerConnection)
+    /// A frame of a ``LinkSession``.
+    func received(_ frame: ArraySlice<UInt8>, on connection: PeerConnection)
+    /// The stream takes more again.
+    func drained(_ connection: PeerConnection)
+    func ended(_ connection: PeerConnection, _ end: PeerConnection.End)
+}
+
 /// A connection between two nodes: the handshake, then frames with codes. On the thread of its loop.
 ///
 /// ```
@@ -45,10 +58,12 @@ final class PeerConnection: StreamHandler {
         case ended
     }
 
+    /// One that is larger is refused.
+    static let messageBytesMax = 64 << 20
     private static let handshakeTimeout = Duration.seconds(5)
     private static let handshakeBytesMax = 1 << 10
     /// A message of the largest size, with its frame.
-    private static let frameBytesMax = PeerLinks.messageBytesMax + (1 << 20)
+    private static let frameBytesMax = messageBytesMax + (1 << 20)
 
     let isCaller: Bool
     private var own: PeerHandshake.Hello
@@ -62,15 +77,17 @@ final class PeerConnection: StreamHandler {
     private var codes: (out: FrameCodes, in: FrameCodes)?
     private(set) var lastHeard = MonotonicTime.current
     private(set) var lastSent = MonotonicTime.current
-    private weak var links: PeerLinks?
+    private weak var handler: (any PeerConnectionHandler)?
 
     /// - parameter greeting: that of the caller; nil for the called side, which answers one.
-    init(_ own: PeerHandshake.Hello, _ secret: ClusterSecret, greeting: Greeting?, _ links: PeerLinks) {
+    init(
+        _ own: PeerHandshake.Hello, _ secret: ClusterSecret, greeting: Greeting?, _ handler: any PeerConnectionHandler
+    ) {
         isCaller = greeting != nil
         self.own = own
         self.secret = secret
         self.greeting = greeting
-        self.links = links
+        self.handler = handler
         state = greeting == nil ? .awaitingCaller : .awaitingCalled
     }
 
@@ -200,13 +217,13 @@ final class PeerConnection: StreamHandler {
         let body = message.dropFirst(FrameCodes.size)
         guard codes?.in.check(message.prefix(FrameCodes.size), body) == true else { return end(.violation) }
         if case .established = state {
-            links?.received(body, on: self)
+            handler?.received(body, on: self)
         } else if !isCaller, let request = CopyRequest(body) {
             establish()
-            links?.asked(for: request, on: self)
+            handler?.asked(for: request, on: self)
         } else if let greeting = Greeting(body) {
             if isCaller { establish() }
-            links?.greeted(greeting, on: self)
+            handler?.greeted(greeting, on: self)
         } else {
             end(.violation)
         }
@@ -218,16 +235,16 @@ final class PeerConnection: StreamHandler {
     func end(_ end: End) {
         if case .ended = state { return }
         abort()
-        links?.ended(self, end)
+        handler?.ended(self, end)
     }
 
-    func drained(_ stream: Stream) { links?.drained(self) }
+    func drained(_ stream: Stream) { handler?.drained(self) }
 
     func receivedEnd(on stream: Stream) { end(.closed(.peer)) }
 
     func closed(_ stream: Stream, reason: CloseReason) {
         if case .ended = state { return }
         state = .ended
-        links?.ended(self, .closed(reason))
+        handler?.ended(self, .closed(reason))
     }
 }

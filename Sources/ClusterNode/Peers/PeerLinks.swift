@@ -21,11 +21,9 @@ struct PeerDelegate: Sendable {
 }
 
 /// All links of a node, on the thread of one loop.
-final class PeerLinks: @unchecked Sendable {
+final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     // Safe because: all is touched on the loop's thread only, but for constants.
 
-    /// One that is larger is refused.
-    static let messageBytesMax = 64 << 20
     /// A link that is not connected for so long is lost.
     private static let patience = Duration.seconds(3)
     /// The same for one side that hears nothing.
@@ -112,8 +110,9 @@ final class PeerLinks: @unchecked Sendable {
                 database: database, connection: request.connection.raw, number: number, client: request.client,
                 principal: request.principal.stored, request.operation
             ).bytes
-            guard message.count <= Self.messageBytesMax else {
-                let text = "a write at a node that does not make it has at most \(Self.messageBytesMax >> 20) MiB"
+            guard message.count <= PeerConnection.messageBytesMax else {
+                let mebibytes = PeerConnection.messageBytesMax >> 20
+                let text = "a write at a node that does not make it has at most \(mebibytes) MiB"
                 let refusal = Reply.failed(.refused(status: StaticText("too_big"), text))
                 delegate.news(
                     database, [.answered(request.connection, number: number, refusal, sequence: 0)])
