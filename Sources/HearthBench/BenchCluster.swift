@@ -38,6 +38,15 @@ final class BenchCluster {
 
     static func name(_ index: Int) -> String { "n\(index)" }
 
+    /// How many commits etcd has made.
+    func revision() throws(BenchError) -> Int {
+        do throws(EtcdError) {
+            return Int(try client.call(LogOverview.request(Self.database), within: Self.callDuration).revision)
+        } catch {
+            throw BenchError("ask etcd: \(error)")
+        }
+    }
+
     /// The node that takes the writes. Waits until there is one.
     func owner() throws(BenchError) -> Int {
         let end = Clock.now + 30_000_000_000

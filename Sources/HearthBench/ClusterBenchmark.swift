@@ -7,6 +7,8 @@ import Glibc
 /// what a node with CPUs of its own would be able to do.
 struct ClusterBenchmark {
     private static let burst = 64
+    /// Between two bursts of ``steadyWrites(_:owner:)``, in seconds.
+    static let steadyInterval = 0.05
 
     private let stage: Stage
     private var settings: BenchSettings { stage.settings }
@@ -38,6 +40,7 @@ struct ClusterBenchmark {
             defer { cluster.stop() }
             let (targets, owner) = (cluster.nodes.map(\.target), try cluster.owner())
             round.writes.append(try writes(targets, owner: owner))
+            round.followers.runs.append(try steadyWrites(cluster, owner: owner))
             round.fanout.append(try fanout(targets, owner: owner))
             guard count == ClusterRound.nodesMax else { continue }
             round.single = try single(cluster, owner: owner)
@@ -78,6 +81,26 @@ struct ClusterBenchmark {
         return try measure(targets, owner: owner) { (seconds, probe) throws(BenchError) in
             try requests.run(.seconds(seconds, warmUp: 0), &probe)
         }
+    }
+
+    /// Sets at the owner, at a rate that the machine can make with all nodes.
+    private func steadyWrites(_ cluster: BenchCluster, owner: Int) throws(BenchError) -> FollowerCost.Run {
+        let target = cluster.nodes[owner].target
+        let load = try WebSocketLoad(target)
+        try load.open(settings.connections)
+        var requests = RequestLoad(load, ObjectSets(isFloor: false), inFlight: settings.inFlight)
+        var probe = UsageProbe(target)
+        func run(_ seconds: Double) throws(BenchError) -> Measurement {
+            try requests.run(.bursts(interval: Self.steadyInterval, seconds: seconds, warmUp: 0), &probe)
+        }
+        _ = try run(settings.warmUp)
+        let usage = ThreadUsage(process: target.process ?? 0)
+        let (revision, before) = (try cluster.revision(), usage.cpuSeconds)
+        let measurement = try run(settings.seconds)
+        let threads = usage.cpuSeconds.map { name, seconds in (name, seconds - (before[name] ?? 0)) }
+        return FollowerCost.Run(
+            measurement: measurement, commits: try cluster.revision() - revision,
+            threads: Dictionary(uniqueKeysWithValues: threads))
     }
 
     /// Changes at the owner, in bursts, to as many listeners at each node.

@@ -3,9 +3,7 @@ struct ClusterReport {
     let settings: BenchSettings
     let rounds: [ClusterRound]
 
-    private static let follower = "each follower adds to the CPU time of the owner, per write"
-
-    var results: [BenchResult] { [writes, single, fanout, changes, storm] }
+    var results: [BenchResult] { [writes, followers, single, fanout, changes, storm] }
 
     private func result(
         _ title: String, _ parameters: [(name: String, value: String)], runs: [BenchResult.Runs] = [],
@@ -45,10 +43,6 @@ struct ClusterReport {
                 Finding(
                     name: "CPU time per write, owner of one node over one server",
                     rounds: zip(cpu(1), rounds).map { $0 / max($1.writesOfOne[0].ofOwner, .leastNonzeroMagnitude) }),
-                Finding(
-                    name: Self.follower, unit: " %",
-                    rounds: zip(cpu(1), cpu(3)).map { ($1 / max($0, .leastNonzeroMagnitude) - 1) / 2 * 100 },
-                    goal: .atMost(2)),
             ]
                 + (1...ClusterRound.nodesMax).map { count in
                     Finding(
@@ -58,6 +52,35 @@ struct ClusterReport {
                     Finding(
                         name: "CPU seconds of a follower per million followed operations, \(Self.nodes(count))",
                         rounds: rounds.compactMap { $0.writes[count - 1].ofFollowers })
+                })
+    }
+
+    private var followers: BenchResult {
+        let counts = 1...ClusterRound.nodesMax
+        func runs(_ count: Int) -> [FollowerCost.Run] { rounds.map { $0.followers.runs[count - 1] } }
+        let most = counts.upperBound
+        return result(
+            "bursts of \(settings.connections * settings.inFlight) sets at the owner",
+            [("object", "60 bytes"), ("bursts", "\(Numeral.fixed(1 / ClusterBenchmark.steadyInterval, 0)) a second")],
+            runs: counts.map { count in
+                .init(
+                    target: "a cluster of \(Self.nodes(count))", unit: "writes", rounds: runs(count).map(\.measurement))
+            },
+            [
+                Finding(
+                    name: "each follower adds to the CPU time of the owner, per write", unit: " %",
+                    rounds: rounds.map { $0.followers.added(nodes: most) * 100 }, goal: .atMost(2)),
+                Finding(
+                    name: "the same from the whole process, at the speed that it had", unit: " %",
+                    rounds: zip(runs(1), runs(most)).map { one, many in
+                        (many.cpuPerMillion / max(one.cpuPerMillion, .leastNonzeroMagnitude) - 1) / Double(most - 1)
+                            * 100
+                    }),
+            ]
+                + counts.map { count in
+                    Finding(
+                        name: "writes per commit of etcd, \(Self.nodes(count))", digits: 0,
+                        rounds: runs(count).map(\.writesPerCommit))
                 })
     }
 

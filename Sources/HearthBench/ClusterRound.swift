@@ -22,6 +22,7 @@ struct ClusterRound {
     var fanoutOfOne: [ClusterRun] = []
     /// With 1, 2 and 3 nodes.
     var writes: [ClusterRun] = []
+    var followers = FollowerCost()
     var fanout: [ClusterRun] = []
     /// One in flight: etcd's own appends, and writes at the owner and at a follower.
     var single: (etcd: Measurement, owner: Measurement, follower: Measurement)?

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The requests of a ``RequestLoad``.
 package protocol RequestSource {
     associatedtype Replies: ReplyFormat = WebSocketFrames
@@ -41,6 +43,9 @@ struct RequestLoad<Source: RequestSource> {
     enum Length {
         /// Measures for so long, after a warm-up.
         case seconds(Double, warmUp: Double)
+        /// Measures bursts of all requests that may be in flight, after a warm-up. One begins at each multiple of the
+        /// interval, but not before all of the last one are answered.
+        case bursts(interval: Double, seconds: Double, warmUp: Double)
         /// Measures from the first request to the last answer.
         case requests(Int)
     }
@@ -66,6 +71,12 @@ struct RequestLoad<Source: RequestSource> {
             isMeasuring = false
             try finish()
             return measurement
+        case .bursts(let interval, let seconds, let warmUp):
+            try bursts(interval, until: Clock.now + Int64(warmUp * 1e9), &probe)
+            begin(&probe)
+            try bursts(interval, until: Clock.now + Int64(seconds * 1e9), &probe)
+            isMeasuring = false
+            return probe.measurement(operations: answered, latency: latency)
         case .requests(let count):
             begin(&probe)
             try start(atMost: count)
@@ -97,6 +108,19 @@ struct RequestLoad<Source: RequestSource> {
             if isMeasuring { probe.sample(at: now) }
             if now >= end { return }
             try turn(atMost: .max)
+        }
+    }
+
+    private mutating func bursts(
+        _ interval: Double, until end: Int64, _ probe: inout UsageProbe
+    ) throws(BenchError) {
+        var next = Clock.now
+        while next < end {
+            while Clock.now < next { usleep(UInt32(max(next - Clock.now, 0) / 1000 + 1)) }
+            if isMeasuring { probe.sample(at: Clock.now) }
+            try start(atMost: .max)
+            try finish()
+            next = max(next + Int64(interval * 1e9), Clock.now)
         }
     }
 

@@ -13,6 +13,22 @@ struct KeyTests {
                 == hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
     }
 
+    @Test("a prepared key gives the HMAC-SHA-256 of each message, in parts or not")
+    func preparedKey() {
+        let message = bytes("what do ya want for nothing?")
+        for key in [bytes("Jefe"), [UInt8](repeating: 0xAA, count: 131)] {
+            let digest = KeyedDigest(key: key)
+            let whole = digest.digest { add in message.withUnsafeBytes(add) }
+            #expect(whole == Cryptography.hmacSHA256(message, key: key))
+            let parts = digest.digest { add in
+                message[..<5].withUnsafeBytes(add)
+                message[5...].withUnsafeBytes(add)
+            }
+            #expect(parts == whole)
+            #expect(digest.digest { _ in } == Cryptography.hmacSHA256([], key: key))
+        }
+    }
+
     @Test("equal texts are equal, and no others")
     func equality() {
         #expect(Cryptography.areEqual(bytes("abc"), bytes("abc")))

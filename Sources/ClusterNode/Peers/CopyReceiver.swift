@@ -46,7 +46,7 @@ final class CopyReceiver {
     /// Receives the whole copy. Answers its bytes.
     func receive(_ request: CopyRequest, to path: String) throws(CopyFailure) -> Int {
         let body = request.bytes
-        try Self.send(body, code: codes.out.next(body), over: connection)
+        try Self.send(body, code: codes.out.next(body[...]), over: connection)
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Self.failure("cannot write \(path)") }
         defer { close(file) }
@@ -66,7 +66,7 @@ final class CopyReceiver {
     /// The bytes that the other node's files of a database take.
     func receiveSize(of database: String, epoch: UInt64) throws(CopyFailure) -> Int64 {
         let body = CopyRequest(sizeOf: database, epoch: epoch).bytes
-        try Self.send(body, code: codes.out.next(body), over: connection)
+        try Self.send(body, code: codes.out.next(body[...]), over: connection)
         var bytes: [UInt8] = []
         while true {
             switch try nextPiece() {

@@ -62,13 +62,17 @@ package struct LinkSession {
 
     /// The next frame; nil if there is nothing to send.
     ///
-    /// - parameter isForced: a frame without messages will do.
-    package mutating func takeFrame(isForced: Bool = false) -> [UInt8]? {
+    /// - parameters:
+    ///   - headSize: so many bytes come before the frame, for the caller to set.
+    ///   - isForced: a frame without messages will do.
+    package mutating func takeFrame(after headSize: Int = 0, isForced: Bool = false) -> [UInt8]? {
         guard sentCount < kept.count || isForced else { return nil }
         var frame: [UInt8] = []
+        frame.reserveCapacity(headSize + nextFrameSize)
+        frame.append(contentsOf: repeatElement(0, count: headSize))
         Self.append(received, to: &frame)
         Self.append(acknowledged + UInt64(sentCount) + 1, to: &frame)
-        while sentCount < kept.count, frame.count < Self.frameBytes {
+        while sentCount < kept.count, frame.count - headSize < Self.frameBytes {
             Self.append(UInt32(kept[sentCount].count), to: &frame)
             frame += kept[sentCount]
             sentCount += 1
@@ -76,6 +80,12 @@ package struct LinkSession {
         told = received
         lastSent = max(lastSent, acknowledged + UInt64(sentCount))
         return frame
+    }
+
+    private var nextFrameSize: Int {
+        var size = Self.headSize
+        for message in kept[sentCount...] where size < Self.frameBytes { size += 4 + message.count }
+        return size
     }
 
     /// Messages have arrived of which the other end does not know that.

@@ -2,6 +2,8 @@
 struct MessageWriter {
     private(set) var bytes: [UInt8] = []
 
+    init(reserving count: Int = 0) { bytes.reserveCapacity(count) }
+
     mutating func add(byte: UInt8) { bytes.append(byte) }
 
     mutating func add(_ value: UInt64) {

@@ -103,8 +103,19 @@ final class PeerConnection: StreamHandler {
 
     private func sendPlain(_ message: [UInt8]) { stream?.send(shared: Self.sized(message.count) + message) }
 
+    /// The bytes of a frame before its body.
+    static let frameHeadSize = 4 + FrameCodes.size
+
+    /// Sends a frame whose first ``frameHeadSize`` bytes are still to be set.
+    func send(frame: consuming [UInt8]) {
+        guard let code = codes?.out.next(frame[Self.frameHeadSize...]) else { return }
+        frame.replaceSubrange(..<Self.frameHeadSize, with: Self.sized(frame.count - Self.frameHeadSize) + code)
+        lastSent = .current
+        stream?.send(shared: frame)
+    }
+
     func send(_ body: [UInt8]) {
-        guard let code = codes?.out.next(body) else { return }
+        guard let code = codes?.out.next(body[...]) else { return }
         lastSent = .current
         stream?.send(shared: Self.sized(body.count) + code)
         stream?.send(shared: body)

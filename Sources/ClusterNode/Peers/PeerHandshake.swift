@@ -133,19 +133,21 @@ package enum PeerHandshake {
 /// repeated or left out.
 struct FrameCodes {
     static let size = 16
-    private let key: [UInt8]
+    private let digest: KeyedDigest
     private var count: UInt64 = 0
 
     init(key: [UInt8], isOfCaller: Bool) {
-        self.key = Cryptography.hmacSHA256([isOfCaller ? 1 : 2], key: key)
+        digest = KeyedDigest(key: Cryptography.hmacSHA256([isOfCaller ? 1 : 2], key: key))
     }
 
     /// The code of the next frame.
-    mutating func next(_ frame: some Collection<UInt8>) -> [UInt8] {
+    mutating func next(_ frame: ArraySlice<UInt8>) -> [UInt8] {
         count += 1
-        var bytes = withUnsafeBytes(of: count.bigEndian) { Array($0) }
-        bytes += frame
-        return Array(Cryptography.hmacSHA256(bytes, key: key).prefix(Self.size))
+        let code = digest.digest { add in
+            withUnsafeBytes(of: count.bigEndian, add)
+            frame.withUnsafeBytes(add)
+        }
+        return Array(code.prefix(Self.size))
     }
 
     mutating func check(_ code: ArraySlice<UInt8>, _ frame: ArraySlice<UInt8>) -> Bool {

@@ -86,8 +86,9 @@ extension PeerLinks {
     }
 
     private func links(to nodes: [String]?, _ database: String) -> [(IncomingLink, UInt64)] {
-        incoming.values.filter { nodes?.contains($0.node) ?? true }
-            .compactMap { link in link.feeds[database].map { (link, $0) } }
-            .sorted { $0.0.node < $1.0.node }
+        incoming.values.compactMap { link in
+            guard let feed = link.feeds[database], nodes?.contains(link.node) ?? true else { return nil }
+            return (link, feed)
+        }
     }
 }

@@ -234,7 +234,11 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         if let connection, connection.isEstablished, MonotonicTime.current - connection.lastHeard >= silenceMax {
             return
         }
-        while let connection, connection.isWritable, let frame = session.takeFrame() { connection.send(frame) }
+        while let connection, connection.isWritable,
+            let frame = session.takeFrame(after: PeerConnection.frameHeadSize)
+        {
+            connection.send(frame: frame)
+        }
     }
 
     func ended(_ connection: PeerConnection, _ end: PeerConnection.End) {
@@ -405,9 +409,9 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         guard let connection, connection.isEstablished else { return }
         if now - connection.lastHeard >= Self.silenceMax { return connection.end(.closed(.timedOut)) }
         if session.owesAcknowledgement || now - connection.lastSent >= Self.heartbeat,
-            let frame = session.takeFrame(isForced: true)
+            let frame = session.takeFrame(after: PeerConnection.frameHeadSize, isForced: true)
         {
-            connection.send(frame)
+            connection.send(frame: frame)
         }
     }
 

@@ -28,6 +28,9 @@ package enum PeerMessage {
     case fed(feed: UInt64, floor: UInt64, owner: String?, batch: [UInt8])
     case feedEnded(feed: UInt64)
 
+    /// Of the kind, two numbers and two counts.
+    private static let fedHeadSizeMax = 1 + 4 * 10
+
     package var bytes: [UInt8] {
         var out = MessageWriter()
         switch self {
@@ -61,6 +64,7 @@ package enum PeerMessage {
             out.add(byte: 6)
             out.add(feed)
         case .fed(let feed, let floor, let owner, let batch):
+            out = MessageWriter(reserving: batch.count + (owner ?? "").utf8.count + Self.fedHeadSizeMax)
             out.add(byte: 7)
             out.add(feed)
             out.add(floor)
