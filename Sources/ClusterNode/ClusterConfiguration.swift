@@ -1,10 +1,10 @@
-package import HearthEtcdGateway
+import HearthEtcdGateway
 package import HearthEventLoop
 
 /// How a server takes part in a cluster.
 package struct ClusterConfiguration: Sendable {
-    /// The members of etcd.
-    package var members: [EtcdMember]
+    /// The etcd clusters; the first one is home.
+    package var stores: [EtcdStore]
     /// The name of this node, which no other node has.
     package var node: String
 
@@ -18,9 +18,10 @@ package struct ClusterConfiguration: Sendable {
     package var timing = PlacementTiming()
 
     package init(
-        members: [EtcdMember], node: String, peers: PeerConfiguration? = nil, security: ClusterSecurity? = nil
+        _ stores: [EtcdStore], node: String, peers: PeerConfiguration? = nil, security: ClusterSecurity? = nil
     ) {
-        self.members = members
+        precondition(!stores.isEmpty)
+        self.stores = stores
         self.node = node
         self.peers = peers
         self.security = security
@@ -86,19 +87,22 @@ package struct PeerConfiguration: Sendable {
 
 /// News for operators of a node.
 package enum ClusterNews: Hashable, Sendable {
-    case leaseBegan
-    /// etcd could not be reached for too long, or has ended the lease.
-    case leaseEnded
+    case leaseBegan(store: String, isHome: Bool)
+    /// The etcd cluster could not be reached for too long, or has ended the lease.
+    case leaseEnded(store: String, isHome: Bool)
+    /// An etcd cluster has another name than here, so the node does not use it.
+    case otherStore(expected: String, found: String)
     /// A process at this address runs under the name of this node.
-    case nameTaken(address: String)
+    case nameTaken(address: String, store: String, isHome: Bool)
     /// The files of a database cannot follow the log from where they are, or a value in etcd is damaged.
     case cannotFollow(database: String, reason: String)
     /// The log is followed again.
     case follows(database: String)
     /// A link to another node could not be made, for this reason.
     case peerRefused(node: String, reason: String)
-    /// The other nodes do not reach this one, so it gives up what it owns; or they do again.
-    case cutOff(Bool)
+    /// The other nodes that use an etcd cluster do not reach this one, so it gives up what it owns there; or they do
+    /// again.
+    case cutOff(Bool, store: String)
     /// This node goes by these members from now on; nil if etcd does not have them any more, or they cannot be read.
     case members([String]?)
     /// This node keeps the members, and could not.

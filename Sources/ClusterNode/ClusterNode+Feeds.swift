@@ -49,7 +49,8 @@ extension ClusterNode.State {
     /// The node to follow. One that may own the log follows the owner, any other one a node that may, so that owners
     /// send each batch to few.
     mutating func source(of database: String, for request: FeedRequest, at name: String) -> String? {
-        let running = nodes.filter { $0 != name && records[$0]?.peerAddress != nil }
+        guard let store = store(of: database) else { return nil }
+        let running = store.nodes.filter { $0 != name && store.records[$0]?.peerAddress != nil }
         if !request.isCandidate, let holders = table.holders(of: database),
             let holder = running.filter(holders.contains).randomElement()
         {

@@ -33,7 +33,7 @@ extension ClusterNode {
 
     /// Reads the members of the cluster from etcd. Waits.
     package func readMembers(until deadline: MonotonicTime) {
-        let client = EtcdClient(cluster, preferredMember: Int(incarnation % UInt64(cluster.members.count)))
+        let client = home.makeClient()
         let pause = Semaphore()
         while MonotonicTime.current < deadline {
             if let reply = try? client.call(EtcdRange(.key(ClusterMembers.key)), within: .seconds(2)) {
@@ -80,8 +80,14 @@ extension ClusterNode {
 
     /// Says, for databases whose files this node would remove, of which that seems to be possible now.
     package func removable(of databases: Set<String>) -> Set<String> {
-        removals.want(databases, at: name)
-        return removals.removable(of: databases)
+        let located = shared.state.withLock { $0.located }
+        var removable: Set<String> = []
+        for store in stores {
+            let own = databases.filter { located[$0] == store.index }
+            store.removals.want(own, at: name)
+            removable.formUnion(store.removals.removable(of: own))
+        }
+        return removable
     }
 
     /// Says in etcd that this node has no files of a database, if no other node needs them. The log is closed. Waits
@@ -89,15 +95,20 @@ extension ClusterNode {
     ///
     /// - returns: whether the files can be removed.
     package func stateRemoval(of database: String) -> Bool {
-        let (placement, lease, isSettled) = shared.state.withLock { state in
+        let (placement, state) = shared.state.withLock { state in
             state.syncFailures[database] = state.syncFailure(of: database)
             state.keepers[database] = nil
-            return (state.table.placement, state.lease, Self.isSettled(state.leaseSince, timing))
+            return (state.table.placement, state.store(of: database))
         }
-        guard let lease,
-            removals.state(database, placement, lease: lease, isSettled: isSettled, EtcdClient(cluster))
+        guard let store = store(of: database), let state, let lease = state.lease,
+            store.removals.state(
+                database, placement, lease: lease, isSettled: state.isSettled(timing), store.makeClient())
         else { return false }
-        shared.state.withLock { $0.syncFailures[database] = nil }
+        shared.state.withLock { state in
+            state.syncFailures[database] = nil
+            // The note of where the log is goes with the files.
+            state.located[database] = nil
+        }
         return true
     }
 }

@@ -7,7 +7,7 @@ extension ClusterNode {
 
     /// The nodes that run and have not put in force what an operation of the cluster's own database says, sorted. Waits
     /// for etcd. Nil if that does not answer.
-    package func unconfirmed(_ sequence: UInt64) -> [String]? { try? Confirmations.missing(sequence, cluster) }
+    package func unconfirmed(_ sequence: UInt64) -> [String]? { try? Confirmations.missing(sequence, home.cluster) }
 
     /// A text that only nodes can read; nil without a secret.
     package func seal(_ text: [UInt8]) -> [UInt8]? {

@@ -17,14 +17,12 @@ package final class ClusterNode: Sendable {
         /// Failed syncs of files that have no keeper. They are remembered while the process runs, or until the files
         /// go.
         var syncFailures: [String: StorageError] = [:]
-        var lease: Int64?
-        /// The nodes that run, sorted.
-        var nodes: [String] = []
-        var records: [String: NodeRecord] = [:]
+        /// In the order of the etcd clusters.
+        var stores: [StoreState]
+        /// The etcd clusters of the logs that were opened, as far as they were found.
+        var located: [String: Int] = [:]
         /// The last operation of the cluster's own database that this node has put in force.
         var confirmed: UInt64 = 0
-        /// Other nodes do not reach this one.
-        var isCutOff = false
         var isStopping = false
         var table = HolderTable()
         /// The document that the placement was taken from.
@@ -32,46 +30,36 @@ package final class ClusterNode: Sendable {
         var hasDocument = false
         /// Databases that this node has only because its clients use them.
         var visited: Set<String> = []
-        /// Since when the node has its lease.
-        var leaseSince: MonotonicTime?
         var placementChanged: (@Sendable () -> Void)?
-        /// A log has another owner, or none: the nodes that run may be others.
-        var hasOwnerChanged = false
         /// The nodes that databases are followed from, instead of etcd.
         var sources: [String: String] = [:]
-
-        /// Why the files of a database cannot be relied on, open or not.
-        func syncFailure(of database: String) -> StorageError? {
-            keepers[database]?.disk.failure ?? syncFailures[database]
-        }
-
-        mutating func rank(of name: String, for database: String) -> Int? {
-            if visited.contains(database), !table.holds(name, database) { return nil }
-            return table.placement.claimants(for: database, of: nodes).firstIndex(of: name)
-        }
     }
 
     package let name: String
-    let cluster: EtcdCluster
+    /// Home comes first.
+    let stores: [NodeStore]
     let incarnation: UInt64
     let timing: PlacementTiming
     let folder: DataFolder
     let news: @Sendable (ClusterNews) -> Void
-    let shared = Shared()
-    private let validity = LeaseValidity()
-    private let leaseThread: NamedThread
+    let shared: Shared
+    private let leaseThreads: [NamedThread]
     private let tickThread: NamedThread
     private let syncThread: NamedThread
     let peers: PeerConfiguration?
     let tls: (client: TLSContext, server: TLSContext)?
-    let removals = FilesRemovals()
-    private let placementThread: NamedThread
+    private let placementThreads: [NamedThread]
 
     final class Shared: Sendable {
-        let state = Mutex(State())
+        let state: Mutex<State>
         let hub = Mutex<PeerHub?>(nil)
-        let wakeUp = Semaphore()
+        let stores: [NodeStore]
         let endsSyncing = Semaphore()
+
+        init(_ stores: [NodeStore]) {
+            self.stores = stores
+            state = Mutex(State(stores: stores.map { _ in StoreState() }))
+        }
 
         /// Posts an event to all logs.
         func post(_ event: ReplicatedLog.Event) {
@@ -80,11 +68,17 @@ package final class ClusterNode: Sendable {
 
         var isStopping: Bool { state.withLock { $0.isStopping } }
 
-        func ownerChanged() {
-            state.withLock { $0.hasOwnerChanged = true }
-            wakeUp.signal()
+        func ownerChanged(of database: String) {
+            let index = state.withLock { state in
+                let index = state.located[database]
+                if let index { state.stores[index].hasOwnerChanged = true }
+                return index
+            }
+            if let index { stores[index].wakeUp.signal() }
         }
     }
+
+    var home: NodeStore { stores[0] }
 
     /// - parameter folder: has the databases of which other nodes are given copies, and the members known last.
     /// - parameter address: where clients find this node, for operators of others.
@@ -96,54 +90,44 @@ package final class ClusterNode: Sendable {
         name = configuration.node
         timing = configuration.timing
         self.folder = folder
+        let tls = try configuration.security.map { (client: try $0.client(), server: try $0.server()) }
+        let incarnation = UInt64.random(in: 1 ... .max)
+        stores = configuration.stores.enumerated().map {
+            NodeStore($1, index: $0, tls: tls?.client, incarnation: incarnation)
+        }
+        shared = Shared(stores)
         if let members = folder.keptMembers.flatMap({ ClusterMembers($0) }) {
             shared.state.withLock { $0.table.placement = Placement(remembering: members) }
         }
-        tls = try configuration.security.map { (try $0.client(), try $0.server()) }
-        cluster = EtcdCluster(configuration.members, tls: tls?.client)
-        incarnation = .random(in: 1 ... .max)
+        (self.tls, self.incarnation) = (tls, incarnation)
         self.news = news
         peers = configuration.peers
         let record = NodeRecord(
             incarnation: incarnation, address: address,
             peerAddress: configuration.peers.map { "\($0.reachableAddress)" })
-        let (shared, name, cluster, validity) = (shared, name, cluster, validity)
-        let (removals, timing, incarnation) = (removals, timing, incarnation)
-        leaseThread = try NamedThread(name: "lease") {
-            var registration = NodeRegistration(name, record, cluster, validity, news: news)
-            while !shared.isStopping {
-                let (confirmed, hasOwnerChanged) = shared.state.withLock { state in
-                    defer { state.hasOwnerChanged = false }
-                    return (state.confirmed, state.hasOwnerChanged)
+        let (shared, name, timing) = (shared, name, timing)
+        leaseThreads = try stores.map { store in
+            try NamedThread(name: "lease") {
+                var registration = NodeRegistration(name, record, store, news: news)
+                while !shared.isStopping {
+                    Self.run(&registration, in: store, of: name, folder, shared, news)
+                    _ = store.wakeUp.wait(atMost: .milliseconds(100))
                 }
-                if hasOwnerChanged { registration.lookSoon() }
-                registration.confirmed = confirmed
-                registration.unreached = UnreachedNodes(names: shared.hub.withLock { $0 }?.unreached ?? [])
-                let (lease, nodes) = registration.run()
-                Self.take(lease, nodes, isCutOff: registration.isCutOff, name, shared)
-                if registration.hasLooked {
-                    Self.take(document: registration.document, name, folder, shared, news)
-                }
-                _ = shared.wakeUp.wait(atMost: .milliseconds(100))
+                registration.end()
             }
-            registration.end()
         }
-        let client = tls?.client
-        placementThread = try NamedThread(name: "placement") {
-            var worker = PlacementWorker(
-                name, incarnation: incarnation, configuration.members, cluster, client, folder, timing, removals,
-                news: news)
-            let pause = Semaphore()
-            while !shared.isStopping {
-                worker.run(
-                    shared.state.withLock { state in
-                        PlacementWorker.Node(
-                            placement: state.table.placement, lease: state.lease,
-                            isSettled: Self.isSettled(state.leaseSince, timing),
-                            owned: state.keepers.filter { $0.value.isOwner }.keys.sorted(),
-                            open: Set(state.keepers.keys))
-                    }, isStopping: { shared.isStopping })
-                _ = pause.wait(atMost: .milliseconds(timing.lookMilliseconds))
+        placementThreads = try stores.map { store in
+            try NamedThread(name: "placement") {
+                var worker = PlacementWorker(
+                    name, incarnation: incarnation, store, tls?.client, folder, timing,
+                    storeNames: configuration.stores.map(\.name), news: news)
+                let pause = Semaphore()
+                while !shared.isStopping {
+                    worker.run(
+                        shared.state.withLock { $0.seenByWorker(of: store, timing) },
+                        isStopping: { shared.isStopping })
+                    _ = pause.wait(atMost: .milliseconds(timing.lookMilliseconds))
+                }
             }
         }
         tickThread = try NamedThread(name: "log-ticks") {
@@ -163,44 +147,12 @@ package final class ClusterNode: Sendable {
     /// Between two syncs of a log's file. Etcd keeps what was written meanwhile.
     private static let syncInterval = Duration.seconds(1)
 
-    /// Tells the logs of the lease, and of their place among the nodes that run.
-    private static func take(
-        _ lease: Int64?, _ all: [String: NodeRecord?], isCutOff: Bool, _ name: String, _ shared: Shared
-    ) {
-        let nodes = all.keys.sorted()
-        let records = all.compactMapValues { $0 }
-        shared.state.withLock { state in
-            let (isNewLease, isNewOrder) = (state.lease != lease, state.nodes != nodes)
-            let isNewReach = state.isCutOff != isCutOff
-            // A node without a lease keeps its present links.
-            if !records.isEmpty, records != state.records {
-                state.records = records
-                shared.hub.withLock { $0 }?.set(records)
-            }
-            (state.lease, state.nodes, state.isCutOff) = (lease, nodes, isCutOff)
-            if isNewLease { state.leaseSince = lease.map { _ in .current } }
-            if isNewLease { shared.hub.withLock { $0 }?.set(isRegistered: lease != nil) }
-            for (database, source) in state.sources where state.records[source] == nil {
-                state.keepers[database]?.post(.feedEnded)
-            }
-            for (database, keeper) in state.keepers {
-                if isNewOrder { keeper.post(.rank(state.rank(of: name, for: database))) }
-                if isNewLease { keeper.post(.lease(lease)) }
-                if isNewReach { keeper.post(.reached(!isCutOff)) }
-            }
-        }
-    }
-
-    static func isSettled(_ leaseSince: MonotonicTime?, _ timing: PlacementTiming) -> Bool {
-        leaseSince.map { MonotonicTime.current - $0 >= .milliseconds(timing.settleMilliseconds) } ?? false
-    }
-
     /// The cluster's own database has another history, whose numbers may be lower.
     package func forgetConfirmed() { shared.state.withLock { $0.confirmed = 0 } }
 
     func setConfirmed(_ sequence: UInt64) {
         shared.state.withLock { $0.confirmed = max($0.confirmed, sequence) }
-        shared.wakeUp.signal()
+        home.wakeUp.signal()
     }
 
     /// Whether the writes of clients are sent to the node that makes them.
@@ -225,7 +177,7 @@ package final class ClusterNode: Sendable {
         shared.state.withLock { state in
             shared.hub.withLock { $0 = hub }
             hub.set(state.records)
-            hub.set(isRegistered: state.lease != nil)
+            hub.set(isRegistered: state.isRegistered)
         }
     }
 
@@ -330,14 +282,13 @@ package final class ClusterNode: Sendable {
         let disk = try LogSync(file, through: sequence, after: failure)
         try? disk.sync()
         let progress = LogProgress()
+        let place = place(of: database, hasData: hasData)
         let keeper: LogKeeper
         do throws(SystemError) {
             keeper = try LogKeeper(
-                log, database: database, node: name, cluster,
-                preferredMember: Int(incarnation % UInt64(cluster.members.count)), progress, disk, validity,
-                news: news,
+                log, database: database, node: name, place, progress, disk, news: news,
                 report: { [weak shared] arrivals in
-                    if case .ownership? = arrivals.first { shared?.ownerChanged() }
+                    if case .ownership? = arrivals.first { shared?.ownerChanged(of: database) }
                     report(arrivals)
                 },
                 needsCopy: needsCopy, reachesNodes: peers != nil
@@ -352,9 +303,7 @@ package final class ClusterNode: Sendable {
             state.keepers[database] = keeper
             state.syncFailures[database] = nil
             if isVisited { state.visited.insert(database) } else { state.visited.remove(database) }
-            keeper.post(.rank(state.rank(of: name, for: database)))
-            keeper.post(.reached(!state.isCutOff))
-            keeper.post(.lease(state.lease))
+            state.begin(keeper, of: database, at: name)
         }
         return nodeLog
     }
@@ -366,7 +315,7 @@ package final class ClusterNode: Sendable {
     /// - parameter sequence: the last operation in them.
     /// - parameter need: what they needed before.
     package func need(of database: String, epoch: UInt64?, sequence: UInt64, before need: CopyNeed) -> CopyNeed? {
-        let client = EtcdClient(cluster, preferredMember: Int(incarnation % UInt64(cluster.members.count)))
+        guard let client = store(of: database)?.makeClient() else { return need }
         let request = ReplicatedLog.look(at: database)
         guard let reply = try? client.call(request, within: .seconds(3)) else { return need }
         let position = LogPosition(epoch: epoch, sequence: sequence)
@@ -402,11 +351,11 @@ package final class ClusterNode: Sendable {
     package func stop() {
         hub?.stop()
         shared.state.withLock { $0.isStopping = true }
-        shared.wakeUp.signal()
+        for store in stores { store.wakeUp.signal() }
         shared.endsSyncing.signal()
-        leaseThread.join()
+        for thread in leaseThreads { thread.join() }
         tickThread.join()
         syncThread.join()
-        placementThread.join()
+        for thread in placementThreads { thread.join() }
     }
 }

@@ -1,4 +1,4 @@
-package import HearthEtcdGateway
+import HearthEtcdGateway
 package import HearthEtcdMessages
 package import HearthEventLoop
 package import HearthJSONValues
@@ -6,35 +6,72 @@ import HearthReplicatedLog
 
 /// The members, nodes and databases of a cluster as etcd has them, for operators. Asks no node.
 package struct ClusterOverview: Sendable {
+    /// What one etcd cluster has.
+    private struct Store {
+        var name: String
+        var members: [(member: EtcdMember, state: Result<EtcdStatus.Reply, EtcdError>)] = []
+        /// The names of the nodes that use it.
+        var nodes: Set<String> = []
+        var logs: [(database: String, log: LogOverview?)] = []
+        /// Databases whose logs are in another etcd cluster, with its name.
+        var elsewhere: [String: String] = [:]
+        /// Why nothing of this is known.
+        var problem: EtcdError?
+
+        func isMissed(by node: String) -> Bool { problem == nil && !nodes.contains(node) }
+        var format: FormatOverview?
+    }
+
     private let tls: TLSContext?
-    private var members: [(member: EtcdMember, state: Result<EtcdStatus.Reply, EtcdError>)] = []
+    private let clusters: [EtcdStore]
+    private var stores: [Store]
     /// Nil for records of unknown versions.
     private var nodes: [(name: String, record: NodeRecord?)] = []
     /// The nodes that a node does not reach, in order.
     private var unreached: [String: [String]] = [:]
-    private var logs: [(database: String, log: LogOverview?)] = []
     /// Nil if every node holds everything.
     private var placement: ClusterMembers?
     private var areMembersDamaged = false
-    private var format: FormatOverview?
 
     private static let callDuration = Duration.seconds(3)
 
     /// Asks all members, one after the other. Waits. ``read()`` comes next.
     ///
     /// - parameter tls: a client's; nil for connections that are not encrypted.
-    package init(_ members: [EtcdMember], tls: TLSContext? = nil) {
+    package init(_ clusters: [EtcdStore], tls: TLSContext? = nil) {
         self.tls = tls
-        for member in members {
-            let client = EtcdClient(EtcdCluster([member], tls: tls))
-            self.members.append(
-                (member, Result { () throws(EtcdError) in try client.call(EtcdStatus(), within: Self.callDuration) }))
+        self.clusters = clusters
+        stores = clusters.map { cluster in
+            var store = Store(name: cluster.name)
+            for member in cluster.members {
+                let client = EtcdClient(EtcdCluster([member], tls: tls))
+                store.members.append(
+                    (
+                        member,
+                        Result { () throws(EtcdError) in try client.call(EtcdStatus(), within: Self.callDuration) }
+                    ))
+            }
+            return store
         }
     }
 
-    /// Reads what etcd has of nodes and databases.
+    /// Reads what etcd has of nodes and databases. With several etcd clusters, one that does not answer is a problem
+    /// like others.
     package mutating func read() throws(EtcdError) {
-        let client = EtcdClient(EtcdCluster(members.map(\.member), tls: tls))
+        for index in clusters.indices {
+            let client = EtcdClient(EtcdCluster(clusters[index].members, tls: tls))
+            do throws(EtcdError) {
+                if index == 0 { try readHome(client) }
+                try Self.read(&stores[index], client)
+                stores[index].problem = nil
+            } catch {
+                if clusters.count == 1 { throw error }
+                stores[index].problem = error
+            }
+        }
+    }
+
+    private mutating func readHome(_ client: EtcdClient) throws(EtcdError) {
         nodes = try client.call(EtcdRange(NodeRecord.folder), within: Self.callDuration).values.map {
             (NodeRecord.name(of: $0.key), NodeRecord($0.value))
         }
@@ -44,42 +81,51 @@ package struct ClusterOverview: Sendable {
         let document = try client.call(EtcdRange(.key(ClusterMembers.key)), within: Self.callDuration).values.first
         placement = document.flatMap { ClusterMembers($0.value) }
         areMembersDamaged = document != nil && placement == nil
-        format = FormatOverview(try client.call(FormatOverview.request, within: Self.callDuration))
-        logs = []
-        while let key = try client.call(
-            LogKeys.nextDatabase(after: logs.last?.database), within: Self.callDuration
-        ).values.first?.key, let database = LogKeys.database(of: key) {
-            let reply = try client.call(LogOverview.request(database), within: Self.callDuration)
-            logs.append((database, LogOverview(database, reply)))
+    }
+
+    private static func read(_ store: inout Store, _ client: EtcdClient) throws(EtcdError) {
+        let names = try client.call(EtcdRange(.key(StoreDirectory.nameKey)), within: callDuration).values
+        if let name = StoreDirectory.name(in: names), name != store.name {
+            throw .unavailable("--cluster calls it '\(store.name)', and it is called '\(name)'")
         }
+        let records = try client.call(EtcdRange(NodeRecord.folder, keysOnly: true), within: callDuration).values
+        store.nodes = Set(records.map { NodeRecord.name(of: $0.key) })
+        store.format = FormatOverview(try client.call(FormatOverview.request, within: callDuration))
+        (store.logs, store.elsewhere) = ([], [:])
+        var last: String?
+        while let key = try client.call(LogKeys.nextDatabase(after: last), within: callDuration).values.first?.key,
+            let database = LogKeys.database(of: key)
+        {
+            let log = LogOverview(database, try client.call(LogOverview.request(database), within: callDuration))
+            if let name = log?.elsewhere {
+                store.elsewhere[database] = name
+            } else {
+                store.logs.append((database, log))
+            }
+            last = database
+        }
+    }
+
+    /// Of all etcd clusters, by name.
+    private var logs: [(database: String, store: String, log: LogOverview?)] {
+        stores.flatMap { store in store.logs.map { ($0.database, store.name, $0.log) } }
+            .sorted { $0.0 < $1.0 }
     }
 
     /// Lines for people.
     package var lines: [String] {
-        var lines = ["etcd"]
-        for (member, state) in members {
-            switch state {
-            case .success(let status):
-                let leads = status.leader == status.member ? ", leads" : ""
-                lines.append("  \(member)  version \(status.version)\(leads), \(status.usedBytes >> 20) MiB in use")
-            case .failure(let error): lines.append("  \(member)  \(error)")
-            }
-        }
-        if let format {
-            let isBehind = format.possible.map { $0 > format.format } ?? false
-            let advice = isBehind ? ", and all nodes read a later one: see 'hearth cluster upgrade'" : ""
-            lines.append("  format \(format.format.rawValue)\(advice)")
-        }
+        var lines = stores.flatMap { self.lines(of: $0) }
         lines.append("nodes")
         for (name, record) in nodes {
             guard let record else {
                 lines.append("  \(name)  of a version that is not known here")
                 continue
             }
-            let reads = format?.nodes[name].map { $0 < .latest ? ", reads format \($0.rawValue)" : "" } ?? ""
+            let reads = stores[0].format?.nodes[name].map { $0 < .latest ? ", reads format \($0.rawValue)" : "" } ?? ""
             lines.append(
                 "  \(name)  clients at \(record.address), nodes at \(record.peerAddress ?? "no address")\(reads)")
             for other in unreached[name] ?? [] { lines.append("    does not reach \(other)") }
+            for store in stores where store.isMissed(by: name) { lines.append("    does not use \(store.name)") }
         }
         if let placement {
             lines.append("members")
@@ -92,13 +138,14 @@ package struct ClusterOverview: Sendable {
             for (name, _) in nodes where placement.states[name] == nil { lines.append("  \(name)  not a member yet") }
         }
         lines.append("databases")
-        for (database, log) in logs {
+        for (database, store, log) in logs {
             guard let log else {
                 lines.append("  \(database)  damaged, or of a version that is not known here")
                 continue
             }
             let last = log.head?.lastSequence ?? 0
-            let range = last < log.floor ? "none in etcd" : "\(log.floor) to \(last) in etcd"
+            let place = stores.count == 1 ? "etcd" : store
+            let range = last < log.floor ? "none in \(place)" : "\(log.floor) to \(last) in \(place)"
             lines.append("  \(database)  owner \(log.owner ?? "none"), last commit \(last), \(range)")
             guard let holders = placement?.holders(of: database) else {
                 for (node, sequence) in log.kept.sorted(by: { $0.key < $1.key }) {
@@ -115,6 +162,24 @@ package struct ClusterOverview: Sendable {
         return lines
     }
 
+    private func lines(of store: Store) -> [String] {
+        var lines = [stores.count == 1 ? "etcd" : "etcd cluster \(store.name)"]
+        for (member, state) in store.members {
+            switch state {
+            case .success(let status):
+                let leads = status.leader == status.member ? ", leads" : ""
+                lines.append("  \(member)  version \(status.version)\(leads), \(status.usedBytes >> 20) MiB in use")
+            case .failure(let error): lines.append("  \(member)  \(error)")
+            }
+        }
+        if let format = store.format {
+            let isBehind = format.possible.map { $0 > format.format } ?? false
+            let advice = isBehind ? ", and all nodes read a later one: see 'hearth cluster upgrade'" : ""
+            lines.append("  format \(format.format.rawValue)\(advice)")
+        }
+        return lines
+    }
+
     private static func files(_ held: HeldFiles?, _ kept: UInt64?) -> String {
         switch held {
         case .through(_, let sequence): "has \(sequence) on disk"
@@ -127,8 +192,10 @@ package struct ClusterOverview: Sendable {
 
     /// The same for programs.
     package var json: JSONObject {
-        let members = members.map { (member, state) in
+        let members = stores.flatMap { store in store.members.map { (store.name, $0.member, $0.state) } }.map {
+            (store, member, state) in
             var json = JSONObject(["address": .text("\(member)")])
+            if stores.count > 1 { json["etcd"] = .text(store) }
             switch state {
             case .success(let status):
                 json["version"] = .text("\(status.version)")
@@ -143,12 +210,13 @@ package struct ClusterOverview: Sendable {
                 JSONObject([
                     "name": .text(name), "address": record.map { .text("\($0.address)") },
                     "peerAddress": record?.peerAddress.map { .text("\($0)") },
-                    "reads": format?.nodes[name].map { .integer(Int64($0.rawValue)) },
+                    "reads": stores[0].format?.nodes[name].map { .integer(Int64($0.rawValue)) },
                     "unreached": .array((unreached[name] ?? []).map { .text($0) }),
                 ]))
         }
-        let databases = logs.map { (database, log) in
+        let databases = logs.map { (database, store, log) in
             var json = JSONObject(["name": .text(database), "owner": log?.owner.map { .text($0) }])
+            if stores.count > 1 { json["etcd"] = .text(store) }
             guard let log else { return JSONValue.object(json) }
             json["last"] = .integer(Int64(clamping: log.head?.lastSequence ?? 0))
             json["first"] = .integer(Int64(clamping: log.floor))
@@ -165,7 +233,7 @@ package struct ClusterOverview: Sendable {
             return .object(json)
         }
         var json = JSONObject(["members": .array(members), "nodes": .array(nodes), "databases": .array(databases)])
-        if let format {
+        if let format = stores[0].format {
             json["format"] = .integer(Int64(format.format.rawValue))
             json["readByAll"] = format.possible.map { .integer(Int64($0.rawValue)) }
         }
@@ -177,11 +245,36 @@ package struct ClusterOverview: Sendable {
         return json
     }
 
+    /// Logs that are in an etcd cluster that is not known here, or in two.
+    private var misplaced: [String] {
+        var problems: [String] = []
+        for (database, name) in stores[0].elsewhere.sorted(by: { $0.key < $1.key }) {
+            if stores.contains(where: { $0.name == name }) { continue }
+            problems.append(
+                "the log of the database '\(database)' is in the etcd cluster '\(name)', which --cluster does not name")
+        }
+        for (database, logs) in Dictionary(grouping: logs, by: \.database).sorted(by: { $0.key < $1.key })
+        where logs.count > 1 {
+            let list = logs.map(\.store).joined(separator: ", ")
+            problems.append("the database '\(database)' has a log in several etcd clusters: \(list)")
+        }
+        return problems
+    }
+
     /// Problems for an operator: one line each.
     package var problems: [String] {
         var problems: [String] = []
-        for case (let member, .failure(let error)) in members { problems.append("etcd at \(member): \(error)") }
-        if nodes.isEmpty {
+        for case (let member, .failure(let error)) in stores.flatMap(\.members) {
+            problems.append("etcd at \(member): \(error)")
+        }
+        for store in stores {
+            if let problem = store.problem {
+                problems.append("the etcd cluster '\(store.name)' does not say what it has: \(problem)")
+            }
+        }
+        if stores[0].problem != nil {
+            // Nothing is known of the nodes.
+        } else if nodes.isEmpty {
             problems.append("no node runs")
         } else if logs.isEmpty {
             problems.append("no database has begun")
@@ -191,16 +284,20 @@ package struct ClusterOverview: Sendable {
                 problems.append("the node '\(name)' does not reach the node '\(other)'")
             }
             if record == nil { problems.append("the node '\(name)' runs a version that is not known here") }
-            for (database, log) in logs
+            for store in stores where store.isMissed(by: name) {
+                problems.append("the node '\(name)' does not use the etcd cluster '\(store.name)'")
+            }
+            for (database, _, log) in logs
             where log?.kept[name] == nil && log != nil && placement?.holders(of: database) == nil {
                 problems.append("the node '\(name)' has not said how much it has of the database '\(database)'")
             }
         }
+        problems += misplaced
         if areMembersDamaged { problems.append("what etcd has of the members is damaged, or of a later version") }
         for name in placement?.names ?? [] where !nodes.contains(where: { $0.name == name }) {
             problems.append("the member '\(name)' does not run")
         }
-        for (database, log) in logs {
+        for (database, _, log) in logs {
             for holder in placement?.holders(of: database) ?? [] where log?.hasFiles(holder) == false {
                 problems.append("the node '\(holder)' does not have the files of the database '\(database)' yet")
             }

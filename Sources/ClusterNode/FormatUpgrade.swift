@@ -1,4 +1,4 @@
-package import HearthEtcdGateway
+import HearthEtcdGateway
 import HearthEtcdMessages
 package import HearthEventLoop
 import HearthReplicatedLog
@@ -10,36 +10,45 @@ package struct FormatUpgrade {
         package let description: String
     }
 
-    private let client: EtcdClient
+    private let clients: StoreClients
 
     private static let callDuration = Duration.seconds(5)
 
     /// - parameter tls: a client's; nil for connections that are not encrypted.
-    package init(_ members: [EtcdMember], tls: TLSContext? = nil) {
-        client = EtcdClient(EtcdCluster(members, tls: tls))
+    package init(_ stores: [EtcdStore], tls: TLSContext? = nil) {
+        clients = StoreClients(stores, tls: tls, callsTakeAtMost: Self.callDuration)
     }
 
-    /// Raises it to the latest one, which all nodes that run must read. Waits.
+    /// Raises it to the latest one, in all etcd clusters. All nodes that run must read it. Waits.
+    ///
+    /// - returns: the earliest format that an etcd cluster had, and the one that all have now.
     package func run() throws(Failure) -> (before: UInt8, after: UInt8) {
-        let overview = FormatOverview(try call(FormatOverview.request))
+        let formats = try clients.stores.indices.map { store throws(Failure) in try run(at: store) }
+        return (formats.map(\.before).min() ?? 0, formats.map(\.after).min() ?? 0)
+    }
+
+    private func run(at store: Int) throws(Failure) -> (before: UInt8, after: UInt8) {
+        let overview = FormatOverview(try call(FormatOverview.request, at: store))
         if overview.format >= .latest { return (overview.format.rawValue, overview.format.rawValue) }
-        guard !overview.nodes.isEmpty else { throw Failure(description: "no node runs") }
+        let place = clients.stores.count == 1 ? "" : ", as the etcd cluster '\(clients.stores[store].name)' has it"
+        guard !overview.nodes.isEmpty else { throw Failure(description: "no node runs\(place)") }
         let earlier = overview.nodes.filter { $0.value < .latest }.keys.sorted()
         guard earlier.isEmpty else {
             let names = earlier.map { "'\($0)'" }.joined(separator: ", ")
             throw Failure(
                 description:
-                    "an earlier version, which does not read format \(StoreFormat.latest.rawValue), runs at \(names)")
+                    "an earlier version, which does not read format \(StoreFormat.latest.rawValue), runs at \(names)\(place)"
+            )
         }
-        guard try call(overview.raising(to: .latest)).hasSucceeded else {
+        guard try call(overview.raising(to: .latest), at: store).hasSucceeded else {
             throw Failure(description: "the format or the nodes have changed meanwhile: try again")
         }
         return (overview.format.rawValue, StoreFormat.latest.rawValue)
     }
 
-    private func call(_ call: EtcdTransaction) throws(Failure) -> EtcdTransactionReply {
-        do throws(EtcdError) { return try client.call(call, within: Self.callDuration) } catch {
-            throw Failure(description: "\(error)")
+    private func call(_ call: EtcdTransaction, at store: Int) throws(Failure) -> EtcdTransactionReply {
+        do throws(EtcdError) { return try clients.call(call, at: store) } catch {
+            throw Failure(description: clients.text(error, at: store))
         }
     }
 }

@@ -24,6 +24,7 @@ struct LogDecider {
     let reachesNodes: Bool
     let feed: @Sendable (FeedAction) -> Void
     private var log: ReplicatedLog
+    private var notLocatedSince: MonotonicTime?
     private var announced = Ownership.elsewhere(node: nil)
     /// Why the log cannot be followed, as operators were told; they were told nothing yet at first.
     private var problem: String??
@@ -62,6 +63,22 @@ struct LogDecider {
         announced = ownership
         report([.ownership(ownership)])
     }
+
+    /// It is not known which etcd cluster has the log.
+    mutating func notLocated(_ failure: LogPlace.Failure) {
+        let since = notLocatedSince ?? .current
+        notLocatedSince = since
+        switch failure {
+        // As with a log whose place is known.
+        case .unreachable: break
+        case .notYet(let reason): if MonotonicTime.current - since > Self.locatingPatience { tell(reason) }
+        case .never(let reason):
+            start.note(.stuck(reason))
+            tell(reason)
+        }
+    }
+
+    private static let locatingPatience = Duration.seconds(5)
 
     private mutating func tell(_ reason: String?) {
         guard problem != .some(reason) else { return }

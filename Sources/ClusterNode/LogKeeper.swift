@@ -23,6 +23,8 @@ package final class LogKeeper: Sendable {
         /// The same, and has the calls made.
         func handle(_ event: ReplicatedLog.Event) { make(decide(event) ?? []) }
 
+        func notLocated(_ failure: LogPlace.Failure) { decider.withLock { $0?.notLocated(failure) } }
+
         func make(_ calls: [LogDecider.Call]) {
             if calls.isEmpty { return }
             caller.withLock { caller in for call in calls { caller?.post(call) } }
@@ -43,12 +45,12 @@ package final class LogKeeper: Sendable {
     private let caller: Worker<LogDecider.Call>
     private let watcher: LogWatcher
     private let progress: LogProgress
-    private let validity: LeaseValidity
+    private let place: LogPlace
     /// The node's own log on the disk.
     let disk: LogSync
     private let feed: @Sendable (FeedAction) -> Void
-    /// Of the thread that appends.
-    private let client: Mutex<EtcdClient>
+    /// Of the thread that appends, once it does.
+    private let client = Mutex<EtcdClient?>(nil)
     /// How far the node has come since it opened the database.
     let start = LogStart()
 
@@ -60,17 +62,16 @@ package final class LogKeeper: Sendable {
     /// - parameter reachesNodes: whether a copy of another node's files can be had.
     /// - parameter feed: carries out what concerns other nodes that follow this one, or that it follows.
     init(
-        _ log: ReplicatedLog, database: String, node: String, _ cluster: EtcdCluster, preferredMember: Int,
-        _ progress: LogProgress, _ disk: LogSync, _ validity: LeaseValidity,
+        _ log: ReplicatedLog, database: String, node: String, _ place: LogPlace, _ progress: LogProgress,
+        _ disk: LogSync,
         news: @escaping @Sendable (ClusterNews) -> Void,
         report: @escaping @Sendable ([Arrival]) -> Void, needsCopy: @escaping @Sendable (CopyNeed) -> Void,
         reachesNodes: Bool, feed: @escaping @Sendable (FeedAction) -> Void
     ) throws(SystemError) {
         self.feed = feed
-        (self.progress, self.disk, self.validity) = (progress, disk, validity)
-        client = Mutex(EtcdClient(cluster, preferredMember: preferredMember))
+        (self.progress, self.disk, self.place) = (progress, disk, place)
         let shared = shared
-        let watcher = try LogWatcher(cluster, preferredMember: preferredMember, progress) { shared.post($0) }
+        let watcher = try LogWatcher(place, progress) { shared.post($0) }
         self.watcher = watcher
         shared.decider.withLock { [start] in
             $0 = LogDecider(
@@ -78,11 +79,17 @@ package final class LogKeeper: Sendable {
                 needsCopy: needsCopy, reachesNodes: reachesNodes, feed: feed)
         }
         caller = try Worker(name: "etcd") {
-            let client = EtcdClient(cluster, preferredMember: preferredMember)
+            var client: EtcdClient?
             return { calls in
                 for call in calls {
                     progress.awaitRoom()
-                    shared.handle(Self.make(call, with: client, progress, validity))
+                    do throws(LogPlace.Failure) {
+                        let (store, open) = try place.store(&client)
+                        shared.handle(Self.make(call, with: open, progress, store.validity))
+                    } catch {
+                        shared.notLocated(error)
+                        shared.handle(.replied(call.serial, .failure(.unavailable("it is not known where the log is"))))
+                    }
                 }
             }
         }
@@ -117,7 +124,7 @@ package final class LogKeeper: Sendable {
     ///
     /// - parameter count: how often ``Ownership/owner`` has arrived.
     package func isOwned(toldTimes count: Int) -> Bool {
-        progress.ownLease(toldTimes: count).map(validity.isValid) ?? false
+        progress.ownLease(toldTimes: count).map { place.known?.validity.isValid($0) ?? false } ?? false
     }
 
     /// Whether the node's own file takes records.
@@ -146,9 +153,11 @@ package final class LogKeeper: Sendable {
         try progress.append(records) {
             var calls = shared.decide(.append(records))
             client.withLock { client in
-                // Another call may be under way: then its thread makes this one as well.
-                while let due = calls, !due.isEmpty, !progress.hasOutcome {
-                    let replies = due.map { Self.make($0, with: client, progress, validity) }
+                // An owner has found the log. Another call may be under way: then its thread makes this one as well.
+                while let due = calls, !due.isEmpty, !progress.hasOutcome, let store = place.known {
+                    let open = client ?? store.makeClient()
+                    client = open
+                    let replies = due.map { Self.make($0, with: open, progress, store.validity) }
                     calls = replies.reduce([]) { calls, reply in
                         shared.decide(reply).flatMap { due in calls.map { $0 + due } }
                     }

@@ -1,4 +1,4 @@
-package import HearthEtcdGateway
+import HearthEtcdGateway
 import HearthEtcdMessages
 package import HearthEventLoop
 package import HearthReplicatedLog
@@ -20,23 +20,29 @@ package final class LogReplacements {
         }
     }
 
-    private let client: EtcdClient
+    private let clients: StoreClients
 
     private static let callDuration = Duration.seconds(10)
 
     /// - parameter tls: a client's; nil for connections that are not encrypted.
-    package init(_ members: [EtcdMember], tls: TLSContext? = nil) {
-        client = EtcdClient(EtcdCluster(members, tls: tls))
+    package init(_ stores: [EtcdStore], tls: TLSContext? = nil) {
+        clients = StoreClients(stores, tls: tls, callsTakeAtMost: Self.callDuration)
     }
 
-    private func call<Call: EtcdCall>(_ call: Call) throws(Failure) -> Call.Reply {
-        do throws(EtcdError) { return try client.call(call, within: Self.callDuration) } catch {
-            throw Failure(description: "\(error)", isUnknown: error.mayHaveBeenApplied)
+    private func call<Call: EtcdCall>(_ call: Call, at store: Int) throws(Failure) -> Call.Reply {
+        do throws(EtcdError) { return try clients.call(call, at: store) } catch {
+            throw Failure(description: clients.text(error, at: store), isUnknown: error.mayHaveBeenApplied)
         }
     }
 
-    private func present(_ database: String) throws(Failure) -> LogReplacement.Present {
-        guard let present = LogReplacement.present(try call(LogReplacement.read(database))) else {
+    private func store(of database: String) throws(Failure) -> Int {
+        do throws(StoreClients.Problem) { return try clients.store(of: database) } catch {
+            throw Failure(description: error.description)
+        }
+    }
+
+    private func present(_ database: String, at store: Int) throws(Failure) -> LogReplacement.Present {
+        guard let present = LogReplacement.present(try call(LogReplacement.read(database), at: store)) else {
             throw Failure(
                 description: "what etcd has of the database '\(database)' is damaged, or of a later version")
         }
@@ -47,13 +53,14 @@ package final class LogReplacements {
     package func log(of database: String) throws(Failure) -> LogReplacement.Present? {
         // Other names could not be keys.
         guard DataFolder.isFileName(database) else { return nil }
-        let present = try present(database)
+        let present = try present(database, at: store(of: database))
         return present.head == nil ? nil : present
     }
 
     /// The last commit of a database, and whether a node takes its writes, if the log is still that of a history.
     private func owner(of database: String, epoch: UInt64) throws(Failure) -> String? {
-        guard let log = LogOverview(database, try call(LogOverview.request(database))), log.head?.epoch == epoch
+        guard let log = LogOverview(database, try call(LogOverview.request(database), at: store(of: database))),
+            log.head?.epoch == epoch
         else { return nil }
         return log.owner
     }
@@ -72,7 +79,7 @@ package final class LogReplacements {
 
     /// The names of the nodes that run.
     package func nodes() throws(Failure) -> [String] {
-        try call(EtcdRange(NodeRecord.folder, keysOnly: true)).values.map { NodeRecord.name(of: $0.key) }
+        try call(EtcdRange(NodeRecord.folder, keysOnly: true), at: 0).values.map { NodeRecord.name(of: $0.key) }
     }
 
     // MARK: Restoring
@@ -89,7 +96,8 @@ package final class LogReplacements {
             throw Failure(description: "the cluster has no database '\(database)'")
         }
         let reply = try call(
-            LogReplacement.restore(database, from: present, head, epoch: epoch, lastSequence: lastSequence))
+            LogReplacement.restore(database, from: present, head, epoch: epoch, lastSequence: lastSequence),
+            at: store(of: database))
         let other = reply.values(0).first.flatMap { LogHead($0.value) }
         if reply.hasSucceeded { return other?.lastSequence ?? head.lastSequence }
         // An earlier attempt, whose answer was lost.
@@ -134,8 +142,14 @@ package final class LogReplacements {
 
     /// The logs that nodes miss, sorted.
     package func lostLogs() throws(Failure) -> [LostLog] {
+        var lost: [LostLog] = []
+        for store in clients.stores.indices { lost += try lostLogs(at: store) }
+        return lost.sorted { $0.database < $1.database }
+    }
+
+    private func lostLogs(at store: Int) throws(Failure) -> [LostLog] {
         var logs: [String: [LostLog.Files]] = [:]
-        for value in try call(EtcdRange(LogKeys.filesOfAll)).values {
+        for value in try call(EtcdRange(LogKeys.filesOfAll), at: store).values {
             guard let (database, node) = LogKeys.filesOwner(of: value.key) else { continue }
             guard let past = LogPast(value.value) else {
                 throw Failure(description: "the node '\(node)' runs a version that is not known here")
@@ -145,7 +159,7 @@ package final class LogReplacements {
         var lost: [LostLog] = []
         for (database, files) in logs.sorted(by: { $0.key < $1.key }) {
             // Nodes that copy remain in the list until their leases end.
-            if try present(database).head != nil { continue }
+            if try present(database, at: store).head != nil { continue }
             let files = files.sorted { $0.node < $1.node }
             lost.append(
                 LostLog(
@@ -162,9 +176,21 @@ package final class LogReplacements {
     package func found(
         _ database: String, with past: LogPast, givingUp others: [LogPast] = []
     ) throws(Failure) -> UInt64 {
-        if let beginning = FormatOverview(try call(FormatOverview.request)).beginning { _ = try call(beginning) }
+        let store = try store(of: database)
+        if let beginning = FormatOverview(try call(FormatOverview.request, at: store)).beginning {
+            _ = try call(beginning, at: store)
+        }
+        if store > 0 {
+            let name = clients.stores[store].name
+            let reply = try call(StoreDirectory.enter(database, in: name), at: 0)
+            guard reply.hasSucceeded || StoreDirectory.found(reply) == .store(name) else {
+                throw Failure(
+                    description: "the etcd cluster '\(name)' has lost the log of '\(database)', and home says otherwise"
+                )
+            }
+        }
         let epoch = UInt64.random(in: 1 ... .max)
-        let reply = try call(LogReplacement.found(database, with: past, givingUp: others, epoch: epoch))
+        let reply = try call(LogReplacement.found(database, with: past, givingUp: others, epoch: epoch), at: store)
         if reply.hasSucceeded { return epoch }
         if reply.values(0).first.flatMap({ LogHead($0.value) })?.epoch == epoch { return epoch }
         throw Failure(description: "the cluster has a log of the database '\(database)' by now")

@@ -26,13 +26,13 @@ final class LogWatcher: Sendable {
 
     /// - parameter report: told of the changes, on the thread.
     init(
-        _ cluster: EtcdCluster, preferredMember: Int, _ progress: LogProgress,
+        _ place: LogPlace, _ progress: LogProgress,
         report: @escaping @Sendable (ReplicatedLog.Event) -> Void
     ) throws(SystemError) {
         let shared = Shared()
         wanted = shared
         thread = try NamedThread(name: "etcd-watch") {
-            var member = preferredMember
+            var member = 0
             while true {
                 let (current, isStopping) = shared.state.withLock { ($0.watch, $0.isStopping) }
                 if isStopping { return }
@@ -40,20 +40,22 @@ final class LogWatcher: Sendable {
                     shared.wakeUp.wait()
                     continue
                 }
-                Self.run(current.watch, current.serial, cluster, member: member, shared, progress, report)
+                Self.run(current.watch, current.serial, place.known, member: member, shared, progress, report)
                 member += 1
             }
         }
     }
 
-    /// Until the watch has ended, or another one is wanted.
+    /// Until the watch has ended, or another one is wanted. The log was read before, so its place is known.
     private static func run(
-        _ watch: EtcdWatch, _ serial: UInt64, _ cluster: EtcdCluster, member: Int, _ shared: Shared,
+        _ watch: EtcdWatch, _ serial: UInt64, _ store: NodeStore?, member: Int, _ shared: Shared,
         _ progress: LogProgress, _ report: @Sendable (ReplicatedLog.Event) -> Void
     ) {
         func isWanted() -> Bool { shared.state.withLock { $0.watch?.serial == serial && !$0.isStopping } }
         do throws(EtcdError) {
-            let stream = try EtcdWatchStream(watch, of: cluster, member: member, deadline: .current + .seconds(2))
+            guard let store else { throw EtcdError.unavailable("it is not known where the log is") }
+            let stream = try EtcdWatchStream(
+                watch, of: store.cluster, member: store.preferredMember + member, deadline: .current + .seconds(2))
             while isWanted(), MonotonicTime.current - stream.lastHeard < silenceMax {
                 for case .changes(let changes) in try stream.events(until: .current + step) {
                     report(.watched(serial, changes))

@@ -1,4 +1,4 @@
-package import HearthEtcdGateway
+import HearthEtcdGateway
 import HearthEtcdMessages
 package import HearthEventLoop
 import HearthReplicatedLog
@@ -17,13 +17,15 @@ package final class OwnerMoves {
         package var database: String
         package var from: String
         package var to: String
+        /// The number of the etcd cluster that has the log.
+        package var store = 0
 
-        package init(database: String, from: String, to: String) {
-            (self.database, self.from, self.to) = (database, from, to)
+        package init(database: String, from: String, to: String, at store: Int = 0) {
+            (self.database, self.from, self.to, self.store) = (database, from, to, store)
         }
     }
 
-    private let client: EtcdClient
+    private let clients: StoreClients
     private let lease = Int64.random(in: 1 ... .max)
 
     private static let callDuration = Duration.seconds(5)
@@ -34,13 +36,19 @@ package final class OwnerMoves {
     private static let patience = Duration.seconds(30)
 
     /// - parameter tls: a client's; nil for connections that are not encrypted.
-    package init(_ members: [EtcdMember], tls: TLSContext? = nil) {
-        client = EtcdClient(EtcdCluster(members, tls: tls))
+    package init(_ stores: [EtcdStore], tls: TLSContext? = nil) {
+        clients = StoreClients(stores, tls: tls, callsTakeAtMost: Self.callDuration)
     }
 
-    private func call<Call: EtcdCall>(_ call: Call) throws(Failure) -> Call.Reply {
-        do throws(EtcdError) { return try client.call(call, within: Self.callDuration) } catch {
-            throw Failure(description: "\(error)")
+    private func call<Call: EtcdCall>(_ call: Call, at store: Int = 0) throws(Failure) -> Call.Reply {
+        do throws(EtcdError) { return try clients.call(call, at: store) } catch {
+            throw Failure(description: clients.text(error, at: store))
+        }
+    }
+
+    private func store(of database: String) throws(Failure) -> Int {
+        do throws(StoreClients.Problem) { return try clients.store(of: database) } catch {
+            throw Failure(description: error.description)
         }
     }
 
@@ -60,7 +68,7 @@ package final class OwnerMoves {
         guard let owner = log.owner else {
             throw Failure(description: "no node takes the writes of the database '\(database)' at the moment")
         }
-        return owner == node ? nil : Move(database: database, from: owner, to: node)
+        return owner == node ? nil : Move(database: database, from: owner, to: node, at: try store(of: database))
     }
 
     /// Moves of all databases whose writes a node takes, each to the next node that would take them over.
@@ -82,7 +90,7 @@ package final class OwnerMoves {
             guard let next = candidates.first(where: { $0 != node && log.kept[$0] != nil }) else {
                 throw Failure(description: "no other node that runs has a copy of the database '\(database)'")
             }
-            moves.append(Move(database: database, from: node, to: next))
+            moves.append(Move(database: database, from: node, to: next, at: try store(of: database)))
         }
         return moves
     }
@@ -124,13 +132,17 @@ package final class OwnerMoves {
     }
 
     private func databases() throws(Failure) -> [String] {
-        var names: [String] = []
-        while let key = try call(LogKeys.nextDatabase(after: names.last)).values.first?.key,
-            let database = LogKeys.database(of: key)
-        {
-            names.append(database)
+        var names: Set<String> = []
+        for store in clients.stores.indices {
+            var last: String?
+            while let key = try call(LogKeys.nextDatabase(after: last), at: store).values.first?.key,
+                let database = LogKeys.database(of: key)
+            {
+                names.insert(database)
+                last = database
+            }
         }
-        return names
+        return names.sorted()
     }
 
     private func log(of database: String) throws(Failure) -> LogOverview {
@@ -138,7 +150,7 @@ package final class OwnerMoves {
         guard DataFolder.isFileName(database) else {
             throw Failure(description: "the cluster has no database '\(database)'")
         }
-        guard let log = LogOverview(database, try call(LogOverview.request(database))) else {
+        guard let log = LogOverview(database, try call(LogOverview.request(database), at: store(of: database))) else {
             throw Failure(
                 description: "what etcd has of the database '\(database)' is damaged, or of a later version")
         }
@@ -157,15 +169,17 @@ package final class OwnerMoves {
     ) {
         if moves.isEmpty { return }
         var waiting: [(move: Move, request: Int64)] = []
-        do throws(Failure) { _ = try call(EtcdGrantLease(lease, seconds: Self.leaseSeconds)) } catch {
-            for move in moves { report(move, error) }
-            return
-        }
+        var leased: Set<Int> = []
         // Removes all requests that are left.
-        defer { _ = try? call(EtcdRevokeLease(lease)) }
+        defer { for store in leased { _ = try? call(EtcdRevokeLease(lease), at: store) } }
         for move in moves {
             do throws(Failure) {
-                let reply = try call(MoveRequest.asked(node: move.to).put(for: move.database, lease: lease))
+                if !leased.contains(move.store) {
+                    _ = try call(EtcdGrantLease(lease, seconds: Self.leaseSeconds), at: move.store)
+                    leased.insert(move.store)
+                }
+                let reply = try call(
+                    MoveRequest.asked(node: move.to).put(for: move.database, lease: lease), at: move.store)
                 guard reply.hasSucceeded else {
                     throw Failure(description: "a move of the database is under way already")
                 }
@@ -195,10 +209,11 @@ package final class OwnerMoves {
     private func isMade(_ move: Move, _ request: Int64, isLate: Bool) throws(Failure) -> Bool {
         // Withdrawn, it is not carried out any more: what the owner's key says then is final.
         let keys = LogKeys(database: move.database)
-        if isLate { _ = try call(MoveRequest.remove(for: move.database, createdAt: request)) }
+        if isLate { _ = try call(MoveRequest.remove(for: move.database, createdAt: request), at: move.store) }
         let reply = try call(
             EtcdTransaction(
-                then: [.range(EtcdRange(.key(keys.owner))), .range(EtcdRange(.key(keys.move)))], isRepeatable: true))
+                then: [.range(EtcdRange(.key(keys.owner))), .range(EtcdRange(.key(keys.move)))], isRepeatable: true),
+            at: move.store)
         let owner = reply.values(0).first.flatMap { OwnerRecord($0.value) }?.node
         if owner == move.to { return true }
         if let value = reply.values(1).first, value.createRevision == request {

@@ -5,16 +5,21 @@ import HearthReplicatedLog
 import HearthSystem
 import HearthTreeStorage
 
-/// What a node does about the placement of databases: it keeps the members if it owns the nodes' own database, moves
-/// logs that it owns to where they belong, and finds out which files it can remove. Used by one thread, which waits for
-/// etcd.
+/// What a node does about the placement of the databases in one etcd cluster: it keeps the members if it owns the
+/// nodes' own database, moves logs that it owns to where they belong, and finds out which files it can remove. Home has
+/// the members; the other etcd clusters have copies, as a transaction cannot depend on two of them. Used by one thread,
+/// which waits for etcd.
 struct PlacementWorker {
     /// What the worker has to know of its node.
     struct Node {
         var placement: Placement
         var lease: Int64?
         var isSettled: Bool
-        /// The databases whose logs it owns.
+        /// Whether it owns the log of the nodes' own database.
+        var keepsMembers: Bool
+        /// For home: the databases whose logs are in other etcd clusters, with their numbers.
+        var elsewhere: [String: Int] = [:]
+        /// The databases of the etcd cluster whose logs it owns.
         var owned: [String]
         /// Those whose logs are open.
         var open: Set<String>
@@ -22,18 +27,23 @@ struct PlacementWorker {
 
     private let name: String
     private let incarnation: UInt64
-    private let members: [EtcdMember]
+    private let store: NodeStore
+    /// Of all etcd clusters, in order.
+    private let storeNames: [String]
     private let tls: TLSContext?
     private let client: EtcdClient
     private let folder: DataFolder
     private let timing: PlacementTiming
-    private let removals: FilesRemovals
     private let news: @Sendable (ClusterNews) -> Void
     private var keeper: MembersKeeper
     private var home: OwnerHome
     /// The nodes that run, with the revisions of their registrations, and since when.
     private var running: [String: (revision: Int64, since: Int64)] = [:]
     private var nextLost: Int64 = 0
+    /// The creation of home's name: another one means that home has lost everything.
+    private var homeRevision: Int64 = 0
+    /// The databases that home was told of since then.
+    private var told: Set<String> = []
 
     private static let callDuration = Duration.seconds(3)
     /// Logs that are looked at in one run.
@@ -41,19 +51,18 @@ struct PlacementWorker {
     private static let lostMilliseconds: Int64 = 3000
 
     init(
-        _ name: String, incarnation: UInt64, _ members: [EtcdMember], _ cluster: EtcdCluster, _ tls: TLSContext?,
-        _ folder: DataFolder, _ timing: PlacementTiming, _ removals: FilesRemovals,
-        news: @escaping @Sendable (ClusterNews) -> Void
+        _ name: String, incarnation: UInt64, _ store: NodeStore, _ tls: TLSContext?, _ folder: DataFolder,
+        _ timing: PlacementTiming, storeNames: [String], news: @escaping @Sendable (ClusterNews) -> Void
     ) {
         self.name = name
         self.incarnation = incarnation
-        self.members = members
+        self.store = store
+        self.storeNames = storeNames
         self.tls = tls
         self.folder = folder
         self.timing = timing
-        self.removals = removals
         self.news = news
-        client = EtcdClient(cluster, preferredMember: Int(incarnation % UInt64(cluster.members.count)))
+        client = store.makeClient()
         keeper = MembersKeeper(options: timing.members)
         home = OwnerHome(at: name, runMilliseconds: timing.settleMilliseconds)
     }
@@ -67,10 +76,11 @@ struct PlacementWorker {
             return
         }
         guard look(node) else { return }
-        removals.giveUp(
+        if store.isHome, !node.elsewhere.isEmpty { tellHome(node, isStopping: isStopping) }
+        store.removals.giveUp(
             OwnerRecord(node: name, incarnation: incarnation), isOpen: { node.open.contains($0) }, client,
             isStopping: isStopping)
-        removals.look(node.placement, isSettled: node.isSettled, client, isStopping: isStopping)
+        store.removals.look(node.placement, isSettled: node.isSettled, client, isStopping: isStopping)
         if !isStopping() { moveHome(node, isStopping: isStopping) }
         if !isStopping(), node.placement.last != nil, now >= nextLost { stateLost(lease, isStopping: isStopping) }
     }
@@ -84,9 +94,12 @@ struct PlacementWorker {
             then: [
                 .range(EtcdRange(NodeRecord.folder)), .range(EtcdRange(UnreachedNodes.folder)),
                 .range(EtcdRange(.key(ClusterMembers.key))), .range(EtcdRange(.key(ownerKey))),
+                .range(EtcdRange(.key(StoreDirectory.nameKey))),
             ], isRepeatable: true)
         guard let reply = try? client.call(question, within: Self.callDuration) else { return false }
         let nodes = Self.nodes(in: reply.values(0))
+        let nameRevision = reply.values(4).first?.createRevision ?? 0
+        if nameRevision != homeRevision { (homeRevision, told) = (nameRevision, []) }
         let time = now
         running = Dictionary(
             uniqueKeysWithValues: nodes.map { name, revision in
@@ -95,6 +108,10 @@ struct PlacementWorker {
             })
         for name in UnreachedNodes.cutOff(Set(nodes.keys), UnreachedNodes.statements(in: reply.values(1))) {
             running[name] = nil
+        }
+        guard store.isHome else {
+            copyMembers(over: reply.values(2).first, node)
+            return true
         }
         guard let owner = reply.values(3).first,
             OwnerRecord(owner.value) == OwnerRecord(node: name, incarnation: incarnation)
@@ -121,6 +138,19 @@ struct PlacementWorker {
         return true
     }
 
+    /// Has the etcd cluster have the members that home has. The removal of files depends on them, and is safe whichever
+    /// members it depends on.
+    private func copyMembers(over document: EtcdKeyValue?, _ node: Node) {
+        guard node.keepsMembers, case .known(let members, _) = node.placement.members,
+            document.flatMap({ ClusterMembers($0.value) }) != members
+        else { return }
+        do throws(EtcdError) {
+            _ = try client.call(members.replace(document?.modRevision ?? 0), within: Self.callDuration)
+        } catch {
+            news(.membersNotKept(reason: "the etcd cluster '\(store.name)': \(error)"))
+        }
+    }
+
     /// The nodes that can hold databases, with the revisions of their registrations. Those that others do not reach
     /// have no copies, and get none; of those that cannot be read nothing is known.
     static func nodes(in values: [EtcdKeyValue]) -> [String: Int64] {
@@ -131,6 +161,17 @@ struct PlacementWorker {
             nodes[name] = value.createRevision
         }
         return nodes
+    }
+
+    // MARK: Other etcd clusters
+
+    /// Tells home where the logs are that it has not, in case it has forgotten.
+    private mutating func tellHome(_ node: Node, isStopping: () -> Bool) {
+        for (database, index) in node.elsewhere.sorted(by: { $0.key < $1.key }) where !told.contains(database) {
+            let entry = StoreDirectory.enter(database, in: storeNames[index])
+            guard !isStopping(), (try? client.call(entry, within: Self.callDuration)) != nil else { return }
+            told.insert(database)
+        }
     }
 
     // MARK: Logs
@@ -148,7 +189,9 @@ struct PlacementWorker {
             guard let target else { continue }
             news(.movesHome(database: database, node: target))
             let move = OwnerMoves.Move(database: database, from: name, to: target)
-            OwnerMoves(self.members, tls: tls).make([move], isWanted: { !isStopping() }) { _, _ in }
+            OwnerMoves([EtcdStore(store.name, store.members)], tls: tls).make([move], isWanted: { !isStopping() }) {
+                _, _ in
+            }
             // One log at a time.
             return
         }

@@ -53,8 +53,8 @@ package final class Readiness: Sendable {
         var accounts: StorageError?
         /// The server is a node of a cluster, and has no lease, for this reason.
         var withoutLease: LeaseTrouble?
-        /// The same, and other nodes do not reach it.
-        var isCutOff = false
+        /// The same, and other nodes that use these etcd clusters do not reach it.
+        var cutOffIn: Set<String> = []
         /// Bytes that are free, if these are too few.
         var scarceBytes: Int64?
     }
@@ -105,8 +105,12 @@ package final class Readiness: Sendable {
     /// A node at this address has the name of this one.
     func nameTaken(address: String) { state.withLock { $0.withoutLease = .nameTaken(address) } }
 
-    /// Whether other nodes do not reach this one.
-    func cutOff(_ isCutOff: Bool) { state.withLock { $0.isCutOff = isCutOff } }
+    /// Whether other nodes that use an etcd cluster do not reach this one.
+    func cutOff(_ isCutOff: Bool, in store: String) {
+        state.withLock { state in
+            if isCutOff { state.cutOffIn.insert(store) } else { state.cutOffIn.remove(store) }
+        }
+    }
 
     /// An attempt to make the files of a database fit for the log of the cluster has failed.
     func copyFailed(_ name: String, _ reason: String) {
@@ -147,7 +151,7 @@ package final class Readiness: Sendable {
                 return "the database '\(name)' \(trouble.text)"
             }
             if let trouble = state.withoutLease { return text(trouble) }
-            if state.isCutOff { return "other nodes do not reach the node '\(node ?? "")'" }
+            if !state.cutOffIn.isEmpty { return "other nodes do not reach the node '\(node ?? "")'" }
             if let name = state.unseen.min() { return "the database '\(name)' \(Self.isUnseen)" }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.message)" }
             return state.scarceBytes.map { "the disk of the data folder is nearly full: \($0 >> 20) MiB are free" }
@@ -163,7 +167,7 @@ package final class Readiness: Sendable {
                 return "a database \(trouble.publicText)"
             }
             if state.withoutLease != nil { return "this node of the cluster has no lease" }
-            if state.isCutOff { return "other nodes of the cluster do not reach this one" }
+            if !state.cutOffIn.isEmpty { return "other nodes of the cluster do not reach this one" }
             if !state.unseen.isEmpty { return "a database \(Self.isUnseen)" }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.summary)" }
             return state.scarceBytes.map { _ in "the disk is nearly full" }

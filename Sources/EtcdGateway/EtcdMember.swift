@@ -60,5 +60,5 @@ package struct EtcdMember: Hashable, Sendable, CustomStringConvertible {
 package struct EtcdAddressError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }

@@ -58,7 +58,7 @@ package struct ConfigurationCheck: Sendable {
             do throws(TLSError) { _ = (try security.client(), try security.server()) } catch { self.error("\(error)") }
             return
         }
-        for member in configuration.cluster?.members ?? []
+        for member in configuration.cluster?.stores.flatMap(\.members) ?? []
         where !["127.0.0.1", "::1", "localhost"].contains(member.host) {
             warn("\(member): connections to etcd are not encrypted, and it has all data")
         }

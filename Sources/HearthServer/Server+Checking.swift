@@ -90,6 +90,9 @@ extension Server {
         guard configuration.identity == nil || cluster.peers != nil else {
             throw .configuration("nodes share accounts if they reach each other: add --peer-listen, or --no-auth")
         }
+        guard cluster.stores.count == 1 || cluster.peers != nil else {
+            throw .configuration("several etcd clusters need nodes that reach each other: add --peer-listen")
+        }
         if configuration.seedFile != nil {
             throw .configuration("--seed is for a server that is alone: import the file with 'hearth import' instead")
         }

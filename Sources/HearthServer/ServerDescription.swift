@@ -55,7 +55,7 @@ struct ServerDescription: Sendable {
             "database": .text(configuration.defaultDatabase),
             "databases": names.names.isEmpty ? nil : .text(names.names.sorted().joined(separator: ",")),
             "allow-new-databases": .bool(names.allowsNew || configuration.isDevelopment),
-            "cluster": cluster.map { .text($0.members.map { "\($0)" }.joined(separator: ",")) },
+            "cluster": cluster.map { .text($0.stores.text) },
             "node": cluster.map { .text($0.node) },
             "peer-listen": cluster?.peers.map { .text("\($0.address)") },
             "peer-address": cluster?.peers?.publicAddress.map { .text("\($0)") },

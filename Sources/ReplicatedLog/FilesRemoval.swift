@@ -72,7 +72,7 @@ package struct FilesRemoval: Hashable, Sendable {
         guard let document = reply.values(0).first, let members = ClusterMembers(document.value) else {
             throw .noMembers
         }
-        guard placement.members == .known(members, revision: document.modRevision) else { throw .otherMembers }
+        guard case .known(members, _) = placement.members else { throw .otherMembers }
         guard members.states[node] != nil else { throw .notMember }
         guard let holders = members.holders(of: database), !holders.contains(node) else { throw .holds }
         guard holders.count == ClusterMembers.holdersMax else { throw .fewHolders }

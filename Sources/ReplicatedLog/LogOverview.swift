@@ -7,6 +7,8 @@ package struct LogOverview: Hashable, Sendable {
     package var owner: String?
     /// Nil for a log without a beginning.
     package var head: LogHead?
+    /// The etcd cluster that has the log instead (``StoreDirectory``).
+    package var elsewhere: String?
     /// The first operation that the store still has.
     package var floor: UInt64
     /// The last operation that the nodes which run have on disk, as they said within the last seconds.
@@ -36,8 +38,9 @@ package struct LogOverview: Hashable, Sendable {
             self.owner = owner.node
         }
         if let value = reply.values(1).first {
-            guard let head = LogHead(value.value) else { return nil }
-            self.head = head
+            elsewhere = StoreDirectory.store(ofHead: value.value)
+            head = LogHead(value.value)
+            if head == nil, elsewhere == nil { return nil }
         }
         floor = 1
         if let value = reply.values(2).first {

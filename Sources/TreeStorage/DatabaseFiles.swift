@@ -13,6 +13,8 @@ struct DatabaseFiles: Sendable {
     let removing: String
     /// There while the node has the others only because its clients use them.
     let visiting: String
+    /// Where the log is, if that is not the first etcd cluster (NodeFiles.swift).
+    let store: String
 
     init(name: String, folder: String) {
         tree = "\(folder)/\(name).tree"
@@ -23,6 +25,7 @@ struct DatabaseFiles: Sendable {
         installing = "\(folder)/\(name).installing"
         removing = "\(folder)/\(name).removing"
         visiting = "\(folder)/\(name).visiting"
+        store = "\(folder)/\(name).etcd"
     }
 
     /// The files with data.

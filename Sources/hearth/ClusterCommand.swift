@@ -31,7 +31,7 @@ extension Command {
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
-                return showStatus(try members(arguments), try tls(arguments), try ProgramOutput(arguments))
+                return showStatus(try stores(arguments), try tls(arguments), try ProgramOutput(arguments))
             },
             Command(
                 name: "move", synopsis: "DATABASE NODE --cluster MEMBERS",
@@ -146,6 +146,29 @@ extension Command {
                 return try replacing(arguments).importFolder(folder, isCheck: arguments.flag("check"))
             },
             Command(
+                name: "place", synopsis: "DATABASE ETCD --cluster MEMBERS",
+                summary: "Choose the etcd cluster of a database that does not exist yet, where there are several.",
+                json: #"{"database", "etcd"}."#,
+                details: """
+                    ETCD is its name in --cluster, or 'home' for the first one. Otherwise the first node that opens the database
+                    chooses the one with the fewest databases. The log of a database stays where it has begun.
+                    """, options: etcdOptions + Arguments.Option.output
+            ) { arguments throws(UsageError) in
+                let words = try arguments.positional("DATABASE", "ETCD")
+                let choice = StoreChoice(try stores(arguments), tls: try tls(arguments))
+                let output = try ProgramOutput(arguments)
+                do throws(StoreChoice.Failure) {
+                    try choice.place(words[0], in: words[1])
+                    output.show(
+                        JSONObject(["database": .text(words[0]), "etcd": .text(words[1])]),
+                        ["the log of the database '\(words[0])' begins in the etcd cluster '\(words[1])'"])
+                    return .success
+                } catch {
+                    StandardError.write("hearth cluster: \(error)\n")
+                    return .failure
+                }
+            },
+            Command(
                 name: "upgrade", synopsis: "--cluster MEMBERS",
                 summary: "Allow the nodes to write into etcd what earlier versions do not read.",
                 json: #"{"before", "format"}, the format before and now."#,
@@ -156,7 +179,7 @@ extension Command {
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()
-                return upgrade(try members(arguments), try tls(arguments), try ProgramOutput(arguments))
+                return upgrade(try stores(arguments), try tls(arguments), try ProgramOutput(arguments))
             },
             Command(
                 name: "certificates", synopsis: "DIR NAME=HOST… [OPTIONS]",
@@ -175,7 +198,10 @@ extension Command {
     private static let etcdOptions: [Arguments.Option] = [
         .init(
             name: "cluster", value: "MEMBERS",
-            help: "the members of etcd, as for 'hearth serve': etcd://HOST:PORT,HOST:PORT,HOST:PORT"),
+            help: """
+                the members of etcd, as for 'hearth serve': etcd://HOST:PORT,HOST:PORT,HOST:PORT, and further etcd clusters, \
+                if there are several
+                """),
         .init(name: "cluster-ca", value: "FILE", help: "PEM, the authority of the cluster, where etcd needs TLS"),
         .init(name: "cluster-cert", value: "FILE", help: "PEM, a certificate of that authority"),
         .init(name: "cluster-key", value: "FILE", help: "PEM, its private key"),
@@ -185,15 +211,15 @@ extension Command {
 
     private static func replacing(_ arguments: Arguments) throws(UsageError) -> ClusterReplacing {
         ClusterReplacing(
-            replacements: LogReplacements(try members(arguments), tls: try tls(arguments)), arguments: arguments,
+            replacements: LogReplacements(try stores(arguments), tls: try tls(arguments)), arguments: arguments,
             output: try ProgramOutput(arguments))
     }
 
     private static let movesAsJSON = #"{"database", "from", "to", "problem" if it is not moved} for each."#
 
-    private static func members(_ arguments: Arguments) throws(UsageError) -> [EtcdMember] {
+    private static func stores(_ arguments: Arguments) throws(UsageError) -> [EtcdStore] {
         guard let list = arguments["cluster"] else { throw UsageError(message: "needs --cluster MEMBERS") }
-        do throws(EtcdAddressError) { return try EtcdMember.list(list) } catch {
+        do throws(EtcdAddressError) { return try EtcdStore.list(list) } catch {
             throw UsageError(message: "--cluster: \(error)")
         }
     }
@@ -223,9 +249,9 @@ extension Command {
     }
 
     private static func showStatus(
-        _ members: [EtcdMember], _ tls: TLSContext?, _ output: ProgramOutput
+        _ stores: [EtcdStore], _ tls: TLSContext?, _ output: ProgramOutput
     ) -> ExitCode {
-        var overview = ClusterOverview(members, tls: tls)
+        var overview = ClusterOverview(stores, tls: tls)
         var problems: [String] = []
         do {
             try overview.read()
@@ -240,9 +266,9 @@ extension Command {
         return problems.isEmpty ? .success : .failure
     }
 
-    private static func upgrade(_ members: [EtcdMember], _ tls: TLSContext?, _ output: ProgramOutput) -> ExitCode {
+    private static func upgrade(_ stores: [EtcdStore], _ tls: TLSContext?, _ output: ProgramOutput) -> ExitCode {
         do throws(FormatUpgrade.Failure) {
-            let (before, after) = try FormatUpgrade(members, tls: tls).run()
+            let (before, after) = try FormatUpgrade(stores, tls: tls).run()
             let json = JSONObject([
                 "before": .integer(Int64(before)), "format": .integer(Int64(after)),
             ])
@@ -264,7 +290,7 @@ extension Command {
         _ arguments: Arguments,
         _ plan: (OwnerMoves, ProgramOutput) throws(OwnerMoves.Failure) -> [OwnerMoves.Move]
     ) throws(UsageError) -> ExitCode {
-        let moves = OwnerMoves(try members(arguments), tls: try tls(arguments))
+        let moves = OwnerMoves(try stores(arguments), tls: try tls(arguments))
         let output = try ProgramOutput(arguments)
         var results = output.list
         var code = ExitCode.success

@@ -265,7 +265,7 @@ struct ClusterReplacing {
             }
             list.end()
             // Those of an earlier cluster.
-            if !isCheck { contents.forgetMembers() }
+            if !isCheck { contents.forgetCluster() }
             if !isCheck { output.note("start the first node on \(folder), and the others on empty folders") }
             return .success
         } catch let error as LogReplacements.Failure {

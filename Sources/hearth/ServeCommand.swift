@@ -91,7 +91,10 @@ extension Command {
             .init(name: "archive-days", value: "N", help: "how far back a restore can reach (default 7)"),
             .init(
                 name: "cluster", value: "MEMBERS",
-                help: "be a node of a cluster, whose commits etcd orders: etcd://HOST:PORT,HOST:PORT,HOST:PORT"),
+                help: """
+                    be a node of a cluster, whose commits etcd orders: etcd://HOST:PORT,HOST:PORT,HOST:PORT, and \
+                    NAME=etcd://HOST:PORT,… for each further etcd cluster, with a space before it
+                    """),
             .init(name: "node", value: "NAME", help: "the name of this node, which no other one has, for --cluster"),
             .init(
                 name: "peer-listen", value: "HOST:PORT",
@@ -343,7 +346,7 @@ extension ServerConfiguration {
         case (let members?, let node?):
             do throws(EtcdAddressError) {
                 return ClusterConfiguration(
-                    members: try EtcdMember.list(members), node: node, peers: peers, security: security)
+                    try EtcdStore.list(members), node: node, peers: peers, security: security)
             } catch {
                 throw UsageError(message: "--cluster: \(error)")
             }

@@ -28,8 +28,10 @@ import Testing
                 database: "a", owner: OwnerRecord(node: "n1", incarnation: 1),
                 position: LogPosition(epoch: nil, sequence: 0), foundingEpoch: 7)
             let keeper = try LogKeeper(
-                replicated, database: "a", node: "n1", try NodeLogTests.unreachable(), preferredMember: 0, progress,
-                try LogSync(file, through: 0), LeaseValidity(), news: { _ in }, report: { _ in }, needsCopy: { _ in },
+                replicated, database: "a", node: "n1",
+                LogPlace(
+                    NodeStore(EtcdStore("home", [try NodeLogTests.unreachable()]), index: 0, tls: nil, incarnation: 1)),
+                progress, try LogSync(file, through: 0), news: { _ in }, report: { _ in }, needsCopy: { _ in },
                 reachesNodes: false, feed: { _ in })
             log = NodeLog(file, progress, keeper)
             progress.begin(epoch: 7)
@@ -43,10 +45,10 @@ import Testing
     }
 
     /// Its port was free a moment ago.
-    private static func unreachable() throws -> EtcdCluster {
+    private static func unreachable() throws -> EtcdMember {
         let (descriptor, port) = try LoopbackSocket.listen(backlog: 1)
         close(descriptor)
-        return EtcdCluster([EtcdMember(host: "127.0.0.1", port: port)])
+        return EtcdMember(host: "127.0.0.1", port: port)
     }
 
     private static func record(_ number: UInt64) -> LogRecord {
@@ -96,7 +98,7 @@ import Testing
         let disk = SimulatedDisk()
         let folder = try DataFolder(path: disk.path, durability: .full)
         let node = try ClusterNode(
-            ClusterConfiguration(members: try Self.unreachable().members, node: "n1"), folder, address: "",
+            ClusterConfiguration(EtcdStore.one([try Self.unreachable()]), node: "n1"), folder, address: "",
             news: { _ in })
         defer { node.stop() }
         func open() throws -> NodeLog {

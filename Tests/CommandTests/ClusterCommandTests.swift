@@ -112,7 +112,7 @@ import Testing
     @Test("the command says what it needs")
     func usage() async throws {
         for (words, reason) in [
-            (["cluster"], "needs status, move, drain, restore, rebuild, import, upgrade or certificates"),
+            (["cluster"], "needs status, move, drain, restore, rebuild, import, place, upgrade or certificates"),
             (["cluster", "restore", "default", "--cluster", "etcd://a"], "needs --from FILE"),
             (["cluster", "restore", "default", "--from", "f", "--cluster", "etcd://a"], "needs --data DIR"),
             (["cluster", "restore", "--from", "f"], "needs DATABASE"),

@@ -47,7 +47,7 @@ struct ClusterDrainTests {
                     let peers = PeerConfiguration(
                         address: .loopback(port: port), secret: ClusterSecret("a secret of at least 32 characters"))
                     var cluster = ClusterConfiguration(
-                        members: [EtcdMember(host: "127.0.0.1", port: etcd.ports[0])], node: name, peers: peers)
+                        EtcdStore.one([EtcdMember(host: "127.0.0.1", port: etcd.ports[0])]), node: name, peers: peers)
                     cluster.timing = ClusterDrainTests.timing
                     configuration.cluster = cluster
                 }

@@ -12,7 +12,7 @@ extension ClusterTests {
     /// What operators do when data or etcd are lost.
     @Suite("whose log is given another beginning") struct ReplacingTests {
         private static func replacements(_ etcd: EtcdServers) -> LogReplacements {
-            LogReplacements(etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) })
+            LogReplacements(EtcdStore.one(etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }))
         }
 
         /// Begins all logs again that are missed, once each of some nodes has said what it has.

@@ -166,7 +166,7 @@ struct ClusterTests {
             let members = cluster.etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
             _ = try RealtimeTestServer {
                 $0.dataFolder = folder.path
-                $0.cluster = ClusterConfiguration(members: members, node: "n4")
+                $0.cluster = ClusterConfiguration(EtcdStore.one(members), node: "n4")
             }
         }
         let advice = "its files are of another history than the cluster's: move the data folder away and keep it"
@@ -191,7 +191,7 @@ struct ClusterTests {
             let node = try RealtimeTestServer {
                 $0.dataFolder = folder.path
                 let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
-                $0.cluster = ClusterConfiguration(members: members, node: "n1")
+                $0.cluster = ClusterConfiguration(EtcdStore.one(members), node: "n1")
             }
             return try body(node, etcd)
         }
@@ -266,7 +266,7 @@ struct ClusterTests {
                 $0.dataFolder = folder.path
                 guard isNode else { return }
                 let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
-                $0.cluster = ClusterConfiguration(members: members, node: "n1")
+                $0.cluster = ClusterConfiguration(EtcdStore.one(members), node: "n1")
             }
         }
         var before = ""

@@ -35,7 +35,7 @@ struct ConfigurationCheckTests {
     @Test("finds what a node of a cluster cannot have")
     func cluster() throws {
         var node = configuration()
-        node.cluster = ClusterConfiguration(members: [EtcdMember(host: "127.0.0.1")], node: "n1")
+        node.cluster = ClusterConfiguration(EtcdStore.one([EtcdMember(host: "127.0.0.1")]), node: "n1")
         #expect(findings(node) == [])
         func error(_ part: String, _ change: (inout ServerConfiguration) -> Void) {
             var changed = node
@@ -63,7 +63,7 @@ struct ConfigurationCheckTests {
         error("--no-auth") { $0.identity = IdentityConfiguration() }
         error("--seed") { $0.seedFile = "seed.json" }
         error("--databases") { $0.databaseNames.allowsNew = true }
-        node.cluster?.members.append(EtcdMember(host: "10.0.0.1"))
+        node.cluster?.stores[0].members.append(EtcdMember(host: "10.0.0.1"))
         #expect(
             findings(node) == ["warning: 10.0.0.1:2379: connections to etcd are not encrypted, and it has all data"])
     }

@@ -153,7 +153,7 @@ struct ForwardingTests {
     func planned() throws {
         let cluster = try TestCluster(forwardsWrites: true)
         let owner = try cluster.recordedOwner()
-        let moves = OwnerMoves(cluster.etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) })
+        let moves = OwnerMoves(EtcdStore.one(cluster.etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }))
         let next = try cluster.followers()[0]
         var made: [OwnerMoves.Move] = []
         func move(to node: String) throws {

@@ -38,7 +38,7 @@ extension ClusterTests {
         }
 
         private static func overview(_ cluster: TestCluster) throws -> ClusterOverview {
-            var overview = ClusterOverview(members(cluster))
+            var overview = ClusterOverview(EtcdStore.one(members(cluster)))
             try overview.read()
             return overview
         }
@@ -132,7 +132,7 @@ extension ClusterTests {
             try Self.awaitPlacement(five, cluster)
             for database in Self.databases { try Self.put("5", to: database, at: "n5", cluster) }
 
-            let moves = OwnerMoves(Self.members(cluster))
+            let moves = OwnerMoves(EtcdStore.one(Self.members(cluster)))
             #expect(try moves.setDraining("n2", true))
             let others = five.filter { $0 != "n2" }
             try Self.awaitPlacement(others, cluster)
@@ -237,7 +237,7 @@ extension ClusterTests {
             for database in Self.databases { try Self.put("1", to: database, at: "n1", cluster) }
             try Self.awaitPlacement(five, cluster)
             try cluster.etcd.loseEverything()
-            let replacements = LogReplacements(Self.members(cluster))
+            let replacements = LogReplacements(EtcdStore.one(Self.members(cluster)))
             var lost: [LogReplacements.LostLog] = []
             try cluster.wait("what all nodes have") {
                 lost = (try? replacements.lostLogs()) ?? []
@@ -270,7 +270,7 @@ extension ClusterTests {
             _ = try Backup.make(of: database, in: cluster.dataFolder(of: holders[0]), to: backup)
             try Self.put("2", to: database, at: away, cluster)
             try Self.awaitPlacement(Self.four, cluster)
-            let replacements = LogReplacements(Self.members(cluster))
+            let replacements = LogReplacements(EtcdStore.one(Self.members(cluster)))
             let present = try #require(try replacements.log(of: database))
             let epoch = UInt64.random(in: 1 ... .max)
             let copy = try RestoredCopy(of: backup, of: database, in: cluster.dataFolder(of: away), epoch: epoch)

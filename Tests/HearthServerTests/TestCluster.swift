@@ -12,6 +12,8 @@ import Testing
 /// Nodes of a cluster in this process, three unless a test wants more, with a real etcd.
 final class TestCluster {
     let etcd: EtcdServers
+    /// Further etcd clusters, by name.
+    let others: [(name: String, servers: EtcdServers)]
     private let folder = TemporaryFolder()
     private(set) var nodes: [String: RealtimeTestServer] = [:]
     /// Where nodes reach each other; empty if they do not.
@@ -23,17 +25,20 @@ final class TestCluster {
     /// For what takes a few seconds: an election, the end of a lease.
     static let patience = Duration.seconds(60)
 
+    /// - parameter furtherEtcd: the names of further etcd clusters, of one member each.
     /// - parameter forwardsWrites: the nodes reach each other, and send writes to the one that makes them.
     /// - parameter names: of the nodes that start.
     /// - parameter others: those of nodes that may be started later.
     /// - parameter settings: those of all databases; nil for none.
     init(
-        etcdMembers: Int = 1, forwardsWrites: Bool = false, names: [String] = TestCluster.names,
+        etcdMembers: Int = 1, furtherEtcd: [String] = [], forwardsWrites: Bool = false,
+        names: [String] = TestCluster.names,
         others: [String] = [], settings: String? = nil,
         configure: @escaping (inout ServerConfiguration) -> Void = { _ in }
     ) throws {
         self.configure = configure
         etcd = try EtcdServers(count: etcdMembers)
+        self.others = try furtherEtcd.map { ($0, try EtcdServers(count: 1)) }
         if let settings {
             settingsFile = "\(folder.path)/settings.json"
             TemporaryFolder.write(Array(settings.utf8), to: "\(folder.path)/settings.json")
@@ -50,7 +55,7 @@ final class TestCluster {
 
     /// - parameter others: how the node reaches etcd; nil for directly.
     func start(_ name: String, folder other: String? = nil, members others: [EtcdMember]? = nil) throws {
-        let members = others ?? etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+        let stores = stores(homeAt: others)
         nodes[name] = try RealtimeTestServer {
             $0.dataFolder = "\(folder.path)/\(other ?? name)"
             $0.settingsFile = settingsFile
@@ -58,9 +63,19 @@ final class TestCluster {
                 PeerConfiguration(
                     address: .loopback(port: port), secret: ClusterSecret("a secret of at least 32 characters"))
             }
-            $0.cluster = ClusterConfiguration(members: members, node: name, peers: peers)
+            $0.cluster = ClusterConfiguration(stores, node: name, peers: peers)
             configure(&$0)
         }
+    }
+
+    /// The etcd clusters.
+    ///
+    /// - parameter members: how home is reached; nil for directly.
+    func stores(homeAt members: [EtcdMember]? = nil) -> [EtcdStore] {
+        func direct(_ servers: EtcdServers) -> [EtcdMember] {
+            servers.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+        }
+        return EtcdStore.one(members ?? direct(etcd)) + others.map { EtcdStore($0.name, direct($0.servers)) }
     }
 
     func dataFolder(of name: String) -> String { "\(folder.path)/\(name)" }

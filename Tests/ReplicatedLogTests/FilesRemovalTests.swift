@@ -115,9 +115,9 @@ import Testing
         #expect(cluster.obstacle() == .noMembers)
         cluster.put(ClusterMembers.key, [1, 2, 3])
         #expect(cluster.obstacle() == .noMembers)
-        cluster.replace { _ in }
+        cluster.replace { $0.states["n6"] = .member }
         #expect(cluster.obstacle() == .otherMembers)
-        cluster.see()
+        cluster.replace { $0.states["n6"] = nil }
         // The same names, though they were other ones in between: it begins anew.
         #expect(cluster.obstacle() == .firstLook)
         #expect(cluster.obstacle() == nil)

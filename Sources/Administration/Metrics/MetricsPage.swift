@@ -299,6 +299,10 @@ package struct MetricsPage: Sendable {
     // MARK: Placement
 
     private static func add(_ placement: PlacementFigures, to out: inout MetricsText) {
+        out.begin("hearth_cluster_etcd_lease", .gauge, "Whether this node has its lease in an etcd cluster.")
+        for (name, isHeld) in placement.leases.sorted(by: { $0.key < $1.key }) {
+            out.sample(["etcd": name], isHeld ? 1 : 0)
+        }
         out.begin("hearth_cluster_members", .gauge, "Members among which databases are distributed.")
         out.sample(["state": "member"], placement.members - placement.draining)
         out.sample(["state": "draining"], placement.draining)

@@ -5,15 +5,29 @@ extension Readiness {
     /// Tells operators, and `/readyz`, of the cluster.
     package func take(_ news: ClusterNews, _ log: Log) {
         switch news {
-        case .leaseBegan:
-            lease(true)
-            log.info("cluster.joined")
-        case .leaseEnded:
-            lease(false)
-            log.error("cluster.lease-ended", [("meaning", "this node takes no writes until etcd answers again")])
-        case .nameTaken(let address):
-            nameTaken(address: address)
-            log.error("cluster.name-taken", [("meaning", "a node at \(address) has the same --node name")])
+        case .leaseBegan(let store, let isHome):
+            // A node that lacks another one serves all the databases that are not there.
+            if isHome { lease(true) }
+            log.info("cluster.joined", [("etcd", store)])
+        case .leaseEnded(let store, let isHome):
+            if isHome { lease(false) }
+            log.error(
+                "cluster.lease-ended",
+                [
+                    ("etcd", store),
+                    ("meaning", "this node takes no writes of databases whose logs are there until it answers again"),
+                ])
+        case .otherStore(let expected, let found):
+            log.error(
+                "cluster.wrong-etcd",
+                [
+                    ("expected", expected), ("found", found),
+                    ("meaning", "this node does not use the etcd cluster: the names or addresses of --cluster are mixed up"),
+                ])
+        case .nameTaken(let address, let store, let isHome):
+            if isHome { nameTaken(address: address) }
+            log.error(
+                "cluster.name-taken", [("etcd", store), ("meaning", "a node at \(address) has the same --node name")])
         case .cannotFollow(let database, let reason):
             self.database(database, .cannotFollow(reason))
             log.error("cluster.cannot-follow", [("database", database), ("reason", reason)])
@@ -21,12 +35,14 @@ extension Readiness {
             if follows(database) { log.info("cluster.follows-again", [("database", database)]) }
         case .peerRefused(let node, let reason):
             log.error("cluster.peer-refused", [("node", node), ("reason", reason)])
-        case .cutOff(true):
-            cutOff(true)
-            log.error("cluster.cut-off", [("meaning", "other nodes do not reach this one, so it takes no writes")])
-        case .cutOff(false):
-            cutOff(false)
-            log.info("cluster.reached-again")
+        case .cutOff(true, let store):
+            cutOff(true, in: store)
+            log.error(
+                "cluster.cut-off",
+                [("etcd", store), ("meaning", "other nodes do not reach this one, so it takes no writes")])
+        case .cutOff(false, let store):
+            cutOff(false, in: store)
+            log.info("cluster.reached-again", [("etcd", store)])
         case .members(let names?): log.info("cluster.members", [("nodes", names.joined(separator: ","))])
         case .members(nil):
             log.error(

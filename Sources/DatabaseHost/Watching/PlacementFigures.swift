@@ -2,6 +2,8 @@ import HearthClusterNode
 
 /// The databases of a node of a cluster, by what it has to do with them.
 package struct PlacementFigures: Hashable, Sendable {
+    /// Whether the node has its lease, by name of the etcd cluster.
+    package var leases: [String: Bool] = [:]
     /// The members among which databases are distributed; none if every node holds everything.
     package var members = 0
     /// Those that drain.
@@ -26,6 +28,7 @@ extension HostedDatabases {
         guard let cluster = host.cluster else { return nil }
         var figures = PlacementFigures()
         (figures.members, figures.draining) = cluster.memberCounts
+        figures.leases = cluster.leases
         for (index, database) in open where !placed.isArriving(index) {
             if cluster.holds(database.name) {
                 figures.held += 1

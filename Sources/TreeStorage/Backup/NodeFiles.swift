@@ -29,6 +29,7 @@ extension DataFolder {
     private func remove(_ files: DatabaseFiles) throws(StorageError) {
         Backup.removeAll(files)
         unlink(files.visiting)
+        unlink(files.store)
         do throws(BackupError) {
             try PartialFile.sync(path)
             guard unlink(files.removing) == 0 else { throw BackupError("cannot remove \(files.removing)") }
@@ -64,6 +65,25 @@ extension DataFolder {
     /// See ``FolderContents/listed``.
     package var listed: ListedDatabases { FolderContents(path).listed }
 
+    // MARK: Etcd clusters
+
+    /// The name of the etcd cluster that has the log of a database, as the node has noted it; nil for the first one,
+    /// and if nothing was noted.
+    package func keptStore(of name: String) -> String? {
+        FolderContents.bytes(of: DatabaseFiles(name: name, folder: path).store)
+            .flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// Notes it, before there are files.
+    package func keepStore(_ store: String, of name: String) throws(StorageError) {
+        precondition(Self.isFileName(name))
+        do throws(BackupError) {
+            try Self.mark(DatabaseFiles(name: name, folder: path).store, Array(store.utf8))
+        } catch {
+            throw .inputOutput(error.message)
+        }
+    }
+
     // MARK: Members
 
     /// The members of the cluster, as the node last knew them; nil if it never knew any.
@@ -79,8 +99,10 @@ extension DataFolder {
 extension FolderContents {
     static let membersFile = "cluster-members"
 
-    var keptMembers: [UInt8]? {
-        let descriptor = open("\(path)/\(Self.membersFile)", O_RDONLY | O_CLOEXEC)
+    var keptMembers: [UInt8]? { Self.bytes(of: "\(path)/\(Self.membersFile)") }
+
+    fileprivate static func bytes(of file: String) -> [UInt8]? {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
@@ -93,6 +115,9 @@ extension FolderContents {
         }
     }
 
-    /// The folder is not that of a node any more whose cluster has such members.
-    package func forgetMembers() { unlink("\(path)/\(Self.membersFile)") }
+    /// The folder is not that of a node any more whose cluster has such members, and logs in such etcd clusters.
+    package func forgetCluster() {
+        unlink("\(path)/\(Self.membersFile)")
+        for name in databases(withFileOf: ".etcd") { unlink(DatabaseFiles(name: name, folder: path).store) }
+    }
 }

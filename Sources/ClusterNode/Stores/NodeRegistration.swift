@@ -7,6 +7,7 @@ import HearthSystem
 /// waits for etcd.
 struct NodeRegistration {
     private let name: String
+    private let store: NodeStore
     private let record: NodeRecord
     private let client: EtcdClient
     private let news: @Sendable (ClusterNews) -> Void
@@ -29,28 +30,32 @@ struct NodeRegistration {
     private var lastLook = MonotonicTime(nanoseconds: .min)
     private var nextAttempt = MonotonicTime(nanoseconds: .min)
     private var failures = 0
-    private var isTold = false
+    /// Whether the lease was reported as begun; nil before anything was.
+    private var isTold: Bool?
+    private let begun = MonotonicTime.current
+    private var isNamed = false
     /// See ``Confirmations``; 0 for nothing.
     var confirmed: UInt64 = 0
     private var toldConfirmed: UInt64 = 0
 
     private static let callDuration = Duration.seconds(1)
+    /// A node that cannot reach home when it starts is not ready, and says so. Of another etcd cluster it reports this.
+    private static let beginning = Duration.seconds(5)
     private static let lookInterval = Duration.seconds(2)
     private static let lookIntervalMin = Duration.milliseconds(250)
     /// A process that was killed keeps the name for as long as its lease lasts.
     private static let attemptInterval = Duration.milliseconds(200)
     private static let failuresUnremarked = 50
 
-    /// - parameter validity: told how long the lease is valid, as soon as that is known.
     init(
-        _ name: String, _ record: NodeRecord, _ cluster: EtcdCluster, _ validity: LeaseValidity,
-        news: @escaping @Sendable (ClusterNews) -> Void
+        _ name: String, _ record: NodeRecord, _ store: NodeStore, news: @escaping @Sendable (ClusterNews) -> Void
     ) {
         self.name = name
+        self.store = store
         self.record = record
         self.news = news
-        self.validity = validity
-        client = EtcdClient(cluster, preferredMember: Int(record.incarnation % UInt64(cluster.members.count)))
+        validity = store.validity
+        client = store.makeClient()
         lease = NodeLease(seed: record.incarnation)
     }
 
@@ -65,9 +70,15 @@ struct NodeRegistration {
         if isRegistered, confirmed > 0, confirmed != toldConfirmed, let granted { confirm(granted) }
         if isRegistered, unreached != statedUnreached, let granted { state(unreached, granted) }
         if isRegistered, MonotonicTime.current >= nextLook { look() }
+        if isTold == nil, !isRegistered, store.isHome || MonotonicTime.current - begun < Self.beginning {
+            return (nil, nodes)
+        }
         if isTold != isRegistered {
             isTold = isRegistered
-            news(isTold ? .leaseBegan : .leaseEnded)
+            news(
+                isRegistered
+                    ? .leaseBegan(store: store.name, isHome: store.isHome)
+                    : .leaseEnded(store: store.name, isHome: store.isHome))
         }
         return (isRegistered ? granted : nil, nodes)
     }
@@ -103,6 +114,7 @@ struct NodeRegistration {
 
     private mutating func register(_ lease: Int64) {
         nextAttempt = .current + Self.attemptInterval
+        guard isNamed || takesName() else { return }
         guard case .success(let reply) = call(record.registration(of: name, lease: lease)) else { return }
         let other = reply.values(0).first
         // An attempt whose answer was lost may have been successful.
@@ -120,8 +132,24 @@ struct NodeRegistration {
         }
         failures += 1
         if failures == Self.failuresUnremarked {
-            news(.nameTaken(address: other.flatMap { NodeRecord($0.value) }?.address ?? "?"))
+            news(
+                .nameTaken(
+                    address: other.flatMap { NodeRecord($0.value) }?.address ?? "?", store: store.name,
+                    isHome: store.isHome))
         }
+    }
+
+    /// Whether the etcd cluster is the one of this name. Nodes that mistake one for another would begin logs again.
+    private mutating func takesName() -> Bool {
+        guard case .success(let reply) = call(StoreDirectory.name(store.name)) else { return false }
+        if let present = StoreDirectory.presentName(reply), present != store.name {
+            failures += 1
+            if failures == 1 { news(.otherStore(expected: store.name, found: present)) }
+            nextAttempt = .current + Self.lookInterval
+            return false
+        }
+        isNamed = true
+        return true
     }
 
     private mutating func confirm(_ lease: Int64) {
@@ -148,7 +176,7 @@ struct NodeRegistration {
         (document, hasLooked) = (reply.values(2).first, true)
         let statements = UnreachedNodes.statements(in: reply.values(1))
         let isNow = UnreachedNodes.cutOff(Set(nodes.keys), statements).contains(name)
-        if isNow != isCutOff { news(.cutOff(isNow)) }
+        if isNow != isCutOff { news(.cutOff(isNow, store: store.name)) }
         isCutOff = isNow
     }
 }
