@@ -57,7 +57,7 @@ run-cluster: build
 test: packages
 	@scripts/install-etcd-for-tests
 	$(SWIFT) build --build-tests
-	scripts/run-tests $(SWIFT) test --skip-build --parallel
+	scripts/run-tests --parts $$($(SWIFT) build --show-bin-path)/hearthPackageTests.xctest
 
 test-release: build
 	scripts/test-release $(SWIFT) $(RELEASE)
