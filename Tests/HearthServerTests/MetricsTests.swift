@@ -235,7 +235,8 @@ struct MetricsTests {
             "hearth_tls_certificate_expiry_timestamp_seconds", "hearth_backup_last_success_timestamp_seconds",
             "hearth_archive_last_success_timestamp_seconds", "hearth_archive_failures_total",
             "hearth_archive_accounts_last_success_timestamp_seconds", "hearth_archive_gaps_total", "hearth_mails_total",
-            "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds", "hearth_cluster_lease", "hearth_cluster_etcd_lease",
+            "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds", "hearth_cluster_lease",
+            "hearth_cluster_etcd_lease",
             "hearth_database_owner", "hearth_cluster_members", "hearth_cluster_databases",
             "hearth_cluster_waiting_requests", "hearth_cluster_databases_removed_total",
         ]

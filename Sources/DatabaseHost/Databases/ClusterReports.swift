@@ -22,7 +22,10 @@ extension Readiness {
                 "cluster.wrong-etcd",
                 [
                     ("expected", expected), ("found", found),
-                    ("meaning", "this node does not use the etcd cluster: the names or addresses of --cluster are mixed up"),
+                    (
+                        "meaning",
+                        "this node does not use the etcd cluster: the names or addresses of --cluster are mixed up"
+                    ),
                 ])
         case .nameTaken(let address, let store, let isHome):
             if isHome { nameTaken(address: address) }
