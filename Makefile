@@ -1,7 +1,7 @@
 # make run        build the server and start it in development mode with a sample database
 # make run-cluster  three members of etcd and three nodes on loopback
 # make test       build and run all tests
-# make test-release  run the tests that use no internal names against the modules of the release binary
+# make test-release  run the tests that use no internal names against the modules of the release binary, with SECONDS (default 5) of simulated databases
 # make test-asan  run the tests with hostile input under the address sanitizer, for at most SANITIZED_SECONDS (default 1500)
 # make test-tsan  run the tests of threads under the thread sanitizer, for as long
 # make test-python  run the tests that use packages of PyPI (firebase-admin, functions-framework, an OpenID provider)
@@ -60,7 +60,7 @@ test: packages
 	scripts/run-tests --parts $$($(SWIFT) build --show-bin-path)/hearthPackageTests.xctest
 
 test-release: build
-	scripts/test-release $(SWIFT) $(RELEASE)
+	HEARTH_SIMULATION_SECONDS=$(SECONDS) scripts/test-release $(SWIFT) $(RELEASE)
 
 test-asan: packages
 	scripts/test-sanitized address $(SWIFT) $(SANITIZED_SECONDS)

@@ -6,9 +6,9 @@ import HearthRealtimeDatabase
 ///
 /// This is start-time fair queueing: one that comes back, or is new, counts as having had as much as the client that
 /// was served last, so clients cannot save up time.
-struct TimeShares {
+package struct TimeShares {
     /// Represents the requests from one address.
-    typealias ClientNumber = UInt64
+    package typealias ClientNumber = UInt64
 
     /// In nanoseconds.
     private var used: [ClientNumber: Int64] = [:]
@@ -17,9 +17,11 @@ struct TimeShares {
     private var forgettingCount = forgettingCountMin
     private static let forgettingCountMin = 1024
 
-    func time(of client: ClientNumber) -> Int64 { max(used[client] ?? 0, floor) }
+    package init() {}
 
-    mutating func charge(_ client: ClientNumber, nanoseconds: Int64) {
+    package func time(of client: ClientNumber) -> Int64 { max(used[client] ?? 0, floor) }
+
+    package mutating func charge(_ client: ClientNumber, nanoseconds: Int64) {
         let floor = floor
         func charge(_ time: inout Int64) { time = max(time, floor) + nanoseconds }
         charge(&used[client, default: 0])
@@ -29,10 +31,10 @@ struct TimeShares {
     }
 
     /// Clients of which something is known.
-    var count: Int { used.count }
+    package var count: Int { used.count }
 
     /// A client that had this much is served, and no other that waits had less.
-    mutating func serve(at time: Int64) { floor = max(floor, time) }
+    package mutating func serve(at time: Int64) { floor = max(floor, time) }
 
     /// No client waits: all are equal again.
     mutating func reset() {

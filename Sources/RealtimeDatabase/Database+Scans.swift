@@ -11,6 +11,11 @@ extension Database {
     /// Some query is being scanned.
     package var isScanning: Bool { listeners.scans.isScanning }
 
+    /// No request waits for a scan, and each query in memory has a listener. O(queries).
+    package var areScansSettled: Bool {
+        listeners.scans.hasNoWaiters && listeners.trie.queries.allSatisfy { !$0.isEmpty }
+    }
+
     /// Whether a request has to wait until the children of its node are visited. If so, ``scanSome(childrenMax:)``
     /// names its connection when that is done. The result is kept until the request is processed or refused
     /// (``endScanUse(by:)``).

@@ -70,7 +70,7 @@ package final class Database {
     var explainsDenials = false
     var denials: [DeniedRequest] = []
     /// The writes that connections have registered for their end.
-    var onDisconnect = OnDisconnectWrites()
+    package internal(set) var onDisconnect = OnDisconnectWrites()
     /// The indexes, and other data that is kept with the tree.
     let indexes: IndexKeeper
     /// The workers of queues.

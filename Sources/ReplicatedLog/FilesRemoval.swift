@@ -40,15 +40,15 @@ package struct FilesRemoval: Hashable, Sendable {
     }
 
     /// What the holders must have.
-    struct Goal: Hashable {
-        var membersRevision: Int64
-        var epoch: UInt64
-        var sequence: UInt64
+    package struct Goal: Hashable, Sendable {
+        package var membersRevision: Int64
+        package var epoch: UInt64
+        package var sequence: UInt64
     }
 
     private let database: String
     private let node: String
-    private(set) var goal: Goal?
+    package private(set) var goal: Goal?
 
     package init(of database: String, at node: String) { (self.database, self.node) = (database, node) }
 

@@ -19,7 +19,7 @@ package struct LogBatch: Hashable, Sendable {
     package var lastTime: Int64
     package var content: Content
     /// The bytes of the records, if they are compressed.
-    private(set) var size: UInt64?
+    package private(set) var size: UInt64?
     private var checksum: UInt64
 
     package enum Content: Hashable, Sendable {

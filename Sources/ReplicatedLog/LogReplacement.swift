@@ -7,7 +7,7 @@ package enum LogReplacement {
     package struct Present: Hashable, Sendable {
         /// Nil for a log without a beginning.
         package var head: LogHead?
-        var past: LogPast
+        package var past: LogPast
         /// Of the key of `past`, which only replacements write; 0 if it is not there.
         var pastRevision: Int64
 

@@ -1,12 +1,12 @@
-import HearthEtcdMessages
+package import HearthEtcdMessages
 
 /// The transactions by which the log of one database is read and written. All of them may be repeated after an
 /// unknown outcome: either the comparison no longer holds after a success, or the same is written again.
-struct LogTransactions: Hashable, Sendable {
+package struct LogTransactions: Hashable, Sendable {
     let keys: LogKeys
     let owner: OwnerRecord
 
-    init(_ keys: LogKeys, owner: OwnerRecord) {
+    package init(_ keys: LogKeys, owner: OwnerRecord) {
         self.keys = keys
         self.owner = owner
     }
@@ -30,7 +30,7 @@ struct LogTransactions: Hashable, Sendable {
     }
 
     /// Makes this process the owner if there is none.
-    func claim(lease: Int64) -> EtcdTransaction {
+    package func claim(lease: Int64) -> EtcdTransaction {
         EtcdTransaction(
             if: [.init(keys.owner, .equal, .createRevision(0))],
             then: [.put(key: keys.owner, value: owner.bytes, lease: lease)], else: [range(keys.owner)],
@@ -38,14 +38,14 @@ struct LogTransactions: Hashable, Sendable {
     }
 
     /// Ends a term. Nothing conditional on it can succeed afterwards.
-    func end(term: Int64) -> EtcdTransaction {
+    package func end(term: Int64) -> EtcdTransaction {
         EtcdTransaction(if: isCurrent(term), then: [.delete(.key(keys.owner))], isRepeatable: true)
     }
 
     /// Begins a log that does not exist, and that no node misses.
     ///
     /// - parameter past: the histories of the files that it begins with.
-    func found(_ head: LogHead, past: LogPast, term: Int64) -> EtcdTransaction {
+    package func found(_ head: LogHead, past: LogPast, term: Int64) -> EtcdTransaction {
         EtcdTransaction(
             if: isCurrent(term) + [.init(keys.head, .equal, .createRevision(0)), .isEmpty(keys.allFiles)],
             then: LogTransactions.begin(keys, head, past), isRepeatable: true)
@@ -102,7 +102,7 @@ struct LogTransactions: Hashable, Sendable {
     ///
     /// - parameter revision: of the last statement of that; 0 for none. If there is another one, only the first is
     ///   stated, and the reply has the other one as its second result.
-    func keep(
+    package func keep(
         _ sequence: UInt64, _ held: HeldFiles, after revision: Int64, lease: Int64
     ) -> EtcdTransaction {
         let key = keys.held(by: owner.node)
@@ -170,13 +170,13 @@ struct LogTransactions: Hashable, Sendable {
 
     private func range(_ key: [UInt8]) -> EtcdTransaction.Operation { .range(EtcdRange(.key(key))) }
 
-    static func number(_ value: UInt64) -> [UInt8] {
+    package static func number(_ value: UInt64) -> [UInt8] {
         var fields = FieldWriter()
         fields.add(value)
         return fields.bytes
     }
 
-    static func number(_ bytes: [UInt8]) -> UInt64? {
+    package static func number(_ bytes: [UInt8]) -> UInt64? {
         var fields = FieldReader(bytes)
         guard let value = fields.read(UInt64.self), fields.isAtEnd else { return nil }
         return value

@@ -149,7 +149,7 @@ package struct ReplicatedLog: Sendable {
 
     // MARK: State
 
-    enum Role: Hashable {
+    package enum Role: Hashable {
         case follower
         /// A claim was successful. The rest of the log is being read; then the head is known, and what earlier
         /// owners have left is removed.
@@ -159,7 +159,7 @@ package struct ReplicatedLog: Sendable {
         case leaving(term: Int64)
     }
 
-    enum Following: Hashable {
+    package enum Following: Hashable {
         /// Reading, or about to.
         case reading
         /// Reading the parts of a batch.
@@ -195,8 +195,8 @@ package struct ReplicatedLog: Sendable {
     /// The histories of the node's own files, for a log that begins with them.
     let past: LogPast
 
-    var role = Role.follower
-    var following = Following.reading
+    package internal(set) var role = Role.follower
+    package internal(set) var following = Following.reading
     /// What the node has seen of the log: everything up to this was followed or appended.
     package internal(set) var position: LogPosition
     var append: Append?
@@ -235,7 +235,7 @@ package struct ReplicatedLog: Sendable {
     var statesFiles = false
     /// For nodes that follow this one.
     var recent = RecentBatches()
-    var followers: Set<String> = []
+    package internal(set) var followers: Set<String> = []
     /// The next time to ask for a feed, and the pause after that.
     var nextFeed: Int64 = .min
     var feedPause: Int64
@@ -248,7 +248,8 @@ package struct ReplicatedLog: Sendable {
     var passedEpoch: UInt64?
 
     var pending: (serial: UInt64, purpose: Purpose)?
-    var serial: UInt64 = 0
+    /// Of the last request; an answer with another number is not taken.
+    package var serial: UInt64 = 0
     /// After a failed call: the next one is made at this time.
     var retryAt: Int64?
     var nextTrim: Int64 = .min

@@ -16,7 +16,7 @@ package enum Memory {
     /// - parameters:
     ///   - groups: the text of `/proc/self/cgroup`.
     ///   - read: gives the text of a file.
-    static func groupLimit(_ groups: String, reading read: (String) -> String?) -> Int {
+    package static func groupLimit(_ groups: String, reading read: (String) -> String?) -> Int {
         guard let line = groups.split(separator: "\n").first(where: { $0.hasPrefix("0::") }) else { return .max }
         var names = line.dropFirst(3).split(separator: "/")
         var limit = Int.max

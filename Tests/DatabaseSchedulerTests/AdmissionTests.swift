@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
-
-@testable import HearthDatabaseScheduler
+import HearthDatabaseScheduler
 
 @Suite("admission")
 struct AdmissionTests {

@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
-
-@testable import HearthDatabaseScheduler
+import HearthDatabaseScheduler
 
 /// Few children are visited at once when a query arrives, but only as long as others can wait for that.
 @Suite("The beginning of scans")

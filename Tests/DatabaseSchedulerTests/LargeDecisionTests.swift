@@ -3,8 +3,7 @@ import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthTestSupport
 import Testing
-
-@testable import HearthDatabaseScheduler
+import HearthDatabaseScheduler
 
 /// The rules are asked about a large write in steps, so that others do not wait for all of its children.
 @Suite("The rules of a large write")

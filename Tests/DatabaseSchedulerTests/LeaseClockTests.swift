@@ -2,9 +2,8 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
 import Testing
-
-@testable import HearthDatabaseScheduler
-@testable import HearthRealtimeDatabase
+import HearthDatabaseScheduler
+import HearthRealtimeDatabase
 
 /// What is left of a lease is measured by the time that passes, not by the clock of the machine.
 @Suite("Leases while the clock is set")

@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
-
-@testable import HearthDatabaseScheduler
+import HearthDatabaseScheduler
 
 @Suite("A database whose process ends")
 struct SettlingTests {

@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
-
-@testable import HearthDatabaseScheduler
+import HearthDatabaseScheduler
 
 /// Records on their way to the log are limited, so that no client waits for all the data of another one.
 @Suite("Records that the log does not have yet")

@@ -31,7 +31,7 @@ struct JSONPiecesTests {
 
     @Test("pieces of any size, from a text split anywhere, make the value of the text")
     func sameAsWhole() throws {
-        for seed in 0..<(80 * TestScale.factor) {
+        for seed in 0..<TestScale.cases(80) {
             var trees = RandomTrees(seed: seed)
             let text = Array(trees.noisyText(trees.tree(depth: 5)).utf8)
             let whole = try CanonicalJSON.parse(text).value

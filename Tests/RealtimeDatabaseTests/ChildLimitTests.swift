@@ -3,8 +3,7 @@ import HearthSecurityRules
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("limits of the number of children")
 struct ChildLimitTests {

@@ -3,8 +3,7 @@ import HearthSecurityRules
 import HearthTestSupport
 import HearthTreeQueries
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("Plans of queries with conditions")
 struct ConditionPlanTests {
@@ -135,7 +134,9 @@ struct ConditionPlanTests {
 
     /// Children with an even number stay as they are. Each of them that is selected comes once, in order, whatever
     /// happens to the others between the pages.
-    @Test("neither skip nor repeat children that stay while others change between pages", arguments: 0..<60)
+    @Test(
+        "neither skip nor repeat children that stay while others change between pages",
+        arguments: 0..<TestScale.cases(60))
     func between(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let queried = QueriedDatabase(scannedAtOnceMax: random.pick([5, 1000]))
@@ -159,7 +160,9 @@ struct ConditionPlanTests {
         #expect(keys == expected, "seed \(seed): \(asked)")
     }
 
-    @Test("find what there is at their end when data changes while children are looked at", arguments: 0..<120)
+    @Test(
+        "find what there is at their end when data changes while children are looked at",
+        arguments: 0..<TestScale.cases(120))
     func stepwise(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let queried = QueriedDatabase(scannedAtOnceMax: 5)

@@ -3,8 +3,7 @@ import HearthSecurityRules
 import HearthTestSupport
 import HearthTreeQueries
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("queries with conditions (Protocol.md 18.3)")
 struct ConditionQueryTests {
@@ -133,7 +132,7 @@ struct ConditionQueryTests {
 
     @Test(
         "select what a model selects, in its order, on pages that have each child once",
-        arguments: 0..<(40 * TestScale.factor))
+        arguments: 0..<TestScale.cases(40))
     func model(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         // Children whose values are apart from each other are read from rows, others from one text.

@@ -3,8 +3,7 @@ import HearthSecurityRules
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("counts and sums that the server keeps")
 struct CounterTests {

@@ -4,8 +4,7 @@ import HearthSecurityRules
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("Following the log of another node")
 struct DatabaseFollowTests {

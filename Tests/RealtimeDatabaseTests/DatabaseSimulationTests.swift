@@ -2,8 +2,7 @@ import HearthDatabaseScheduler
 import HearthJSONTree
 import HearthTestSupport
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// Sessions with random operations on a database whose threads, log and store delay, fail and come back: the production
 /// scheduler runs it, every answer is compared with a model, every listener with the durable data.
@@ -264,20 +263,20 @@ struct DatabaseSimulationTests {
         if TestScale.seed == nil { #expect(closeCount > 10) }
     }
 
-    @Test("answers as the model does while its threads lag", arguments: 0..<(4 * TestScale.factor))
+    @Test("answers as the model does while its threads lag", arguments: 0..<TestScale.cases(4))
     func lagging(group: UInt64) {
         var figures = Figures()
         for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: false, &figures) }
     }
 
-    @Test("tells nobody anything that is not durable, whatever fails", arguments: 0..<(8 * TestScale.factor))
+    @Test("tells nobody anything that is not durable, whatever fails", arguments: 0..<TestScale.cases(8))
     func failing(group: UInt64) {
         var figures = Figures()
         for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: true, &figures) }
         if TestScale.seed == nil { #expect(figures.faults > 20) }
     }
 
-    @Test("ends in order at any moment, whatever is under way", arguments: 0..<(4 * TestScale.factor))
+    @Test("ends in order at any moment, whatever is under way", arguments: 0..<TestScale.cases(8))
     func stopping(group: UInt64) {
         var figures = Figures()
         let kinds = TestScale.seed == nil ? [!group.isMultiple(of: 2)] : [false, true]

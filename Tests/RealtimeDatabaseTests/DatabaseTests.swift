@@ -4,8 +4,7 @@ import HearthTestSupport
 import HearthTreeText
 import Testing
 import HearthStorageErrors
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("a database")
 struct DatabaseTests {

@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("Writes that another node makes")
 struct ForwardedWritesTests {

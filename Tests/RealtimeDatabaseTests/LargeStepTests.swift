@@ -3,8 +3,7 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// A look at a row takes 0.1 ms here, and a step is to take a millisecond.
 @Suite("A large write goes on in steps")

@@ -3,8 +3,7 @@ import HearthTreeText
 import HearthTestSupport
 import HearthTreeQueries
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("Listeners of chosen fields (Protocol.md 18.3)")
 struct ListenedFieldsTests {

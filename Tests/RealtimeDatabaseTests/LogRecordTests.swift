@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 import HearthStorageErrors
 
 @Suite("a log record")

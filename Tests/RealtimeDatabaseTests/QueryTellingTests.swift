@@ -3,8 +3,7 @@ import HearthSecurityRules
 import HearthTestSupport
 import Testing
 import HearthStorageErrors
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("Telling many queries of one commit")
 struct QueryTellingTests {

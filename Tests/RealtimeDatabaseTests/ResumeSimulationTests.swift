@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthTestSupport
 import Testing
 import HearthStorageErrors
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// Listeners that drop and come back on a database whose log lags, fails, loses its end, is cut and is replaced by an
 /// older copy: each has the present state whenever it is told that it has, and is sent nothing but that.
@@ -346,7 +345,7 @@ struct ResumeSimulationTests {
 
     @Test(
         "have the present state, and then hear of every commit once and in order, whatever happens",
-        arguments: 0..<(6 * TestScale.factor))
+        arguments: 0..<TestScale.cases(6))
     func present(seed: UInt64) {
         var (recovered, updated, begunAnew) = (0, 0, 0)
         for seed in seed * 5..<seed * 5 + 5 {

@@ -3,8 +3,7 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
 import Testing
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 @Suite("Steps in which the store cannot be read")
 struct UnreadableStepTests {

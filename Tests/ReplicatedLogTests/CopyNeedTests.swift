@@ -1,7 +1,6 @@
 import HearthEtcdMessages
 import Testing
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 @Suite("A node whose files cannot follow the log") struct CopyNeedTests {
     /// Brings a node with files up to a position to a log with the numbers 11 to 20, of history 7. That has continued

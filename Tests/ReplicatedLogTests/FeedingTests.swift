@@ -1,8 +1,7 @@
 import HearthEtcdMessages
 import HearthRealtimeDatabase
 import Testing
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 @Suite("A node that follows another one instead of the store") struct FeedingTests {
     /// A log at one node, in a store in which `owner` owns the log.

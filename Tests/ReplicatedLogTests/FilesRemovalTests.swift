@@ -1,8 +1,7 @@
 import HearthEtcdMessages
 import HearthTestSupport
 import Testing
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 @Suite("A node removes its files of a database") struct FilesRemovalTests {
     /// A node without part in holding "main", and a cluster in which it may remove its files.

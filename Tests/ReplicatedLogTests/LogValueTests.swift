@@ -2,8 +2,7 @@ import HearthEtcdMessages
 import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 @Suite("Values of the replicated log") struct LogValueTests {
     private static let id = AppendID(term: 12, number: 3)

@@ -1,7 +1,6 @@
 import HearthEtcdMessages
 import Testing
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 @Suite("The owner's role goes home") struct OwnerHomeTests {
     private static func reply(_ last: UInt64, _ statements: [String: HeldFiles]) -> EtcdTransactionReply {

@@ -1,8 +1,7 @@
 import HearthEtcdMessages
 import HearthRealtimeDatabase
 import Testing
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 /// Who owns a log that two nodes want, in all orders of events.
 @Suite("Ownership") struct OwnershipTests {

@@ -1,6 +1,5 @@
 import HearthEtcdMessages
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 /// The part of etcd that the log uses, without a network: keys with revisions, transactions, leases and changes.
 struct SimulatedEngine {

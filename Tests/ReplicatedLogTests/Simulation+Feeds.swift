@@ -1,6 +1,5 @@
 import HearthTestSupport
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 /// Nodes that follow other nodes: what is sent between them, in order, until a link breaks.
 extension Simulation {

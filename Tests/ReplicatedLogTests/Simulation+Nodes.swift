@@ -1,8 +1,7 @@
 import HearthEtcdMessages
 import HearthRealtimeDatabase
 import HearthTestSupport
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 /// What happens at the nodes.
 extension Simulation {

@@ -1,8 +1,7 @@
 import HearthEtcdMessages
 import HearthRealtimeDatabase
 import HearthTestSupport
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 /// Nodes that hold the database or not: what the threads of a node do about that.
 extension Simulation {

@@ -1,7 +1,6 @@
 import HearthEtcdMessages
 import HearthTestSupport
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 /// What operators do: each time, the log has another history.
 extension Simulation {

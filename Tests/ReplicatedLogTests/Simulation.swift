@@ -1,8 +1,7 @@
 import HearthEtcdMessages
 import HearthRealtimeDatabase
 import HearthTestSupport
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 /// Nodes and an engine under faults, checked against what the engine has really taken. Deterministic: the same seed and
 /// faults give the same run.

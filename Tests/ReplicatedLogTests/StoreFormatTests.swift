@@ -1,7 +1,6 @@
 import HearthEtcdMessages
 import Testing
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 @Suite("What the nodes of a cluster may write into the store") struct StoreFormatTests {
     private var engine = SimulatedEngine()

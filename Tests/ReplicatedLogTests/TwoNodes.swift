@@ -1,7 +1,6 @@
 import HearthEtcdMessages
 import HearthRealtimeDatabase
-
-@testable import HearthReplicatedLog
+import HearthReplicatedLog
 
 /// Two nodes that both want to own one log, and an engine. A value, so that every order of events can be tried.
 struct TwoNodes {

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import HearthSystem
+import HearthSystem
 
 @Suite("The memory that the process may use") struct MemoryTests {
     @Test("the least limit of a control group and those around it counts")

@@ -4,6 +4,15 @@ import Glibc
 package enum TestScale {
     package static let factor: UInt64 = getenv("HEARTH_TEST_SCALE").flatMap { UInt64(String(cString: $0)) } ?? 1
 
+    /// Cases of a randomised test that `make test-release` runs as well: `count` for each ``factor``. Where no factor is
+    /// asked for, code that is not optimised runs a quarter of them: there they take ten times as long.
+    package static func cases(_ count: UInt64) -> UInt64 {
+        #if DEBUG
+            if getenv("HEARTH_TEST_SCALE") == nil { return max(1, count / 4) }
+        #endif
+        return count * factor
+    }
+
     /// The one seed that simulations run: `HEARTH_SEED`, which a failure names; nil for many.
     package static let seed: UInt64? = getenv("HEARTH_SEED").flatMap { UInt64(String(cString: $0)) }
 

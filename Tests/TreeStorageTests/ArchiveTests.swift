@@ -6,8 +6,7 @@ import HearthStorageErrors
 import Synchronization
 import HearthTestSupport
 import Testing
-
-@testable import HearthTreeStorage
+import HearthTreeStorage
 
 @Suite("an archive")
 struct ArchiveTests {
@@ -111,7 +110,9 @@ struct ArchiveTests {
         var keeper = DatabaseArchive(of: "a", in: data.path, to: archive.path, settings: .init())
         for (file, isEmpty) in [("a.log", true), ("a.log", false), ("a.tree", true)] {
             put(file, isEmpty: isEmpty)
-            #expect(try keeper.advance() == DatabaseArchive.Progress(sequence: 0))
+            let progress = try keeper.advance()
+            #expect((progress.sequence, progress.hasGap, progress.madeBase) == (0, false, false))
+            #expect(progress.removed.isEmpty)
             #expect(folder.chains.isEmpty)
         }
         put("a.tree", isEmpty: false)

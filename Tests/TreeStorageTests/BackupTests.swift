@@ -5,8 +5,7 @@ import HearthSecurityRules
 import HearthSQLite
 import HearthTestSupport
 import Testing
-
-@testable import HearthTreeStorage
+import HearthTreeStorage
 import HearthStorageErrors
 
 @Suite("a backup")
@@ -69,7 +68,8 @@ struct BackupTests {
     func goesOn() throws {
         let work = try fill(seed: 4)
         _ = try Backup.make(of: "a", in: folder.path, to: file)
-        #expect(try restore("b") == Backup.Restored(database: "b", keptFiles: []))
+        let restored = try restore("b")
+        #expect((restored.database, restored.keptFiles) == ("b", []))
         let data = try DataFolder(path: target.path, durability: .full)
         let (log, tree) = try data.open("b", newEpoch: 1)
         #expect(log.epochs == Epochs(current: .init(name: 1, start: work.acknowledged)))
@@ -124,7 +124,8 @@ struct BackupTests {
             #expect(error?.message.contains(message) == true, "\(damage): \(error?.message ?? "")")
             TemporaryFolder.write(good, to: file)
         }
-        try history.connection.execute("INSERT OR REPLACE INTO meta VALUES ('fold', 7)")
+        try Connection(path: folder.path + "/a.history", mode: .readWrite).execute(
+            "INSERT OR REPLACE INTO meta VALUES ('fold', 7)")
         let error = #expect(throws: BackupError.self) { try Backup.make(of: "a", in: folder.path, to: file) }
         #expect(error?.message.contains("a.history and a.past do not belong together: --no-history") == true)
         #expect(try Backup.make(of: "a", in: folder.path, to: file, hasHistory: false).changes == nil)

@@ -2,8 +2,7 @@ import Glibc
 import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
-
-@testable import HearthTreeStorage
+import HearthTreeStorage
 import HearthStorageErrors
 
 @Suite("a data folder")

@@ -5,8 +5,7 @@ import HearthStorageErrors
 import HearthTestSupport
 import Synchronization
 import Testing
-
-@testable import HearthTreeStorage
+import HearthTreeStorage
 
 @Suite("children that expire, on disk")
 struct ExpiryStorageTests {

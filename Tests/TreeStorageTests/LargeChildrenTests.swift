@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthTestSupport
 import Testing
-
-@testable import HearthTreeStorage
+import HearthTreeStorage
 
 @Suite("children that come as one text")
 struct LargeChildrenTests {

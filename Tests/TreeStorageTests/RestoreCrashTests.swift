@@ -4,8 +4,7 @@ import HearthRealtimeDatabase
 import Synchronization
 import HearthTestSupport
 import Testing
-
-@testable import HearthTreeStorage
+import HearthTreeStorage
 import HearthStorageErrors
 
 /// What a restore, a backup and a new folder leave when they do not come to their end.

@@ -3,8 +3,7 @@ import HearthRealtimeDatabase
 import Synchronization
 import HearthTestSupport
 import Testing
-
-@testable import HearthTreeStorage
+import HearthTreeStorage
 import HearthStorageErrors
 
 @Suite("a database on disk")

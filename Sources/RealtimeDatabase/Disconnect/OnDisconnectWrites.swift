@@ -2,9 +2,9 @@
 /// on their way to the commit log.
 ///
 /// The numbers of connections are those of ``ConnectionID/raw``.
-struct OnDisconnectWrites {
+package struct OnDisconnectWrites {
     /// The registered writes in memory, by connection. Never empty.
-    private(set) var registered: [UInt64: OwedWrites] = [:]
+    package private(set) var registered: [UInt64: OwedWrites] = [:]
     /// Connections whose writes changed since the store was last told.
     private var changed: Set<UInt64> = []
     /// Connections that have ended and whose writes are not made yet, in the order in which they ended.

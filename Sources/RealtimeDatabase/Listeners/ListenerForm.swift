@@ -34,7 +34,7 @@ package enum ListenerForm: Hashable, Sendable {
     }
 
     /// Events name predecessors and old values.
-    var needsOrder: Bool { if case .events = self { true } else { false } }
+    package var needsOrder: Bool { if case .events = self { true } else { false } }
 }
 
 /// What a query's listeners of one form are told, and event streams of a whole value.

@@ -24,7 +24,7 @@ extension Operation {
 
 extension IncomingValue {
     /// The children of a place that it sets (``Operation/setChildren(_:_:)``). Takes memory for each.
-    func entries(of base: Path) -> [(target: WriteTarget, value: IncomingValue)] {
+    package func entries(of base: Path) -> [(target: WriteTarget, value: IncomingValue)] {
         json.childAssignments(of: base).map { child in
             (child.target, IncomingValue(json: child.value, hasServerValues: hasServerValues))
         }

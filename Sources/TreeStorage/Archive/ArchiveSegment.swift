@@ -5,7 +5,7 @@ import HearthStorageErrors
 /// A range of a commit log in a file of its own: a SQLite file with the tables of the log (``LogFile``).
 ///
 /// The application id is `applicationID`, the user version that of the form, 1.
-enum ArchiveSegment {
+package enum ArchiveSegment {
     /// "HRTA".
     static let applicationID: Int64 = 0x4852_5441
     static let version: Int64 = 1
@@ -90,7 +90,7 @@ enum ArchiveSegment {
     }
 
     /// Joins segments that follow one another. Flat memory.
-    static func merge(_ parts: [ArchiveFolder.Segment], in chain: String) throws(BackupError) {
+    package static func merge(_ parts: [ArchiveFolder.Segment], in chain: String) throws(BackupError) {
         guard let first = parts.first, let last = parts.last else { return }
         let output = PartialFile(chain + "/new.segment")
         output.discard()

@@ -43,7 +43,7 @@ package struct DatabaseArchive: Sendable {
         self.init(of: name, in: data, to: archive, settings: settings) { Backup.now }
     }
 
-    init(
+    package init(
         of name: String, in data: String, to archive: String, settings: Settings, clock: @escaping @Sendable () -> Int64
     ) {
         self.clock = clock

@@ -1,6 +1,5 @@
 import HearthJSONTree
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 extension Change {
     /// What a listener at `path` must get to see of a change, from the definition (Protocol.md 5.2); nil if it does not

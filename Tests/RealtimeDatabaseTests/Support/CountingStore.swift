@@ -1,7 +1,6 @@
 import HearthJSONTree
 import HearthStorageErrors
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// Counts the rows that are read.
 final class CountingStore: RowStore {

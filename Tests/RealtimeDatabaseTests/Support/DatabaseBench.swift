@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthTreeText
 import HearthTreeQueries
 import HearthSecurityRules
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// A database, and words for its outputs.
 struct DatabaseBench {

@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthTreeText
 import HearthTestSupport
 import HearthSecurityRules
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// What a database answers, by the words of its documentation, with the whole tree as one value.
 struct NaiveDatabase {

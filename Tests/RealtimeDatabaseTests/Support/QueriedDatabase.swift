@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
 import HearthTreeQueries
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// A database whose list `l` is asked with conditions.
 struct QueriedDatabase {

@@ -1,6 +1,5 @@
 import HearthJSONTree
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 import HearthStorageErrors
 
 /// A connection's far end: stores its messages, and detects those that it must not get.

@@ -2,8 +2,7 @@ import HearthDatabaseScheduler
 import HearthDelivery
 import HearthJSONTree
 import HearthStorageErrors
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// Between clients and the database: sessions, which read requests in order, and the groups that are told of changes.
 extension SimulatedHost {

@@ -4,8 +4,7 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
 import Synchronization
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 import HearthStorageErrors
 
 /// Carries out the actions of a ``DatabaseScheduler``, one step at a time when the simulation says so, with a log and a
@@ -490,10 +489,7 @@ final class SimulatedHost {
         let isOwed = store.owed == log.tree.owed && Set(model.ended).isDisjoint(with: log.tree.owed.keys)
         expect(isOwed, "the store owes something else, or to connections that have ended")
         expect(scheduler.waitingCount == 0, "requests wait")
-        expect(
-            database.listeners.scans.hasNoWaiters && database.listeners.trie.queries.allSatisfy { !$0.isEmpty },
-            "scans are left over"
-        )
+        expect(database.areScansSettled, "scans are left over")
         expect(database.changedBytes == 0, "something is left over")
     }
 

@@ -1,6 +1,5 @@
 import HearthJSONTree
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// Watches a database process requests, and predicts its answers.
 ///

@@ -1,8 +1,7 @@
 import HearthJSONTree
 import HearthTreeQueries
 import HearthTestSupport
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// What a client knows of a query that it listens to: a value that it filters itself, as SDKs do (Protocol.md 5),
 /// or a list that it keeps by the events alone.

@@ -2,8 +2,28 @@ import HearthJSONTree
 import HearthSecurityRules
 import HearthTestSupport
 import HearthTreeText
+import HearthRealtimeDatabase
 
-@testable import HearthRealtimeDatabase
+/// What is done with a tree in rows.
+enum TreeStep {
+    case set(Path, CanonicalJSON)
+    /// The same, as text in front of the store if it can be; what changed before is frozen.
+    case attach(Path, CanonicalJSON)
+    /// Sets children of a place in the same way; nulls go.
+    case attachChildren(Path, CanonicalJSON)
+    case setPriority(Path, CanonicalJSON)
+    case read(Path)
+    case exists(Path)
+    /// Ends a generation.
+    case freeze
+    /// The store takes the oldest frozen changes.
+    case apply
+    /// The store removes some dead rows.
+    case clear
+    case trim
+    /// Everything goes to the store, and memory starts over.
+    case reopen
+}
 
 /// Random steps on a tree: some keys are used again and again, values are small or large against the limits of packing.
 struct StepGenerator {
@@ -219,7 +239,7 @@ struct StepGenerator {
         }
     }
 
-    private mutating func attachChildren() -> TreeRowsMachine.Step {
+    private mutating func attachChildren() -> TreeStep {
         let (base, children) = children()
         return .attachChildren(base, children)
     }
@@ -234,7 +254,7 @@ struct StepGenerator {
         trees.chance(1, in: 3) ? .null : CanonicalJSON(TreeModel.text(of: trees.priority()))
     }
 
-    mutating func step() -> TreeRowsMachine.Step {
+    mutating func step() -> TreeStep {
         switch Int.random(in: 0..<20, using: &trees.random) {
         case 0...6: .set(path(), value())
         case 7: .attach(path(), value())

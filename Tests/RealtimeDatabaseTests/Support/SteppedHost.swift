@@ -2,8 +2,7 @@ import HearthDatabaseScheduler
 import HearthJSONTree
 import HearthSecurityRules
 import HearthStorageErrors
-
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// A scheduler on a clock that goes on with each look at it and with each row that is read. Carries out all actions at
 /// once, but steps one by one. The log has no room for parts of values.

@@ -1,5 +1,5 @@
 import HearthJSONTree
-@testable import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 
 /// Checks how a tree lies in rows.
 struct StoredLayout {

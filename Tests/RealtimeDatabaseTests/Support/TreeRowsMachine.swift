@@ -6,25 +6,7 @@ import HearthStorageErrors
 /// A tree in rows, the store after it, and the same tree as one value. Steps go to both; ``failure`` tells the first
 /// difference.
 struct TreeRowsMachine {
-    enum Step {
-        case set(Path, CanonicalJSON)
-        /// The same, as text in front of the store if it can be; what changed before is frozen.
-        case attach(Path, CanonicalJSON)
-        /// Sets children of a place in the same way; nulls go.
-        case attachChildren(Path, CanonicalJSON)
-        case setPriority(Path, CanonicalJSON)
-        case read(Path)
-        case exists(Path)
-        /// Ends a generation.
-        case freeze
-        /// The store takes the oldest frozen changes.
-        case apply
-        /// The store removes some dead rows.
-        case clear
-        case trim
-        /// Everything goes to the store, and memory starts over.
-        case reopen
-    }
+    typealias Step = TreeStep
 
     private let packing: RowPacking
     private let residentBytesMax: Int

@@ -2,8 +2,7 @@ import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthTestSupport
-
-@testable import HearthTreeStorage
+import HearthTreeStorage
 import HearthStorageErrors
 
 /// A database with its two files, on one thread.
