@@ -15,6 +15,8 @@ package struct ClusterOverview: Sendable {
         var logs: [(database: String, log: LogOverview?)] = []
         /// Databases whose logs are in another etcd cluster, with its name.
         var elsewhere: [String: String] = [:]
+        /// Databases whose logs nodes miss.
+        var missed: Set<String> = []
         /// Why nothing of this is known.
         var problem: EtcdError?
 
@@ -91,6 +93,8 @@ package struct ClusterOverview: Sendable {
         let records = try client.call(EtcdRange(NodeRecord.folder, keysOnly: true), within: callDuration).values
         store.nodes = Set(records.map { NodeRecord.name(of: $0.key) })
         store.format = FormatOverview(try client.call(FormatOverview.request, within: callDuration))
+        let files = try client.call(EtcdRange(LogKeys.filesOfAll, keysOnly: true), within: callDuration).values
+        store.missed = Set(files.compactMap { LogKeys.filesOwner(of: $0.key)?.database })
         (store.logs, store.elsewhere) = ([], [:])
         var last: String?
         while let key = try client.call(LogKeys.nextDatabase(after: last), within: callDuration).values.first?.key,
@@ -245,13 +249,20 @@ package struct ClusterOverview: Sendable {
         return json
     }
 
-    /// Logs that are in an etcd cluster that is not known here, or in two.
+    /// Logs that are in an etcd cluster that is not known here, nowhere, or in two.
     private var misplaced: [String] {
         var problems: [String] = []
-        for (database, name) in stores[0].elsewhere.sorted(by: { $0.key < $1.key }) {
-            if stores.contains(where: { $0.name == name }) { continue }
+        for (database, name) in stores[0].elsewhere.sorted(by: { $0.key < $1.key })
+        where !stores.contains(where: { $0.name == name }) {
             problems.append(
                 "the log of the database '\(database)' is in the etcd cluster '\(name)', which --cluster does not name")
+        }
+        for store in stores {
+            for database in store.missed.sorted() where !store.logs.contains(where: { $0.database == database }) {
+                let place = stores.count == 1 ? "etcd" : "the etcd cluster '\(store.name)'"
+                problems.append(
+                    "\(place) does not have the log of the database '\(database)', of which nodes have files")
+            }
         }
         for (database, logs) in Dictionary(grouping: logs, by: \.database).sorted(by: { $0.key < $1.key })
         where logs.count > 1 {

@@ -80,7 +80,8 @@ package final class OwnerMoves {
         }
         var moves: [Move] = []
         for database in try databases() {
-            let log = try log(of: database)
+            // One that was placed elsewhere may not have begun, or be lost: then nobody takes its writes.
+            let log = try log(of: database, hasBegun: false)
             guard log.owner == node else { continue }
             let holders = members?.holders(of: database) ?? nodes
             let others = nodes.filter { members?.isDraining($0) != true && !holders.contains($0) }
@@ -145,7 +146,8 @@ package final class OwnerMoves {
         return names.sorted()
     }
 
-    private func log(of database: String) throws(Failure) -> LogOverview {
+    /// - parameter hasBegun: whether it must have.
+    private func log(of database: String, hasBegun: Bool = true) throws(Failure) -> LogOverview {
         // Other names could not be keys.
         guard DataFolder.isFileName(database) else {
             throw Failure(description: "the cluster has no database '\(database)'")
@@ -154,7 +156,9 @@ package final class OwnerMoves {
             throw Failure(
                 description: "what etcd has of the database '\(database)' is damaged, or of a later version")
         }
-        guard log.head != nil else { throw Failure(description: "the cluster has no database '\(database)'") }
+        guard log.head != nil || !hasBegun else {
+            throw Failure(description: "the cluster has no database '\(database)'")
+        }
         return log
     }
 

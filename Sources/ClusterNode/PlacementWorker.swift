@@ -40,10 +40,8 @@ struct PlacementWorker {
     /// The nodes that run, with the revisions of their registrations, and since when.
     private var running: [String: (revision: Int64, since: Int64)] = [:]
     private var nextLost: Int64 = 0
-    /// The creation of home's name: another one means that home has lost everything.
-    private var homeRevision: Int64 = 0
-    /// The databases that home was told of since then.
-    private var told: Set<String> = []
+    /// The databases that home was told of under a lease. One that has lost everything has ended the lease.
+    private var told: (lease: Int64, databases: Set<String>) = (0, [])
 
     private static let callDuration = Duration.seconds(3)
     /// Logs that are looked at in one run.
@@ -76,7 +74,7 @@ struct PlacementWorker {
             return
         }
         guard look(node) else { return }
-        if store.isHome, !node.elsewhere.isEmpty { tellHome(node, isStopping: isStopping) }
+        if store.isHome, !node.elsewhere.isEmpty { tellHome(node, lease, isStopping: isStopping) }
         store.removals.giveUp(
             OwnerRecord(node: name, incarnation: incarnation), isOpen: { node.open.contains($0) }, client,
             isStopping: isStopping)
@@ -94,12 +92,9 @@ struct PlacementWorker {
             then: [
                 .range(EtcdRange(NodeRecord.folder)), .range(EtcdRange(UnreachedNodes.folder)),
                 .range(EtcdRange(.key(ClusterMembers.key))), .range(EtcdRange(.key(ownerKey))),
-                .range(EtcdRange(.key(StoreDirectory.nameKey))),
             ], isRepeatable: true)
         guard let reply = try? client.call(question, within: Self.callDuration) else { return false }
         let nodes = Self.nodes(in: reply.values(0))
-        let nameRevision = reply.values(4).first?.createRevision ?? 0
-        if nameRevision != homeRevision { (homeRevision, told) = (nameRevision, []) }
         let time = now
         running = Dictionary(
             uniqueKeysWithValues: nodes.map { name, revision in
@@ -166,12 +161,21 @@ struct PlacementWorker {
     // MARK: Other etcd clusters
 
     /// Tells home where the logs are that it has not, in case it has forgotten.
-    private mutating func tellHome(_ node: Node, isStopping: () -> Bool) {
-        for (database, index) in node.elsewhere.sorted(by: { $0.key < $1.key }) where !told.contains(database) {
+    private mutating func tellHome(_ node: Node, _ lease: Int64, isStopping: () -> Bool) {
+        if told.lease != lease { told = (lease, []) }
+        for (database, index) in node.elsewhere.sorted(by: { $0.key < $1.key })
+        where !told.databases.contains(database) {
             let entry = StoreDirectory.enter(database, in: storeNames[index])
-            guard !isStopping(), (try? client.call(entry, within: Self.callDuration)) != nil else { return }
-            told.insert(database)
+            guard !isStopping(), let reply = try? client.call(entry, within: Self.callDuration) else { return }
+            told.databases.insert(database)
+            if !reply.hasSucceeded, StoreDirectory.found(reply) != .store(storeNames[index]) {
+                news(.cannotFollow(database: database, reason: Self.contradiction(storeNames[index])))
+            }
         }
+    }
+
+    private static func contradiction(_ name: String) -> String {
+        "this node follows its log in the etcd cluster '\(name)', and home says that it is elsewhere"
     }
 
     // MARK: Logs

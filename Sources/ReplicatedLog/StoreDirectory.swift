@@ -144,17 +144,17 @@ package enum StoreDirectory {
 
     package static let nameKey = Array("/hearth/1/name".utf8)
 
-    /// Gives an etcd cluster its name, unless it has one, which the reply has then.
+    /// Gives an etcd cluster its name, unless it has one, which the reply has then. One without a name that has logs is
+    /// the home of an earlier version.
     package static func name(_ name: String) -> EtcdTransaction {
         EtcdTransaction(
-            if: [.init(nameKey, .equal, .createRevision(0))], then: [.put(key: nameKey, value: Array(name.utf8))],
+            if: [.init(nameKey, .equal, .createRevision(0))] + (name == home ? [] : [.isEmpty(LogKeys.databases)]),
+            then: [.put(key: nameKey, value: Array(name.utf8))],
             else: [.range(EtcdRange(.key(nameKey)))], isRepeatable: true)
     }
 
-    /// The name that an etcd cluster has already; nil if it got this one just now.
-    package static func presentName(_ reply: EtcdTransactionReply) -> String? {
-        reply.hasSucceeded ? nil : name(in: reply.values(0))
-    }
+    /// The name of an etcd cluster that did not get another one; nil if it has none.
+    package static func presentName(_ reply: EtcdTransactionReply) -> String? { name(in: reply.values(0)) }
 
     /// - parameter values: of ``nameKey``.
     package static func name(in values: [EtcdKeyValue]) -> String? {

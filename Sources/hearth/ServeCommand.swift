@@ -91,10 +91,8 @@ extension Command {
             .init(name: "archive-days", value: "N", help: "how far back a restore can reach (default 7)"),
             .init(
                 name: "cluster", value: "MEMBERS",
-                help: """
-                    be a node of a cluster, whose commits etcd orders: etcd://HOST:PORT,HOST:PORT,HOST:PORT, and \
-                    NAME=etcd://HOST:PORT,… for each further etcd cluster, with a space before it
-                    """),
+                help: "be a node of a cluster, with the commits in etcd: \"etcd://HOST,HOST [NAME=etcd://HOST,HOST …]\""
+            ),
             .init(name: "node", value: "NAME", help: "the name of this node, which no other one has, for --cluster"),
             .init(
                 name: "peer-listen", value: "HOST:PORT",

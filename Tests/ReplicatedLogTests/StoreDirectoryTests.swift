@@ -113,8 +113,13 @@ import Testing
 
     @Test("has a name, which does not change")
     func names() throws {
+        let earlier = Home()
+        try earlier.beginLog(of: "a")
+        let refused = try earlier.apply(StoreDirectory.name("blue"))
+        #expect(!refused.hasSucceeded && StoreDirectory.presentName(refused) == nil)
+        #expect(try earlier.apply(StoreDirectory.name("home")).hasSucceeded)
         let home = Home()
-        #expect(StoreDirectory.presentName(try home.apply(StoreDirectory.name("blue"))) == nil)
+        #expect(try home.apply(StoreDirectory.name("blue")).hasSucceeded)
         #expect(StoreDirectory.presentName(try home.apply(StoreDirectory.name("blue"))) == "blue")
         #expect(StoreDirectory.presentName(try home.apply(StoreDirectory.name("red"))) == "blue")
     }

@@ -47,7 +47,7 @@ struct ClusterBenchmarkTests {
             #expect(finding["isReached"]?.bool != nil, "\(goal)")
         }
         let targets = results.flatMap { $0["targets"]?.array ?? [] }.compactMap(\.object)
-        #expect(targets.count == 12)
+        #expect(targets.count == 15)
         for target in targets {
             guard case .double(let rate)? = target["perSecond"] else {
                 Issue.record("\(target["name"]?.text ?? "") has no rate")

@@ -100,7 +100,12 @@ struct NodeRegistration {
             case .revoke(let lease): _ = call(EtcdRevokeLease(lease))
             case .lease(let lease):
                 granted = lease
-                isRegistered = false
+                // It may have lost everything.
+                (isRegistered, isNamed) = (false, false)
+                if isCutOff {
+                    isCutOff = false
+                    news(.cutOff(false, store: store.name))
+                }
                 toldConfirmed = 0
                 statedUnreached = UnreachedNodes()
                 nodes = [:]
@@ -142,9 +147,10 @@ struct NodeRegistration {
     /// Whether the etcd cluster is the one of this name. Nodes that mistake one for another would begin logs again.
     private mutating func takesName() -> Bool {
         guard case .success(let reply) = call(StoreDirectory.name(store.name)) else { return false }
-        if let present = StoreDirectory.presentName(reply), present != store.name {
+        let present = reply.hasSucceeded ? store.name : StoreDirectory.presentName(reply)
+        if present != store.name {
             failures += 1
-            if failures == 1 { news(.otherStore(expected: store.name, found: present)) }
+            if failures == 1 { news(.otherStore(expected: store.name, found: present ?? StoreDirectory.home)) }
             nextAttempt = .current + Self.lookInterval
             return false
         }

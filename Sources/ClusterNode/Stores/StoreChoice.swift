@@ -31,9 +31,14 @@ package struct StoreChoice {
             let names = clients.stores.map(\.name).joined(separator: ", ")
             throw Failure(description: "--cluster names no etcd cluster '\(name)', but \(names)")
         }
+        let home = StoreDirectory.home(
+            try call(StoreDirectory.lookAtHome(own: DataFolder.clusterDatabase), at: 0))
         for index in clients.stores.indices.dropFirst() {
-            let reply = try call(StoreDirectory.lookElsewhere(for: database), at: index)
-            if StoreDirectory.elsewhere(reply).hasLog {
+            let other = StoreDirectory.elsewhere(try call(StoreDirectory.lookElsewhere(for: database), at: index))
+            if clients.stores[index].name == name, let node = home.nodes.subtracting(other.nodes).min() {
+                throw Failure(description: "the node '\(node)' does not use the etcd cluster '\(name)'")
+            }
+            if other.hasLog {
                 throw Failure(
                     description:
                         "the etcd cluster '\(clients.stores[index].name)' has a log of the database '\(database)'"
