@@ -198,7 +198,7 @@ extension Command {
     private static let etcdOptions: [Arguments.Option] = [
         .init(
             name: "cluster", value: "MEMBERS",
-            help: "the members of etcd, as for 'hearth serve': \"etcd://HOST,HOST [NAME=etcd://HOST,HOST …]\""),
+            help: "the members of etcd, as for 'hearth serve': \"etcd://HOST,HOST [NAME=etcd://HOST …]\""),
         .init(name: "cluster-ca", value: "FILE", help: "PEM, the authority of the cluster, where etcd needs TLS"),
         .init(name: "cluster-cert", value: "FILE", help: "PEM, a certificate of that authority"),
         .init(name: "cluster-key", value: "FILE", help: "PEM, its private key"),

@@ -91,7 +91,7 @@ extension Command {
             .init(name: "archive-days", value: "N", help: "how far back a restore can reach (default 7)"),
             .init(
                 name: "cluster", value: "MEMBERS",
-                help: "be a node of a cluster, with the commits in etcd: \"etcd://HOST,HOST [NAME=etcd://HOST,HOST …]\""
+                help: "be a node of a cluster, with the commits in etcd: \"etcd://HOST,HOST [NAME=etcd://HOST …]\""
             ),
             .init(name: "node", value: "NAME", help: "the name of this node, which no other one has, for --cluster"),
             .init(

@@ -98,12 +98,12 @@ import Testing
             StoreDirectory.elsewhere(try blue.apply(StoreDirectory.lookElsewhere(for: "a")))
         }
         #expect(try look() == .init(hasLog: false, nodes: []))
+        _ = try blue.apply(StoreDirectory.name("blue"))
         // One that was taken for home by mistake.
         _ = try blue.apply(StoreDirectory.enter("a", in: "red"))
         #expect(try !look().hasLog)
         try blue.put(LogKeys(database: "a").files(of: "n1"), LogPast.none.bytes)
         try blue.put(NodeRecord.key(of: "n1"), [1])
-        _ = try blue.apply(StoreDirectory.name("blue"))
         #expect(try look() == .init(hasLog: true, nodes: ["n1"], name: "blue"))
         try blue.beginLog(of: "a")
         #expect(try look().hasLog)
