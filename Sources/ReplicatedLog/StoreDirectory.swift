@@ -37,6 +37,10 @@ package enum StoreDirectory {
         package var counts: [String: Int]
         /// The nodes that run.
         package var nodes: Set<String>
+
+        package init(isInUse: Bool, counts: [String: Int], nodes: Set<String>) {
+            (self.isInUse, self.counts, self.nodes) = (isInUse, counts, nodes)
+        }
     }
 
     /// A question for home.
@@ -88,6 +92,10 @@ package enum StoreDirectory {
         package var nodes: Set<String>
         /// Nil if it has none yet.
         package var name: String?
+
+        package init(hasLog: Bool, nodes: Set<String>, name: String? = nil) {
+            (self.hasLog, self.nodes, self.name) = (hasLog, nodes, name)
+        }
     }
 
     /// A question for any other etcd cluster.

@@ -1,7 +1,6 @@
 import HearthEtcdMessages
+import HearthReplicatedLog
 import Testing
-
-@testable import HearthReplicatedLog
 
 @Suite("The etcd cluster of a log") struct StoreDirectoryTests {
     /// What home has.
