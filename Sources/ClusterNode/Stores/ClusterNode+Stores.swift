@@ -97,7 +97,7 @@ extension ClusterNode.State {
     /// Whether the node has its name in an etcd cluster.
     var isRegistered: Bool { stores.contains { $0.lease != nil } }
 
-    /// What is known of the etcd cluster that has a log; nil if that was not found yet.
+    /// The state of the etcd cluster with a database's log; nil until that cluster is found.
     func store(of database: String) -> StoreState? { located[database].map { stores[$0] } }
 
     /// Why the files of a database cannot be relied on, open or not.

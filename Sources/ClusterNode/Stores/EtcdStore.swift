@@ -49,15 +49,7 @@ package struct EtcdStore: Hashable, Sendable {
     }
 
     private static func isName(_ text: Substring) -> Bool {
-        (1...nameBytesMax).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+        text.utf8.count <= nameBytesMax && ClusterConfiguration.isValidName(String(text))
     }
 }
 
