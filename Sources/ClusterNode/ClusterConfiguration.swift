@@ -26,19 +26,6 @@ package struct ClusterConfiguration: Sendable {
         self.peers = peers
         self.security = security
     }
-
-    /// Whether a string may name a node: letters, digits, `-`, `_` and `.`, at most 64 of them.
-    package static func isValidName(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
-    }
 }
 
 /// The certificates of a cluster's own authority: of this node, and of those that it talks to. All are both servers and

@@ -152,7 +152,7 @@ struct PlacementWorker {
         var nodes: [String: Int64] = [:]
         for value in values {
             let name = NodeRecord.name(of: value.key)
-            guard ClusterConfiguration.isValidName(name), NodeRecord(value.value)?.peerAddress != nil else { continue }
+            guard NodeName.isValid(name), NodeRecord(value.value)?.peerAddress != nil else { continue }
             nodes[name] = value.createRevision
         }
         return nodes

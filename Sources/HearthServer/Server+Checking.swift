@@ -75,7 +75,7 @@ extension Server {
 
     private static func checkCluster(_ configuration: ServerConfiguration) throws(StartError) {
         guard let cluster = configuration.cluster else { return }
-        guard ClusterConfiguration.isValidName(cluster.node) else {
+        guard NodeName.isValid(cluster.node) else {
             throw .configuration("--node must have 1 to 64 letters, digits, -, _ and ., unlike '\(cluster.node)'")
         }
         if let peers = cluster.peers, peers.reachableAddress.isUnspecified {

@@ -59,7 +59,7 @@ struct ClusterCertificates {
                     }
                 }
         }
-        guard parts.count == 2, areHosts, ClusterConfiguration.isValidName(String(parts[0])), parts[0] != "ca" else {
+        guard parts.count == 2, areHosts, NodeName.isValid(String(parts[0])), parts[0] != "ca" else {
             throw Failure(description: "'\(text)' is not NAME=HOST or NAME=HOST,HOST")
         }
         return (String(parts[0]), hosts)

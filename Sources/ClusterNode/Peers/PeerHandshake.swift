@@ -68,7 +68,7 @@ package enum PeerHandshake {
             }
             let (nonce, session) = (take(nonceSize), take(sessionSize))
             let incarnation = take(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            guard let name = String(validating: rest, as: UTF8.self), ClusterConfiguration.isValidName(name) else {
+            guard let name = String(validating: rest, as: UTF8.self), NodeName.isValid(name) else {
                 throw .malformed
             }
             return Hello(version: version, nonce: nonce, session: session, incarnation: incarnation, name: name)

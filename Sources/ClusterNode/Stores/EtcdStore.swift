@@ -49,7 +49,7 @@ package struct EtcdStore: Hashable, Sendable {
     }
 
     private static func isName(_ text: Substring) -> Bool {
-        text.utf8.count <= nameBytesMax && ClusterConfiguration.isValidName(String(text))
+        text.utf8.count <= nameBytesMax && NodeName.isValid(String(text))
     }
 }
 

@@ -1,0 +1,15 @@
+/// The names of nodes and of etcd clusters, which become parts of keys in etcd.
+package enum NodeName {
+    /// Whether a string may be a name: letters, digits, `-`, `_` and `.`, at most 64 of them.
+    package static func isValid(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}
