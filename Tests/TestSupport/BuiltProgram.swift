@@ -11,9 +11,9 @@ package enum BuiltProgram {
             .split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
     }()
 
-    /// Where a program is; nil if it was not built.
+    /// Where a program is: in the folder `HEARTH_PROGRAMS`, or else with the tests; nil if it was not built.
     package static func path(_ name: String) -> String? {
-        guard let folder, access("\(folder)/\(name)", X_OK) == 0 else { return nil }
-        return "\(folder)/\(name)"
+        let folders = [getenv("HEARTH_PROGRAMS").map { String(cString: $0) }, folder].compactMap { $0 }
+        return folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 }
