@@ -104,8 +104,12 @@ extension ClusterTests {
             // A database that was placed and has not begun is not in the way.
             #expect(try !moves.moves(from: "n1").contains { $0.database == "d7" })
             for database in [home[0], blue[0]] {
-                let targets = try TestCluster.names.compactMap { try moves.move(of: database, to: $0) }
-                #expect(targets.count == 2)
+                var targets: [OwnerMoves.Move] = []
+                // Nodes say a moment later what they have.
+                try cluster.wait("copies of \(database) at both others") {
+                    targets = (try? TestCluster.names.compactMap { try moves.move(of: database, to: $0) }) ?? []
+                    return targets.count == 2
+                }
                 moves.make([targets[0]]) { #expect($1 == nil, "\($0)") }
                 try Self.write("1", to: database, at: targets[0].to, cluster)
                 #expect(try moves.move(of: database, to: targets[0].to) == nil)

@@ -6,7 +6,7 @@ package enum LoopbackSocket {
     /// A socket that is not connected, and whose reads and writes give up after a time.
     ///
     /// - parameter receiveBuffer: bytes that the kernel takes for a reader that is slow; nil for its usual.
-    package static func make(giveUpAfter seconds: Int = 60, receiveBuffer: Int32? = nil) throws -> Int32 {
+    package static func make(giveUpAfter seconds: Int = 180, receiveBuffer: Int32? = nil) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0, "socket: \(errno)")
         giveUp(descriptor, after: seconds)
