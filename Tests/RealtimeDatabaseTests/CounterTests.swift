@@ -227,7 +227,7 @@ struct CounterTests {
 
     @Test(
         "are those of a new count after every write, in whatever form the data is kept",
-        arguments: 0..<(20 * TestScale.factor))
+        arguments: 0..<TestScale.cases(20))
     func model(seed: UInt64) throws {
         var writes = Writes(random: SeededRandom(seed: seed))
         let packing = RowPacking(packedBytesMax: writes.pick([20, 60, 2048]), repackBytesMax: 15)

@@ -314,7 +314,7 @@ struct ForwardedWritesSimulationTests {
         }
     }
 
-    @Test("nothing is done twice or out of order, and what is answered is done", arguments: 0..<40 as Range<UInt64>)
+    @Test("nothing is done twice or out of order, and what is answered is done", arguments: 0..<TestScale.cases(40))
     func faults(seed: UInt64) {
         var simulation = Simulation(seed: seed)
         for step in 0..<3000 {
