@@ -74,8 +74,8 @@ package final class RequestMemory: Sendable {
     }
 
     /// Whether the process can get so much memory in one piece: an array that cannot grow ends the process. Costs two
-    /// system calls. Other threads may take it in between. Not with `malloc`: an optimised build leaves out a call whose
-    /// memory is freed without use, and takes it to have succeeded.
+    /// system calls. Other threads may take it in between. Not with `malloc`: an optimised build leaves out a call
+    /// whose memory is freed without use, and takes it to have succeeded.
     private static func isAvailable(_ bytes: Int) -> Bool {
         guard let memory = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
