@@ -1,7 +1,7 @@
 # make run        build the server and start it in development mode with a sample database
 # make run-cluster  three members of etcd and three nodes on loopback
 # make test       build and run all tests
-# make test-release  run the tests that use no internal names against the modules of the release binary, with SECONDS (default 5) of simulated databases
+# make test-release  run the tests that use no internal names against the modules of the release binary, with SECONDS (default 5) of simulated databases, and those that start the program with that binary
 # make test-asan  run the tests with hostile input under the address sanitizer, for at most SANITIZED_SECONDS (default 1500)
 # make test-tsan  run the tests of threads under the thread sanitizer, for as long
 # make test-python  run the tests that use packages of PyPI (firebase-admin, functions-framework, an OpenID provider)
