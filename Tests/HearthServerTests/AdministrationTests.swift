@@ -169,7 +169,9 @@ struct AdministrationTests {
         let list = try desk.admin(#"{"c":"sessions"}"#)
         #expect(list["count"]?.integer == 3)
         let sessions = try #require(list["sessions"]?.array?.compactMap { $0.object })
-        // Loops number their connections each for itself, so the order is any.
+        let beginnings = sessions.compactMap { $0["since"]?.integer }
+        #expect(beginnings.count == 3 && beginnings == beginnings.sorted())
+        // Several may begin in one millisecond.
         let kinds = sessions.map { "\($0["uid"]?.text ?? "nobody"), \($0["transport"]?.text ?? "")" }
         #expect(kinds.sorted() == ["administrator, websocket", "ann, websocket", "nobody, event stream"])
         let ann = try #require(sessions.first { $0["uid"]?.text == "ann" })

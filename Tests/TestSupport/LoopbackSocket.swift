@@ -5,7 +5,9 @@ import Testing
 package enum LoopbackSocket {
     /// A socket that is not connected, and whose reads and writes give up after a time.
     ///
-    /// - parameter receiveBuffer: bytes that the kernel takes for a reader that is slow; nil for its usual.
+    /// - parameters:
+    ///   - seconds: code that is not optimised may need minutes beside other tests.
+    ///   - receiveBuffer: bytes that the kernel takes for a reader that is slow; nil for its usual.
     package static func make(giveUpAfter seconds: Int = 180, receiveBuffer: Int32? = nil) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0, "socket: \(errno)")
