@@ -53,8 +53,13 @@ package struct DatabaseLimits: Sendable {
     package var expiryChangesMax = 16_384
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
     package var changedBytesHard = 40 << 20
-    /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.
-    package var applyIntervalTicks = 10
+    /// Changed rows are written to the tree file at least this often, in ticks of 200 ms. A row that changes again and
+    /// again is written once in that time.
+    package var applyIntervalTicks = 50
+    /// The same once the log has gained ``replayedBytesSoft`` in that time.
+    package var busyApplyIntervalTicks = 10
+    /// Bytes of the log that a process started after a crash may read without delay for its clients.
+    package var replayedBytesSoft = 64 << 20
     /// The maximum number of log bytes read for listeners that resume; those that need more start over.
     package var resumeBytesMax = 64 << 20
     /// Bytes of a value of the past that is put together in memory, and of the changes that make it. Others are put

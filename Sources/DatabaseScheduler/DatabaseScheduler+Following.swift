@@ -50,7 +50,9 @@ extension DatabaseScheduler {
     mutating func goOnAhead() { if database.endAhead() { admission.goOnWaiting() } }
 
     private mutating func store(_ records: [LogRecord]) {
-        if !records.isEmpty { emit(.storeArrived(records)) }
+        if records.isEmpty { return }
+        bytesSinceFreeze += records.reduce(0) { $0 + $1.byteCount }
+        emit(.storeArrived(records))
     }
 
     private mutating func change(to new: Ownership) {

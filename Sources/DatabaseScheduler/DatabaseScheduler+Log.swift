@@ -3,6 +3,13 @@ import HearthStorageErrors
 
 /// Reports of the commit log, and recovery from its failures.
 extension DatabaseScheduler {
+    /// Has the log take operations of this node.
+    mutating func append(_ record: LogRecord) {
+        ownSequence = record.lastSequence
+        bytesSinceFreeze += record.byteCount
+        emit(.append(record))
+    }
+
     mutating func committed(through sequence: UInt64) {
         database.committed(through: sequence)
         release()

@@ -110,10 +110,7 @@ extension DatabaseScheduler {
         }
         for (index, cost) in costly { admission.charge(requests[index], nanoseconds: cost) }
         requestCount += Int64(count - waiting.count)
-        if let record {
-            ownSequence = record.lastSequence
-            emit(.append(record))
-        }
+        if let record { append(record) }
         if let error = database.takeLeaseMoveFailure() { report(.leasesNotMoved(error)) }
         let denials = database.takeDenials()
         if !denials.isEmpty { report(.denials(denials)) }
@@ -128,7 +125,8 @@ extension DatabaseScheduler {
     mutating func freezeSoon() {
         // The next large write waits until the rows of this one are frozen.
         let isMany = database.changedCount >= limits.changedRowsMax || !database.rows.canAttach
-        let bytesMax = admission.hasReady ? limits.changedBytesBulk : limits.changedBytesSoft
+        let isBulk = admission.hasLarge(orLong: false) || admission.hasBegun
+        let bytesMax = isBulk ? limits.changedBytesBulk : limits.changedBytesSoft
         let isExpiryPaused = database.changedCount >= limits.expiryChangesMax && hasExpiry
         if isMany || isExpiryPaused || database.changedBytes >= bytesMax { postFreeze(behindOthers: isMany) }
     }
@@ -305,10 +303,7 @@ extension DatabaseScheduler {
 
     /// A step of counting the children that are older than their counter.
     private mutating func count() throws(StorageError) {
-        if let record = try database.countSome(now: now) {
-            ownSequence = record.lastSequence
-            emit(.append(record))
-        }
+        if let record = try database.countSome(now: now) { append(record) }
         release()
         if let error = database.tornBy { recover(because: error) }
         applyNext()

@@ -18,6 +18,7 @@ extension DatabaseScheduler {
     mutating func freeze(behindOthers: Bool = false) {
         guard mayFreeze(behindOthers: behindOthers) else { return }
         ticksSinceFreeze = 0
+        bytesSinceFreeze = 0
         database.freeze()
         if database.rows.packingFailure == nil { packingFailure = nil }
         applyNext()

@@ -17,7 +17,6 @@ extension DatabaseScheduler {
         else { return }
         guard let record = database.note(sent, now: now) else { return }
         sent = OutboxReport()
-        ownSequence = record.lastSequence
-        emit(.append(record))
+        append(record)
     }
 }

@@ -66,6 +66,8 @@ package struct DatabaseScheduler: ~Copyable {
     /// The last operation that the store includes.
     package internal(set) var appliedSequence: UInt64
     var ticksSinceFreeze = 0
+    /// What the log has gained since then.
+    var bytesSinceFreeze = 0
     /// The longest part of the last step, to find long ones.
     package internal(set) var longestPart: StaticString = "step"
     /// Requests that were processed.
@@ -293,7 +295,9 @@ package struct DatabaseScheduler: ~Copyable {
             emit(.probe)
         }
         ticksSinceFreeze += 1
-        if ticksSinceFreeze >= limits.applyIntervalTicks, database.hasChanges { freeze() }
+        let isBusy = bytesSinceFreeze >= limits.replayedBytesSoft
+        let interval = isBusy ? limits.busyApplyIntervalTicks : limits.applyIntervalTicks
+        if ticksSinceFreeze >= interval, database.hasChanges { freeze() }
         applyNext()
         payOrphans()
         expire()

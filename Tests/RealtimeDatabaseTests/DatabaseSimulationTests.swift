@@ -64,7 +64,9 @@ struct DatabaseSimulationTests {
             sizes.requestsMax = [2, 6, 1024].randomElement(using: &random) ?? 0
             sizes.parsedBesideBytesMin = [60, 300, .max].randomElement(using: &random) ?? 0
             sizes.limits.scannedPerStepMax = 2
-            sizes.limits.applyIntervalTicks = 2
+            sizes.limits.applyIntervalTicks = [2, 8].randomElement(using: &random) ?? 0
+            sizes.limits.busyApplyIntervalTicks = 2
+            sizes.limits.replayedBytesSoft = [100, .max].randomElement(using: &random) ?? 0
             sizes.limits.idleMillisecondsMax = [0, 50].randomElement(using: &random) ?? 0
             sizes.limits.residentBytesMax = sizes.residentBytesMax
             generator = StepGenerator(seed: seed)

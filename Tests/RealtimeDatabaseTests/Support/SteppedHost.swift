@@ -68,8 +68,10 @@ final class SteppedHost {
             index: 0, store: SlowStore(store, clock), sequence: 0, residentBytesMax: residentBytesMax,
             tellingStepCostMax: tellingStepCostMax, rowsAtOnceMax: rowsAtOnceMax)
         try database.load()
+        var limits = DatabaseLimits()
+        limits.applyIntervalTicks = 10
         scheduler = DatabaseScheduler(
-            database: database, limits: DatabaseLimits(), lastTime: 0, isClearing: false,
+            database: database, limits: limits, lastTime: 0, isClearing: false,
             at: Conditions(wall: 1000, uptime: 1000),
             nanoseconds: { [clock] in
                 clock.now += 10_000
