@@ -58,7 +58,8 @@ package struct DatabaseLimits: Sendable {
     package var applyIntervalTicks = 50
     /// The same once the log has gained ``replayedBytesSoft`` in that time.
     package var busyApplyIntervalTicks = 10
-    /// Bytes of the log that a process started after a crash may read without delay for its clients.
+    /// Growth of the log, in bytes, from which ``busyApplyIntervalTicks`` applies: a start after a crash reads all of
+    /// it.
     package var replayedBytesSoft = 64 << 20
     /// The maximum number of log bytes read for listeners that resume; those that need more start over.
     package var resumeBytesMax = 64 << 20
