@@ -66,7 +66,7 @@ package struct DatabaseScheduler: ~Copyable {
     /// The last operation that the store includes.
     package internal(set) var appliedSequence: UInt64
     var ticksSinceFreeze = 0
-    /// What the log has gained since then.
+    /// Bytes that the log has gained since rows were last frozen.
     var bytesSinceFreeze = 0
     /// The longest part of the last step, to find long ones.
     package internal(set) var longestPart: StaticString = "step"

@@ -4,7 +4,8 @@ import HearthTestSupport
 import Testing
 import HearthDatabaseScheduler
 
-/// Rows that change again and again are written once in an interval, which is shorter while much is logged.
+/// Rows that change again and again are written once in an interval, which is shorter while much is logged, and not
+/// while small requests wait.
 @Suite("Changed rows are written to the tree file")
 struct ApplyIntervalTests {
     private static let text = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: 1000))
@@ -12,9 +13,10 @@ struct ApplyIntervalTests {
     /// How many times the store got rows in some ticks, in each of which one value is set a number of times.
     private static func writes(inTicks ticks: Int, setsPerTick: Int) -> Int {
         var limits = DatabaseLimits()
-        limits.applyIntervalTicks = 50
-        limits.busyApplyIntervalTicks = 10
         limits.replayedBytesSoft = 200_000
+        // All but the first set of a tick wait for their turn.
+        limits.turnTimeMax = .zero
+        limits.changedBytesBulk = 1
         let conditions = Conditions(wall: 1, uptime: 1)
         var scheduler = DatabaseScheduler(
             database: Database(index: 0, store: EmptyRowStore(), sequence: 0), limits: limits, lastTime: 0,
@@ -38,12 +40,13 @@ struct ApplyIntervalTests {
         handle(.opened)
         var number: Int64 = 0
         for tick in 1...ticks {
-            for _ in 0..<setsPerTick {
+            let sets = (0..<setsPerTick).map { _ in
                 number += 1
                 let set = Operation.set(WriteTarget(path: "a"), IncomingValue(json: text))
                 let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
-                handle(.requests([Request(connection: connection, number: number, operation: set, client: 1)]))
+                return Request(connection: connection, number: number, operation: set, client: 1)
             }
+            handle(.requests(sets))
             handle(.tick(tick))
         }
         return count
