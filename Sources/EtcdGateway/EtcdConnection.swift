@@ -13,16 +13,16 @@ final class EtcdConnection {
     /// Another request may follow.
     private(set) var isUsable = true
 
+    /// - parameter deadline: bounds connecting; each request has its own.
     /// - parameter isStream: the response may have any length.
     init(
         _ member: EtcdMember, tls: TLSContext?, deadline: MonotonicTime, isStream: Bool = false
     ) throws(EtcdError) {
         self.member = member
         decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: isStream ? .max : 256 << 20))
-        let timeout = deadline - .current
         do throws(WaitingConnection.Failure) {
             connection = try WaitingConnection(
-                host: member.host, port: member.port, timeout: timeout, deadline: deadline)
+                host: member.host, port: member.port, timeout: nil, deadline: deadline)
             if let tls { try connection.startTLS(tls, serverName: member.host) }
         } catch {
             throw .unavailable("\(member): \(error.description)")

@@ -12,7 +12,7 @@ package final class WaitingConnection {
     }
 
     private let descriptor: Int32
-    private let timeout: Duration
+    private let timeout: Duration?
     private var tls: TLSSession?
 
     /// When everything that is under way must be done; nil for no other bound than the timeout of each step.
@@ -20,10 +20,11 @@ package final class WaitingConnection {
 
     /// Connects to the first address of a host that accepts the connection.
     ///
-    /// - parameter timeout: how long the peer may take to connect, and to do each further thing.
+    /// - parameter timeout: how long the peer may take to connect, and to do each further thing; nil for no other bound
+    /// than the deadline.
     /// - parameter deadline: bounds connecting as well, except for the look-up of a name.
     package convenience init(
-        host: String, port: UInt16, timeout: Duration, deadline: MonotonicTime? = nil
+        host: String, port: UInt16, timeout: Duration?, deadline: MonotonicTime? = nil
     ) throws(Failure) {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -54,7 +55,7 @@ package final class WaitingConnection {
     }
 
     /// Takes over a connected socket.
-    init(descriptor: Int32, timeout: Duration) {
+    init(descriptor: Int32, timeout: Duration?) {
         self.descriptor = descriptor
         self.timeout = timeout
         let flags = fcntl(descriptor, F_GETFL)
@@ -138,17 +139,22 @@ package final class WaitingConnection {
         }
     }
 
-    private static func end(of timeout: Duration, _ deadline: MonotonicTime?) -> MonotonicTime {
+    private static func end(of timeout: Duration?, _ deadline: MonotonicTime?) -> MonotonicTime? {
+        guard let timeout else { return deadline }
         let end = MonotonicTime.current + timeout
         return deadline.map { min($0, end) } ?? end
     }
 
-    private static func wait(for descriptor: Int32, _ event: Int32, until end: MonotonicTime) -> Bool {
+    /// - parameter end: nil to wait as long as it takes.
+    private static func wait(for descriptor: Int32, _ event: Int32, until end: MonotonicTime?) -> Bool {
         while true {
             var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
-            let left = (end - MonotonicTime.current).components
-            let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
-            if milliseconds <= 0 { return false }
+            var milliseconds: Int64 = -1
+            if let end {
+                let left = (end - MonotonicTime.current).components
+                milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
+                if milliseconds <= 0 { return false }
+            }
             let count = poll(&entry, 1, Int32(clamping: milliseconds))
             if count > 0 { return true }
             if count < 0, errno != EINTR { return false }

@@ -12,8 +12,9 @@ import Testing
     private static let key: [UInt8] = Array("a/1".utf8)
     private static let read = EtcdRange(.key(key))
     private static let write = EtcdPut(key: key, value: [1])
-    private static let found = Member.ok(
-        "{\(Member.header),\"kvs\":[{\"key\":\"YS8x\",\"create_revision\":\"2\",\"mod_revision\":\"5\"}]}")
+    private static let foundBody =
+        "{\(Member.header),\"kvs\":[{\"key\":\"YS8x\",\"create_revision\":\"2\",\"mod_revision\":\"5\"}]}"
+    private static let found = Member.ok(foundBody)
     private static let noLeader = Member.error(
         "503 Service Unavailable",
         #"{"error":"etcdserver: no leader","message":"etcdserver: no leader","code":14}"#)
@@ -96,6 +97,17 @@ import Testing
         let client = client([silent, dripping, good], attempt: .milliseconds(300))
         #expect(try client.call(Self.read, within: .seconds(60)).values.count == 1)
         #expect(good.requests.count == 2)
+    }
+
+    @Test("waits for an answer as long as a call may take, though connecting may take less") func late() throws {
+        let late = Member.Answer.sendLate(Member.okText(Self.foundBody), milliseconds: 800)
+        // On a busy machine connecting may take several attempts.
+        let member = try Member(Array(repeating: [Member.status(), late], count: 50))
+        var timeouts = EtcdCluster.Timeouts()
+        timeouts.attempt = .seconds(20)
+        timeouts.connecting = .milliseconds(500)
+        let client = EtcdClient(EtcdCluster([member.member], timeouts: timeouts))
+        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
     }
 
     @Test("says at the deadline that the outcome is not known") func deadline() throws {

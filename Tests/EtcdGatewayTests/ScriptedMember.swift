@@ -11,6 +11,7 @@ import Testing
 final class ScriptedMember: Sendable {
     enum Answer: Sendable {
         case send(String)
+        case sendLate(String, milliseconds: Int)
         /// Byte by byte, with a pause after each.
         case drip(String, milliseconds: Int)
         /// Read the request and say nothing.
@@ -22,8 +23,10 @@ final class ScriptedMember: Sendable {
     static let header = #""header":{"cluster_id":"7","member_id":"1","revision":"5","raft_term":"2"}"#
 
     /// A response with `Content-Length`, as successes have.
-    static func ok(_ body: String) -> Answer {
-        .send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    static func ok(_ body: String) -> Answer { .send(okText(body)) }
+
+    static func okText(_ body: String) -> String {
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 
     /// A chunked response with a trailer, as errors have.
@@ -84,6 +87,9 @@ final class ScriptedMember: Sendable {
             state.requests.withLock { $0.append(request) }
             switch answer {
             case .send(let text): try peer.send(Array(text.utf8))
+            case .sendLate(let text, let milliseconds):
+                poll(nil, 0, Int32(milliseconds))
+                try peer.send(Array(text.utf8))
             case .drip(let text, let milliseconds):
                 for byte in text.utf8 {
                     try peer.send([byte])
