@@ -9,7 +9,7 @@ func module(_ folder: String) -> String {
 }
 
 let cFolders: Set = [
-    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CCurl", "CFaults",
+    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CCurl", "CNghttp2", "CFaults",
 ]
 
 /// One module. A module may use only modules above it in `rooms`, so the import direction is checked when the manifest
@@ -55,9 +55,8 @@ let rooms: [Room] = [
         name: "ClientSession",
         uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "ClientTransport"],
         testsUse: ["ServerProtocol"]),
-    Room(name: "EtcdMessages", uses: ["Bytes", "JSONValues"]),
-    Room(
-        name: "EtcdGateway", uses: ["System", "EtcdMessages", "HTTPCodec", "EventLoop"]),
+    Room(name: "EtcdMessages"),
+    Room(name: "EtcdGateway", uses: ["System", "EtcdMessages", "HTTPCodec", "EventLoop", "CNghttp2"]),
     Room(name: "StorageErrors", testsUse: nil),
     Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
     Room(
@@ -390,6 +389,7 @@ let package = Package(
         .systemLibrary(name: module("CSQLite"), path: "Sources/CSQLite"),
         .systemLibrary(name: module("COpenSSL"), path: "Sources/COpenSSL"),
         .systemLibrary(name: module("CZlib"), path: "Sources/CZlib"),
+        .systemLibrary(name: module("CNghttp2"), path: "Sources/CNghttp2"),
         .systemLibrary(name: module("CCrypt"), path: "Sources/CCrypt"),
         .systemLibrary(name: module("CLibedit"), path: "Sources/CLibedit"),
         .target(name: module("CFaults"), path: "Tests/CFaults", cSettings: [.define("_GNU_SOURCE")]),

@@ -24,10 +24,10 @@ package final class EtcdClient {
     package func call<Call: EtcdCall>(_ call: Call, within duration: Duration) throws(EtcdError) -> Call.Reply {
         let deadline = MonotonicTime.current + duration
         var attempts = MemberAttempts(memberCount: cluster.members.count, isRepeatable: call.isRepeatable)
-        let body = call.body
+        let message = call.message
         while true {
             do throws(EtcdError) {
-                return try attempt(call, body, deadline: min(deadline, .current + cluster.timeouts.attempt))
+                return try attempt(call, message, deadline: min(deadline, .current + cluster.timeouts.attempt))
             } catch {
                 switch attempts.failed(error, hasTime: MonotonicTime.current < deadline) {
                 case .fail(let error): throw error
@@ -43,19 +43,13 @@ package final class EtcdClient {
     }
 
     private func attempt<Call: EtcdCall>(
-        _ call: Call, _ body: [UInt8], deadline: MonotonicTime
+        _ call: Call, _ message: [UInt8], deadline: MonotonicTime
     ) throws(EtcdError) -> Call.Reply {
-        let connection: EtcdConnection
-        if let open = self.connection {
-            connection = open
-        } else {
+        if connection?.takesRequests() != true {
+            connection = nil
             connection = try cluster.connect(to: member, deadline: deadline)
         }
-        // Kept only if it turns out to be good for another request.
-        self.connection = nil
-        let (status, reply) = try connection.exchange(Call.path, body, deadline: deadline)
-        if connection.isUsable { self.connection = connection }
-        let (header, result) = try call.reply(status: status, body: reply)
+        let (header, result) = try call.reply(connection!.exchange(Call.path, message, deadline: deadline))
         try cluster.check(header.cluster)
         return result
     }

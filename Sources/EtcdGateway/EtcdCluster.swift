@@ -41,21 +41,19 @@ package final class EtcdCluster: Sendable {
     }
 
     /// Connects to a member that knows of a leader.
-    func connect(to member: EtcdMember, deadline: MonotonicTime, isStream: Bool = false) throws(EtcdError)
-        -> EtcdConnection
-    {
+    func connect(to member: EtcdMember, deadline: MonotonicTime) throws(EtcdError) -> EtcdConnection {
         let deadline = min(deadline, .current + timeouts.connecting)
-        let connection = try EtcdConnection(member, tls: tls, deadline: deadline, isStream: isStream)
+        let connection = try EtcdConnection(member, tls: tls, deadline: deadline)
         do throws(EtcdError) {
-            let (status, body) = try connection.exchange(EtcdStatus.path, EtcdStatus().body, deadline: deadline)
-            let reply = try EtcdStatus().reply(status: status, body: body).reply
+            let status = EtcdStatus()
+            let reply = try status.reply(connection.exchange(EtcdStatus.path, status.message, deadline: deadline)).reply
             try check(reply.cluster)
             if reply.leader == nil { throw EtcdError.noLeader }
         } catch .outcomeUnknown(let reason) {
             // Nothing was asked yet.
             throw .unavailable(reason)
         }
-        guard connection.isUsable else { throw .unavailable("\(member) closes its connections") }
+        guard connection.takesRequests() else { throw .unavailable("\(member) closes its connections") }
         return connection
     }
 }

@@ -3,136 +3,149 @@ import HearthEventLoop
 import HearthHTTPCodec
 import HearthSystem
 
-/// One HTTP/1.1 connection to a member, for a thread that waits: one request after the other.
+/// One connection to a member, in gRPC over HTTP/2, for a thread that waits: one request after the other.
 final class EtcdConnection {
     let member: EtcdMember
     private let connection: WaitingConnection
-    private var decoder: ResponseDecoder
-    /// Bytes of the response that were received and not decoded yet.
-    private var received: [UInt8] = []
-    /// Another request may follow.
-    private(set) var isUsable = true
+    private let session = HTTP2Session()
+    private var decoder = EtcdConnection.makeDecoder()
+    private var isUsable = true
+    /// When the last byte came.
+    private(set) var lastHeard = MonotonicTime.current
 
     /// - parameter deadline: bounds connecting; each request has its own.
-    /// - parameter isStream: the response may have any length.
-    init(
-        _ member: EtcdMember, tls: TLSContext?, deadline: MonotonicTime, isStream: Bool = false
-    ) throws(EtcdError) {
+    init(_ member: EtcdMember, tls: TLSContext?, deadline: MonotonicTime) throws(EtcdError) {
         self.member = member
-        decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: isStream ? .max : 256 << 20))
         do throws(WaitingConnection.Failure) {
             connection = try WaitingConnection(
                 host: member.host, port: member.port, timeout: nil, deadline: deadline)
-            if let tls { try connection.startTLS(tls, serverName: member.host) }
+            if let tls { try connection.startTLS(tls, serverName: member.host, offering: .http2) }
         } catch {
             throw .unavailable("\(member): \(error.description)")
         }
     }
 
-    /// Sends a request and reads the whole response.
+    /// Received at once: the largest frame that a server sends to a client that has not asked for larger ones.
+    private static let pieceBytes = 16 << 10
+
+    private static func makeDecoder() -> GRPCMessages.Decoder { GRPCMessages.Decoder(bytesMax: 256 << 20) }
+
+    /// Whether another request may follow. Reads what has come meanwhile: the member may have ended the connection.
+    func takesRequests() -> Bool {
+        guard isUsable else { return false }
+        do throws(EtcdError) { while try receive(until: .current) {} } catch { isUsable = false }
+        return isUsable && session.takesRequests
+    }
+
+    /// Sends a request and reads the whole response, which has one message.
+    ///
+    /// - precondition: ``takesRequests()``
     func exchange(
-        _ path: StaticString, _ body: [UInt8], deadline: MonotonicTime
-    ) throws(EtcdError) -> (status: Int, body: [UInt8]) {
+        _ path: StaticString, _ message: [UInt8], deadline: MonotonicTime
+    ) throws(EtcdError) -> [UInt8] {
         precondition(isUsable)
         // After a failure the beginning of the next response is unknown.
         isUsable = false
-        connection.deadline = deadline
-        try send(path, body)
-        var reply: [UInt8] = []
-        var head: ResponseHead?
+        try begin(path, message, deadline: deadline)
+        var reply: [UInt8]?
         while true {
-            var hasEnded = false
-            try decode { (event) throws(EtcdError) in
-                switch event {
-                case .head(let response): head = response
-                case .body(let bytes): reply.append(contentsOf: bytes)
-                case .end: hasEnded = true
-                case .failure(let failure): throw malformed(failure)
-                }
-                return !hasEnded
+            let hasEnded = session.response.endCode != nil
+            decoder.feed(session.takeBody())
+            while let message = try decodedMessage() {
+                guard reply == nil else { throw .malformedReply("\(member): more than one message") }
+                reply = message
             }
-            if hasEnded, let head {
-                isUsable = head.keepAlive && received.isEmpty
-                return (head.status.code, reply)
-            }
+            if hasEnded { break }
             try receive(until: nil)
         }
+        isUsable = session.response.grpcStatus != nil
+        try checkOutcome()
+        guard let reply else { throw .malformedReply("\(member): a response without a message") }
+        return reply
     }
 
-    /// Sends a request whose response is a stream, and reads the head of the response.
-    func beginStream(_ path: StaticString, _ body: [UInt8]) throws(EtcdError) { try send(path, body) }
+    /// Sends a request whose response is a stream of messages.
+    func beginStream(_ path: StaticString, _ message: [UInt8], deadline: MonotonicTime) throws(EtcdError) {
+        try begin(path, message, deadline: deadline)
+    }
 
-    /// The next piece of the stream, or nil if nothing came by some time. Throws at its end.
+    /// The next message of the stream, or nil if none was complete by some time. Throws at its end.
     func nextOfStream(until end: MonotonicTime) throws(EtcdError) -> [UInt8]? {
+        connection.deadline = end
         while true {
-            var piece: [UInt8] = []
-            try decode { (event) throws(EtcdError) in
-                switch event {
-                case .head(let head) where head.status.code == 200: return true
-                case .head(let head): throw .malformedReply("\(member): HTTP status \(head.status.code)")
-                case .body(let bytes): piece.append(contentsOf: bytes)
-                case .end: throw .unavailable("\(member): the stream has ended")
-                case .failure(let failure): throw malformed(failure)
-                }
-                return false
+            let hasEnded = session.response.endCode != nil
+            decoder.feed(session.takeBody())
+            if let message = try decodedMessage() { return message }
+            if hasEnded {
+                try checkOutcome()
+                throw .unavailable("\(member): the stream has ended")
             }
-            if !piece.isEmpty { return piece }
             guard try receive(until: end) else { return nil }
         }
     }
 
-    private func send(_ path: StaticString, _ body: [UInt8]) throws(EtcdError) {
-        var request: [UInt8] = []
-        request.reserveCapacity(body.count + 512)
-        let target = path.withUTF8Buffer { Array($0) }
-        let host = Array(member.description.utf8)
-        RequestWriter.begin(.post, target: target.span, host: host.span, into: &request)
-        RequestWriter.header("Content-Type", "application/json", into: &request)
-        // Without it, etcd may judge a request by the name in its own certificate.
-        RequestWriter.header("Accept", "application/json", into: &request)
-        // A member without a leader says so at once instead of waiting for one.
-        RequestWriter.header("Grpc-Metadata-hasleader", "true", into: &request)
-        RequestWriter.end(body: body.span, into: &request)
-        decoder.requestMethod = .post
-        do throws(WaitingConnection.Failure) { try connection.send(request) } catch { throw unknown(error) }
+    private func begin(_ path: StaticString, _ message: [UInt8], deadline: MonotonicTime) throws(EtcdError) {
+        connection.deadline = deadline
+        decoder = Self.makeDecoder()
+        session.begin(path, authority: Array(member.description.utf8), message: GRPCMessages.framed(message))
+        try send()
     }
 
-    /// Decodes received bytes, until `body` returns false.
-    private func decode(
-        _ body: (HTTPEvent<ResponseHead>) throws(EtcdError) -> Bool
-    ) throws(EtcdError) {
-        let bytes = received
-        var left = 0
-        try bytes.span.withUnsafeBytes { (bytes) throws(EtcdError) in
-            var input = bytes
-            defer { left = input.count }
-            while let event = decoder.next(&input) { if try !body(event) { return } }
+    private func decodedMessage() throws(EtcdError) -> [UInt8]? {
+        do throws(EtcdError) { return try decoder.next() } catch {
+            isUsable = false
+            throw error
         }
-        received = Array(bytes.suffix(left))
     }
 
-    /// Answers false if nothing came by `end`; without one, that is an error.
+    private func send() throws(EtcdError) {
+        let bytes = session.output()
+        guard !bytes.isEmpty else { return }
+        do throws(WaitingConnection.Failure) { try connection.send(bytes) } catch { throw unknown(error) }
+    }
+
+    /// Receives bytes, and sends what they call for. Answers false if nothing came by `end`; without one, that is an
+    /// error.
     @discardableResult
     private func receive(until end: MonotonicTime?) throws(EtcdError) -> Bool {
+        let bytes: [UInt8]
         do throws(WaitingConnection.Failure) {
-            let bytes: [UInt8]
             if let end {
-                guard let piece = try connection.receive(maximum: 64 << 10, until: end) else { return false }
+                guard let piece = try connection.receive(maximum: Self.pieceBytes, until: end) else { return false }
                 bytes = piece
             } else {
-                bytes = try connection.receive(maximum: 64 << 10)
+                bytes = try connection.receive(maximum: Self.pieceBytes)
             }
             if bytes.isEmpty { throw WaitingConnection.Failure(description: "the peer has hung up") }
-            received += bytes
-            return true
         } catch {
             throw unknown(error)
+        }
+        lastHeard = .current
+        let problem = session.receive(bytes)
+        try send()
+        guard problem == nil, session.isAlive || session.response.endCode != nil else {
+            throw .malformedReply("\(member): not HTTP/2" + (problem.map { ": \($0)" } ?? ""))
+        }
+        return true
+    }
+
+    /// Throws if the response that has ended is not a success.
+    private func checkOutcome() throws(EtcdError) {
+        let response = session.response
+        switch (response.grpcStatus, response.status, response.endCode) {
+        case (0?, 200?, _): return
+        case (let code?, 200?, _):
+            let text = PercentDecoder.decode(response.grpcMessage[...], isForm: false)
+            throw EtcdError(code: code, message: String(decoding: text, as: UTF8.self))
+        // REFUSED_STREAM: the request was not looked at (RFC 9113, section 8.7).
+        case (nil, _, 7?): throw .unavailable("\(member): the request was refused")
+        case (_, let status?, 0?):
+            throw .malformedReply("\(member): HTTP status \(status)" + (status == 200 ? " without one of gRPC" : ""))
+        case (_, _, let code): throw .outcomeUnknown("\(member): error \(code ?? 0) of HTTP/2")
         }
     }
 
     private func unknown(_ failure: WaitingConnection.Failure) -> EtcdError {
         .outcomeUnknown("\(member): \(failure.description)")
     }
-
-    private func malformed(_ failure: HTTPFailure) -> EtcdError { .malformedReply("\(member): \(failure.reason)") }
 }

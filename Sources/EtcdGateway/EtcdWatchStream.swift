@@ -7,19 +7,18 @@ package final class EtcdWatchStream {
     private var decoder: EtcdWatchDecoder
     /// When the last byte came. etcd says something at least as often as
     /// `--experimental-watch-progress-notify-interval` says; a member that is silent for longer is to be left.
-    package private(set) var lastHeard: MonotonicTime
+    package var lastHeard: MonotonicTime { connection.lastHeard }
 
     /// Begins a watch at a member.
     ///
-    /// - parameter deadline: for connecting.
+    /// - parameter deadline: for connecting, and for sending the request.
     package init(
         _ watch: EtcdWatch, of cluster: EtcdCluster, member index: Int, deadline: MonotonicTime
     ) throws(EtcdError) {
         let member = cluster.members[index % cluster.members.count]
-        connection = try cluster.connect(to: member, deadline: deadline, isStream: true)
-        try connection.beginStream(EtcdWatch.path, watch.body)
+        connection = try cluster.connect(to: member, deadline: deadline)
+        try connection.beginStream(EtcdWatch.path, watch.message, deadline: deadline)
         decoder = EtcdWatchDecoder(watch)
-        lastHeard = .current
     }
 
     /// The first revision whose changes have not been returned: where another watch has to begin.
@@ -28,9 +27,8 @@ package final class EtcdWatchStream {
     /// The events received by some time; empty if there are none. Throws when the watch has ended.
     package func events(until end: MonotonicTime) throws(EtcdError) -> [EtcdWatchEvent] {
         var events: [EtcdWatchEvent] = []
-        while events.isEmpty, let piece = try connection.nextOfStream(until: end) {
-            lastHeard = .current
-            try decoder.feed(piece[...], into: &events)
+        while events.isEmpty, let message = try connection.nextOfStream(until: end) {
+            if let event = try decoder.read(message) { events.append(event) }
         }
         return events
     }

@@ -1,36 +1,32 @@
-package import HearthJSONValues
-
-/// A call of etcd's v3 API through its HTTP/JSON gateway, which has one reply.
+/// A call of etcd's v3 API in gRPC, which has one reply. Requests and replies are messages of Protocol Buffers, whose
+/// fields etcd's api/etcdserverpb/rpc.proto describes.
 package protocol EtcdCall: Sendable {
     associatedtype Reply: Sendable
+    /// The fields of the reply. The first one is the header.
+    associatedtype ReplyField: RawRepresentable<UInt32> & Sendable
 
-    /// Where the request is posted to.
+    /// The service and the method.
     static var path: StaticString { get }
 
     /// Doing it twice has the same effect as doing it once, so it may be repeated after an unknown outcome.
     var isRepeatable: Bool { get }
 
-    /// The JSON text of the request.
-    var body: [UInt8] { get }
+    /// The message of the request.
+    var message: [UInt8] { get }
 
-    func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> Reply
+    func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) -> Reply
 }
 
 extension EtcdCall {
-    /// Reads the body of an HTTP response.
-    package func reply(status: Int, body: [UInt8]) throws(EtcdError) -> (header: EtcdHeader, reply: Reply) {
-        let value: JSONValue
-        // A stream's messages are lines.
-        let text = body.last == UInt8(ascii: "\n") ? Array(body.dropLast()) : body
-        do throws(JSONValueError) { value = try JSONValue(parsing: text) } catch {
-            throw .malformedReply("HTTP status \(status) without a JSON text")
+    /// Reads the message of the reply.
+    package func reply(_ message: [UInt8]) throws(EtcdError) -> (header: EtcdHeader, reply: Reply) {
+        guard let header = try ReplyMessage<AnyReplyField>(message[...]).message(.header, EtcdHeader.Field.self) else {
+            throw .malformedReply("without a header")
         }
-        guard var members = value.object else { throw .malformedReply("HTTP status \(status) without an object") }
-        if let error = try ReplyObject(members).error() { throw error }
-        guard status == 200 else { throw .malformedReply("HTTP status \(status)") }
-        // Calls that are streams, of which one message is asked for.
-        if case .object(let result)? = members["result"] { members = result }
-        let header = try ReplyObject(members).header()
-        return (header, try reply(header, members))
+        let decoded = try EtcdHeader(header)
+        return (decoded, try reply(decoded, ReplyMessage(message[...])))
     }
 }
+
+/// What all replies have.
+enum AnyReplyField: UInt32 { case header = 1 }

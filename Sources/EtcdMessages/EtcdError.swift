@@ -71,9 +71,8 @@ extension EtcdError: CustomStringConvertible {
 }
 
 extension EtcdError {
-    /// Reads the code of gRPC and the text of an error. HTTP statuses differ between versions of the gateway, so
-    /// they are not looked at.
-    init(code: Int64, message: String) {
+    /// Reads the status of gRPC and its text.
+    package init(code: Int, message: String) {
         self =
             switch code {
             case 14 where message.hasSuffix("no leader"): .noLeader

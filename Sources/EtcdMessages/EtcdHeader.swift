@@ -12,4 +12,15 @@ package struct EtcdHeader: Hashable, Sendable {
         self.revision = revision
         self.raftTerm = raftTerm
     }
+
+    enum Field: UInt32 { case cluster = 1, member, revision, raftTerm }
+
+    init(_ message: ReplyMessage<Field>) throws(EtcdError) {
+        let revision = try message.integer(.revision)
+        // There is a revision after it.
+        guard (0..<Int64.max).contains(revision) else { throw .malformedReply("revision is not as expected") }
+        self.init(
+            cluster: try message.unsigned(.cluster), member: try message.unsigned(.member), revision: revision,
+            raftTerm: try message.unsigned(.raftTerm))
+    }
 }

@@ -1,9 +1,7 @@
-package import HearthJSONValues
-
 /// Begins a lease. The caller chooses its number, so that a call of unknown outcome can be repeated: if the lease
 /// exists then (``EtcdError/leaseExists``), it is the caller's.
 package struct EtcdGrantLease: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/lease/grant"
+    package static let path: StaticString = "/etcdserverpb.Lease/LeaseGrant"
 
     package var lease: Int64
     package var seconds: Int64
@@ -17,40 +15,38 @@ package struct EtcdGrantLease: EtcdCall, Hashable {
 
     package var isRepeatable: Bool { true }
 
-    package var body: [UInt8] {
-        var body = RequestBody(into: [])
-        body.open()
-        body.field("ID", lease)
-        body.field("TTL", seconds)
-        body.close()
-        return body.bytes
+    private enum Field: UInt32 { case seconds = 1, lease }
+
+    package var message: [UInt8] {
+        var message = MessageWriter<Field>()
+        message.integer(.seconds, seconds)
+        message.integer(.lease, lease)
+        return message.bytes
     }
 
     /// Answers the seconds that the lease has, which may be more than were asked for: at least 1.5 election timeouts.
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> Int64 {
-        let members = ReplyObject(members)
-        guard try members.integer("ID") == lease else { throw .malformedReply("another lease was granted") }
-        return try members.integer("TTL")
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<EtcdLeaseReplyField>) throws(EtcdError) -> Int64 {
+        guard try message.integer(.lease) == lease else { throw .malformedReply("another lease was granted") }
+        return try message.integer(.seconds)
     }
 }
 
 /// Begins the seconds of a lease again.
 package struct EtcdKeepLeaseAlive: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/lease/keepalive"
+    package static let path: StaticString = "/etcdserverpb.Lease/LeaseKeepAlive"
 
     package var lease: Int64
 
     package init(_ lease: Int64) { self.lease = lease }
 
     package var isRepeatable: Bool { true }
-    package var body: [UInt8] { leaseBody(lease) }
+    package var message: [UInt8] { leaseMessage(lease) }
 
-    /// Answers the seconds that are left. A lease that has ended is ``EtcdError/leaseNotFound``, though etcd
-    /// answers it with HTTP status 200.
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> Int64 {
-        let members = ReplyObject(members)
-        guard try members.integer("ID") == lease else { throw .malformedReply("another lease was renewed") }
-        let seconds = try members.integer("TTL")
+    /// Answers the seconds that are left. A lease that has ended is ``EtcdError/leaseNotFound``, though etcd does not
+    /// answer with an error.
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<EtcdLeaseReplyField>) throws(EtcdError) -> Int64 {
+        guard try message.integer(.lease) == lease else { throw .malformedReply("another lease was renewed") }
+        let seconds = try message.integer(.seconds)
         guard seconds > 0 else { throw .leaseNotFound }
         return seconds
     }
@@ -58,22 +54,24 @@ package struct EtcdKeepLeaseAlive: EtcdCall, Hashable {
 
 /// Ends a lease; its keys are deleted at once.
 package struct EtcdRevokeLease: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/lease/revoke"
+    package static let path: StaticString = "/etcdserverpb.Lease/LeaseRevoke"
 
     package var lease: Int64
 
     package init(_ lease: Int64) { self.lease = lease }
 
     package var isRepeatable: Bool { true }
-    package var body: [UInt8] { leaseBody(lease) }
+    package var message: [UInt8] { leaseMessage(lease) }
 
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) {}
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<EtcdLeaseReplyField>) throws(EtcdError) {}
 }
 
-private func leaseBody(_ lease: Int64) -> [UInt8] {
-    var body = RequestBody(into: [])
-    body.open()
-    body.field("ID", lease)
-    body.close()
-    return body.bytes
+package enum EtcdLeaseReplyField: UInt32, Sendable { case header = 1, lease, seconds }
+
+private enum LeaseField: UInt32 { case lease = 1 }
+
+private func leaseMessage(_ lease: Int64) -> [UInt8] {
+    var message = MessageWriter<LeaseField>()
+    message.integer(.lease, lease)
+    return message.bytes
 }

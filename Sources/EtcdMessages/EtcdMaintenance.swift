@@ -1,9 +1,7 @@
-package import HearthJSONValues
-
 /// Removes all revisions before this one, except the present values. Repeating it fails with
 /// ``EtcdError/compacted(oldest:)``, which means that it is done.
 package struct EtcdCompact: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/kv/compaction"
+    package static let path: StaticString = "/etcdserverpb.KV/Compact"
 
     package var revision: Int64
 
@@ -11,25 +9,28 @@ package struct EtcdCompact: EtcdCall, Hashable {
 
     package var isRepeatable: Bool { true }
 
-    package var body: [UInt8] {
-        var body = RequestBody(into: [])
-        body.open()
-        body.field("revision", revision)
-        body.close()
-        return body.bytes
+    private enum Field: UInt32 { case revision = 1 }
+    package enum ReplyField: UInt32, Sendable { case header = 1 }
+
+    package var message: [UInt8] {
+        var message = MessageWriter<Field>()
+        message.integer(.revision, revision)
+        return message.bytes
     }
 
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) {}
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) {}
 }
 
 /// The state of the member that is asked. Works without a leader.
 package struct EtcdStatus: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/maintenance/status"
+    package static let path: StaticString = "/etcdserverpb.Maintenance/Status"
 
     package init() {}
 
     package var isRepeatable: Bool { true }
-    package var body: [UInt8] { Array("{}".utf8) }
+    package var message: [UInt8] { [] }
+
+    package enum ReplyField: UInt32, Sendable { case header = 1, version, fileBytes, leader, usedBytes = 9 }
 
     package struct Reply: Hashable, Sendable {
         package var cluster: UInt64
@@ -42,24 +43,26 @@ package struct EtcdStatus: EtcdCall, Hashable {
         package var usedBytes: Int64
     }
 
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> Reply {
-        let members = ReplyObject(members)
-        let leader = try members.unsigned("leader")
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) -> Reply {
+        let leader = try message.unsigned(.leader)
         return Reply(
             cluster: header.cluster, member: header.member, leader: leader == 0 ? nil : leader,
-            version: try members.text("version"), fileBytes: try members.integer("dbSize"),
-            usedBytes: try members.integer("dbSizeInUse"))
+            version: try message.text(.version), fileBytes: try message.integer(.fileBytes),
+            usedBytes: try message.integer(.usedBytes))
     }
 }
 
 /// The members of the cluster, as the member that is asked knows them.
 package struct EtcdMemberList: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/cluster/member/list"
+    package static let path: StaticString = "/etcdserverpb.Cluster/MemberList"
 
     package init() {}
 
     package var isRepeatable: Bool { true }
-    package var body: [UInt8] { Array("{}".utf8) }
+    package var message: [UInt8] { [] }
+
+    package enum ReplyField: UInt32, Sendable { case header = 1, members }
+    private enum MemberField: UInt32 { case id = 1, name, peerURLs, clientURLs }
 
     package struct Member: Hashable, Sendable {
         package var id: UInt64
@@ -68,11 +71,11 @@ package struct EtcdMemberList: EtcdCall, Hashable {
         package var clientURLs: [String]
     }
 
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> [Member] {
-        try ReplyObject(members).objects("members").map { (member) throws(EtcdError) in
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) -> [Member] {
+        try message.messages(.members, MemberField.self).map { (member) throws(EtcdError) in
             Member(
-                id: try member.unsigned("ID"), name: try member.text("name"),
-                clientURLs: try member.texts("clientURLs"))
+                id: try member.unsigned(.id), name: try member.text(.name),
+                clientURLs: try member.texts(.clientURLs))
         }
     }
 }

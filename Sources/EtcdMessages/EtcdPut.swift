@@ -1,8 +1,6 @@
-package import HearthJSONValues
-
 /// Writes one key. Not repeatable: somebody else may have written it in between.
 package struct EtcdPut: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/kv/put"
+    package static let path: StaticString = "/etcdserverpb.KV/Put"
 
     package var key: [UInt8]
     package var value: [UInt8]
@@ -17,20 +15,23 @@ package struct EtcdPut: EtcdCall, Hashable {
 
     package var isRepeatable: Bool { false }
 
-    package var body: [UInt8] {
-        var body = RequestBody(into: [])
-        body.open()
-        append(to: &body)
-        body.close()
-        return body.bytes
+    enum Field: UInt32 { case key = 1, value, lease }
+    package enum ReplyField: UInt32, Sendable { case header = 1 }
+
+    package var message: [UInt8] {
+        var message = MessageWriter<Field>()
+        write(to: &message)
+        return message.bytes
     }
 
-    func append(to body: inout RequestBody) {
-        body.field("key", base64: key)
-        body.field("value", base64: value)
-        if lease != 0 { body.field("lease", lease) }
+    func write(to message: inout MessageWriter<Field>) {
+        message.bytes(.key, key)
+        message.bytes(.value, value)
+        if lease != 0 { message.integer(.lease, lease) }
     }
 
     /// Answers the revision of the write.
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> Int64 { header.revision }
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) -> Int64 {
+        header.revision
+    }
 }

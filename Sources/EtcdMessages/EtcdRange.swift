@@ -1,8 +1,6 @@
-package import HearthJSONValues
-
 /// Reads keys in bytewise order.
 package struct EtcdRange: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/kv/range"
+    package static let path: StaticString = "/etcdserverpb.KV/Range"
 
     package var keys: EtcdKeyRange
     /// At most so many keys; 0 for all.
@@ -26,27 +24,30 @@ package struct EtcdRange: EtcdCall, Hashable {
 
     package var isRepeatable: Bool { true }
 
-    package var body: [UInt8] {
-        var body = RequestBody(into: [])
-        body.open()
-        append(to: &body)
-        body.close()
-        return body.bytes
+    enum Field: UInt32 { case key = 1, end, limit, sortOrder = 5, sortTarget, isSerializable, keysOnly }
+    package enum ReplyField: UInt32, Sendable { case header = 1, values, hasMore }
+
+    package var message: [UInt8] {
+        var message = MessageWriter<Field>()
+        write(to: &message)
+        return message.bytes
     }
 
-    func append(to body: inout RequestBody) {
-        body.range(keys)
-        if limit > 0 { body.field("limit", limit) }
+    func write(to message: inout MessageWriter<Field>) {
+        message.bytes(.key, keys.start)
+        if let end = keys.end { message.bytes(.end, end) }
+        if limit > 0 { message.integer(.limit, limit) }
         if isDescending {
-            body.field("sort_order", word: "DESCEND")
-            body.field("sort_target", word: "KEY")
+            // DESCEND, by KEY.
+            message.integer(.sortOrder, 2)
+            message.integer(.sortTarget, 0)
         }
-        if keysOnly { body.field("keys_only", true) }
-        if isSerializable { body.field("serializable", true) }
+        message.flag(.isSerializable, isSerializable)
+        message.flag(.keysOnly, keysOnly)
     }
 
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> EtcdRangeReply {
-        try EtcdRangeReply(ReplyObject(members), header)
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) -> EtcdRangeReply {
+        try EtcdRangeReply(message, header)
     }
 }
 
@@ -63,10 +64,10 @@ package struct EtcdRangeReply: Hashable, Sendable {
         self.hasMore = hasMore
     }
 
-    init(_ members: ReplyObject, _ header: EtcdHeader) throws(EtcdError) {
+    init(_ message: ReplyMessage<EtcdRange.ReplyField>, _ header: EtcdHeader) throws(EtcdError) {
         revision = header.revision
-        values = try members.objects("kvs").map { (member) throws(EtcdError) in try EtcdKeyValue(member) }
-        hasMore = try members.flag("more")
+        values = try message.messages(.values).map { (value) throws(EtcdError) in try EtcdKeyValue(value) }
+        hasMore = try message.flag(.hasMore)
     }
 }
 
@@ -89,11 +90,13 @@ package struct EtcdKeyValue: Hashable, Sendable {
         self.lease = lease
     }
 
-    init(_ members: ReplyObject) throws(EtcdError) {
-        key = try members.bytes("key")
-        value = try members.bytes("value")
-        createRevision = try members.integer("create_revision")
-        modRevision = try members.integer("mod_revision")
-        lease = try members.integer("lease")
+    enum Field: UInt32 { case key = 1, createRevision, modRevision, version, value, lease }
+
+    init(_ message: ReplyMessage<Field>) throws(EtcdError) {
+        key = try message.bytes(.key)
+        value = try message.bytes(.value)
+        createRevision = try message.integer(.createRevision)
+        modRevision = try message.integer(.modRevision)
+        lease = try message.integer(.lease)
     }
 }

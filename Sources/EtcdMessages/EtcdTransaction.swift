@@ -1,8 +1,6 @@
-package import HearthJSONValues
-
 /// Comparisons, and the operations if all of them hold, or if not. Atomic.
 package struct EtcdTransaction: EtcdCall, Hashable {
-    package static let path: StaticString = "/v3/kv/txn"
+    package static let path: StaticString = "/etcdserverpb.KV/Txn"
     /// How many operations a branch may have, unless etcd runs with another `--max-txn-ops`.
     package static let operationsMax = 128
 
@@ -70,31 +68,24 @@ package struct EtcdTransaction: EtcdCall, Hashable {
         self.isRepeatable = isRepeatable
     }
 
-    package var body: [UInt8] {
-        var body = RequestBody(into: [])
-        // Values are long, and growing in steps would copy them again and again.
-        body.bytes.reserveCapacity(256 + (success + failure).reduce(0) { $0 + $1.byteCount * 4 / 3 })
-        body.open()
-        if !comparisons.isEmpty {
-            body.open("compare", "[")
-            for comparison in comparisons { comparison.append(to: &body) }
-            body.close("]")
-        }
-        for (name, operations) in [("success" as StaticString, success), ("failure", failure)] where !operations.isEmpty
-        {
-            body.open(name, "[")
-            for operation in operations { operation.append(to: &body) }
-            body.close("]")
-        }
-        body.close()
-        return body.bytes
+    private enum Field: UInt32 { case comparisons = 1, success, failure }
+    package enum ReplyField: UInt32, Sendable { case header = 1, hasSucceeded, responses }
+    fileprivate enum OperationField: UInt32 { case range = 1, put, delete }
+
+    package var message: [UInt8] {
+        var message = MessageWriter<Field>()
+        for comparison in comparisons { message.message(.comparisons) { comparison.write(to: &$0) } }
+        for operation in success { message.message(.success) { operation.write(to: &$0) } }
+        for operation in failure { message.message(.failure) { operation.write(to: &$0) } }
+        return message.bytes
     }
 
-    package func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> EtcdTransactionReply {
-        let members = ReplyObject(members)
-        let hasSucceeded = try members.flag("succeeded")
+    package func reply(
+        _ header: EtcdHeader, _ message: ReplyMessage<ReplyField>
+    ) throws(EtcdError) -> EtcdTransactionReply {
+        let hasSucceeded = try message.flag(.hasSucceeded)
         let operations = hasSucceeded ? success : failure
-        let responses = try members.objects("responses")
+        let responses = try message.messages(.responses, OperationField.self)
         guard responses.count == operations.count else {
             throw .malformedReply("\(responses.count) responses to \(operations.count) operations")
         }
@@ -133,68 +124,71 @@ package struct EtcdTransactionReply: Hashable, Sendable {
 }
 
 extension EtcdTransaction.Comparison {
-    func append(to body: inout RequestBody) {
-        body.open()
-        body.field("key", base64: key)
-        if let rangeEnd { body.field("range_end", base64: rangeEnd) }
-        switch relation {
-        case .equal: body.field("result", word: "EQUAL")
-        case .notEqual: body.field("result", word: "NOT_EQUAL")
-        case .greater: body.field("result", word: "GREATER")
-        case .less: body.field("result", word: "LESS")
-        }
+    enum Field: UInt32 {
+        case relation = 1
+        case target, key
+        case createRevision = 5
+        case modRevision, value, lease
+        case rangeEnd = 64
+    }
+
+    func write(to message: inout MessageWriter<Field>) {
+        let number: Int64 =
+            switch relation {
+            case .equal: 0
+            case .greater: 1
+            case .less: 2
+            case .notEqual: 3
+            }
+        message.integer(.relation, number)
+        message.bytes(.key, key)
+        if let rangeEnd { message.bytes(.rangeEnd, rangeEnd) }
         switch property {
         case .createRevision(let revision):
-            body.field("target", word: "CREATE")
-            body.field("create_revision", revision)
+            message.integer(.target, 1)
+            message.integer(.createRevision, revision)
         case .modRevision(let revision):
-            body.field("target", word: "MOD")
-            body.field("mod_revision", revision)
-        case .lease(let lease):
-            body.field("target", word: "LEASE")
-            body.field("lease", lease)
+            message.integer(.target, 2)
+            message.integer(.modRevision, revision)
         case .value(let value):
-            body.field("target", word: "VALUE")
-            body.field("value", base64: value)
+            message.integer(.target, 3)
+            message.bytes(.value, value)
+        case .lease(let lease):
+            message.integer(.target, 4)
+            message.integer(.lease, lease)
         }
-        body.close()
     }
 }
 
 extension EtcdTransaction.Operation {
-    fileprivate var byteCount: Int {
-        if case .put(let key, let value, _) = self { key.count + value.count + 64 } else { 64 }
-    }
+    private enum DeleteField: UInt32 { case key = 1, end }
+    private enum DeleteReplyField: UInt32 { case header = 1, count }
 
-    fileprivate func append(to body: inout RequestBody) {
-        body.open()
+    fileprivate func write(to message: inout MessageWriter<EtcdTransaction.OperationField>) {
         switch self {
         case .put(let key, let value, let lease):
-            body.open("request_put")
-            EtcdPut(key: key, value: value, lease: lease).append(to: &body)
+            message.message(.put) { EtcdPut(key: key, value: value, lease: lease).write(to: &$0) }
         case .delete(let keys):
-            body.open("request_delete_range")
-            body.range(keys)
-        case .range(let range):
-            body.open("request_range")
-            range.append(to: &body)
+            message.message(.delete, DeleteField.self) {
+                $0.bytes(.key, keys.start)
+                if let end = keys.end { $0.bytes(.end, end) }
+            }
+        case .range(let range): message.message(.range) { range.write(to: &$0) }
         }
-        body.close()
-        body.close()
     }
 
     fileprivate func result(
-        _ response: ReplyObject, _ header: EtcdHeader
+        _ response: ReplyMessage<EtcdTransaction.OperationField>, _ header: EtcdHeader
     ) throws(EtcdError) -> EtcdTransactionReply.Result {
         switch self {
-        case .put: if response.has("response_put") { return .put }
+        case .put: if response.has(.put) { return .put }
         case .delete:
-            if let members = try response.object("response_delete_range") {
-                return .deleted(count: try members.integer("deleted"))
+            if let message = try response.message(.delete, DeleteReplyField.self) {
+                return .deleted(count: try message.integer(.count))
             }
         case .range:
-            if let members = try response.object("response_range") {
-                return .range(try EtcdRangeReply(members, header))
+            if let message = try response.message(.range, EtcdRange.ReplyField.self) {
+                return .range(try EtcdRangeReply(message, header))
             }
         }
         throw .malformedReply("a response does not belong to its operation")

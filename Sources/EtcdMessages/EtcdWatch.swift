@@ -1,9 +1,7 @@
-import HearthJSONValues
-
-/// Asks for all changes of keys from a revision on. The reply is a stream of lines, which ``EtcdWatchDecoder``
+/// Asks for all changes of keys from a revision on. The reply is a stream of messages, which ``EtcdWatchDecoder``
 /// reads; it lasts until the connection is closed.
 package struct EtcdWatch: Hashable, Sendable {
-    package static let path: StaticString = "/v3/watch"
+    package static let path: StaticString = "/etcdserverpb.Watch/Watch"
 
     package var keys: EtcdKeyRange
     /// The first revision whose changes are wanted.
@@ -16,19 +14,21 @@ package struct EtcdWatch: Hashable, Sendable {
         self.start = start
     }
 
-    package var body: [UInt8] {
-        var body = RequestBody(into: [])
-        body.open()
-        body.open("create_request")
-        body.range(keys)
-        body.field("start_revision", start)
-        // A sign of life while nothing changes.
-        body.field("progress_notify", true)
-        // Otherwise all that has happened since would be one line.
-        body.field("fragment", true)
-        body.close()
-        body.close()
-        return body.bytes
+    private enum Field: UInt32 { case creation = 1 }
+    private enum CreationField: UInt32 { case key = 1, end, start, hasProgress, isInFragments = 8 }
+
+    package var message: [UInt8] {
+        var message = MessageWriter<Field>()
+        message.message(.creation, CreationField.self) {
+            $0.bytes(.key, keys.start)
+            if let end = keys.end { $0.bytes(.end, end) }
+            $0.integer(.start, start)
+            // A sign of life while nothing changes.
+            $0.flag(.hasProgress, true)
+            // Otherwise all that has happened since would be one message.
+            $0.flag(.isInFragments, true)
+        }
+        return message.bytes
     }
 }
 
@@ -60,15 +60,21 @@ package enum EtcdWatchEvent: Hashable, Sendable {
     case progress(Int64)
 }
 
-/// Reads the lines of a watch. Feed it the body of the response, in any pieces.
+/// Reads the messages of a watch.
 ///
 /// A revision whose changes come in several fragments is passed on as a whole. Changes from before the first
 /// revision that is still wanted are left out: etcd 3.4 sends some of them again after a member was restored from a
 /// snapshot.
 package struct EtcdWatchDecoder: Sendable {
-    /// Bytes of a line, or of the lines of one message in fragments.
+    enum Field: UInt32 {
+        case header = 1
+        case watch, isCreated, isCancelled, compactRevision, cancelReason, isFragment
+        case events = 11
+    }
+    enum EventField: UInt32 { case type = 1, value }
+
+    /// Bytes of a message, or of those that are its fragments.
     private let bytesMax: Int
-    private var line: [UInt8] = []
     private var fragments: [EtcdChange] = []
     private var fragmentBytes = 0
     /// The first revision whose changes have not been passed on.
@@ -79,38 +85,18 @@ package struct EtcdWatchDecoder: Sendable {
         self.bytesMax = bytesMax
     }
 
-    /// Appends the events that the bytes complete. Throws when the watch has ended; nothing may be fed after that.
-    package mutating func feed(
-        _ bytes: ArraySlice<UInt8>, into events: inout [EtcdWatchEvent]
-    ) throws(EtcdError) {
-        var rest = bytes
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            line.append(contentsOf: rest[..<end])
-            rest = rest[rest.index(after: end)...]
-            if line.count + fragmentBytes > bytesMax { throw .malformedReply("a message is too long") }
-            if let event = try message() { events.append(event) }
-            line.removeAll(keepingCapacity: line.count < 1 << 20)
-        }
-        line.append(contentsOf: rest)
-        if line.count + fragmentBytes > bytesMax { throw .malformedReply("a message is too long") }
-    }
-
-    private mutating func message() throws(EtcdError) -> EtcdWatchEvent? {
-        let value: JSONValue
-        do throws(JSONValueError) { value = try JSONValue(parsing: line) } catch {
-            throw .malformedReply("a line is not a JSON text")
-        }
-        guard let members = value.object.map(ReplyObject.init) else { throw .malformedReply("a line is not an object") }
-        if let error = try members.error() { throw error }
-        guard let result = try members.object("result") else { throw .malformedReply("a line without a result") }
-        if try result.flag("canceled") { throw try Self.end(result) }
-        if try result.flag("created") { return .opened }
-        for event in try result.objects("events") {
+    /// The event that a message completes, if it does. Throws when the watch has ended; nothing may be read after that.
+    package mutating func read(_ message: [UInt8]) throws(EtcdError) -> EtcdWatchEvent? {
+        guard message.count + fragmentBytes <= bytesMax else { throw .malformedReply("a message is too long") }
+        let reply = try ReplyMessage<Field>(message[...])
+        if try reply.flag(.isCancelled) { throw try Self.end(reply) }
+        if try reply.flag(.isCreated) { return .opened }
+        for event in try reply.messages(.events, EventField.self) {
             let change = try Self.change(event)
             if change.revision >= next { fragments.append(change) }
         }
-        if try result.flag("fragment") {
-            fragmentBytes += line.count
+        if try reply.flag(.isFragment) {
+            fragmentBytes += message.count
             return nil
         }
         defer {
@@ -118,9 +104,12 @@ package struct EtcdWatchDecoder: Sendable {
             fragmentBytes = 0
         }
         guard let last = fragments.last else {
-            // An answer to nothing that was asked (`watch_id` -1) must not be relied on.
-            guard try result.integer("watch_id") >= 0, !result.has("events") else { return nil }
-            return .progress(try result.header().revision)
+            // An answer to nothing that was asked (a watch of -1) must not be relied on.
+            guard try reply.integer(.watch) >= 0, !reply.has(.events) else { return nil }
+            guard let header = try reply.message(.header, EtcdHeader.Field.self) else {
+                throw .malformedReply("without a header")
+            }
+            return .progress(try EtcdHeader(header).revision)
         }
         guard zip(fragments, fragments.dropFirst()).allSatisfy({ $0.revision <= $1.revision }) else {
             throw .malformedReply("changes are not in order")
@@ -130,23 +119,25 @@ package struct EtcdWatchDecoder: Sendable {
     }
 
     /// Why etcd has ended the watch. It leaves the stream open, so the caller has to close it.
-    private static func end(_ result: ReplyObject) throws(EtcdError) -> EtcdError {
-        let oldest = try result.integer("compact_revision")
+    private static func end(_ reply: ReplyMessage<Field>) throws(EtcdError) -> EtcdError {
+        let oldest = try reply.integer(.compactRevision)
         if oldest > 0 { return .compacted(oldest: oldest) }
-        let reason = try result.text("cancel_reason")
+        let reason = try reply.text(.cancelReason)
         return reason.contains("PermissionDenied") ? .denied(reason) : .unavailable("the watch was ended: \(reason)")
     }
 
-    private static func change(_ event: ReplyObject) throws(EtcdError) -> EtcdChange {
-        guard let members = try event.object("kv") else { throw .malformedReply("a change without a key") }
-        let value = try EtcdKeyValue(members)
+    private static func change(_ event: ReplyMessage<EventField>) throws(EtcdError) -> EtcdChange {
+        guard let message = try event.message(.value, EtcdKeyValue.Field.self) else {
+            throw .malformedReply("a change without a key")
+        }
+        let value = try EtcdKeyValue(message)
         // There is a revision after it.
         guard value.modRevision > 0, value.modRevision < .max, !value.key.isEmpty else {
             throw .malformedReply("a change without a revision")
         }
-        switch try event.text("type") {
-        case "", "PUT": return .put(value)
-        case "DELETE": return .delete(key: value.key, revision: value.modRevision)
+        switch try event.unsigned(.type) {
+        case 0: return .put(value)
+        case 1: return .delete(key: value.key, revision: value.modRevision)
         case let type: throw .malformedReply("a change of type \(type)")
         }
     }

@@ -5,9 +5,19 @@ import Synchronization
 /// The shared settings of TLS connections: certificate and key of a server, or the authorities that a client trusts.
 /// Any thread.
 ///
-/// TLS 1.2 and 1.3, forward-secret AEAD ciphers, ALPN `http/1.1`, no compression, no renegotiation. A client verifies
-/// the server's certificate and name.
+/// TLS 1.2 and 1.3, forward-secret AEAD ciphers, ALPN, no compression, no renegotiation. A client verifies the server's
+/// certificate and name.
 package final class TLSContext: Sendable {
+    /// An application protocol over TLS (RFC 7301).
+    package enum ApplicationProtocol: String, Sendable {
+        /// The only one of Hearth's servers.
+        case http1 = "http/1.1"
+        case http2 = "h2"
+
+        /// A list with this one alone: each protocol after its length (section 3.1).
+        var list: [UInt8] { [UInt8(rawValue.utf8.count)] + rawValue.utf8 }
+    }
+
     package enum Authorities: Sendable {
         /// Those that the system trusts.
         case system
@@ -99,7 +109,10 @@ package final class TLSContext: Sendable {
 
     /// - parameter serverName: whom a client asks for, and whom the server's certificate must name. Servers ignore
     /// it.
-    func makeSession(_ descriptor: Int32, serverName: String) throws(TLSError) -> TLSSession {
+    /// - parameter offered: what a client offers to speak.
+    func makeSession(
+        _ descriptor: Int32, serverName: String, offering offered: ApplicationProtocol = .http1
+    ) throws(TLSError) -> TLSSession {
         let handle = current.withLock { $0 }
         guard let ssl = SSL_new(handle.context) else { throw TLSError.last("make a TLS session") }
         // Takes care of `ssl` in any case.
@@ -109,6 +122,10 @@ package final class TLSContext: Sendable {
             SSL_set_accept_state(ssl)
         } else {
             try expect(serverName, of: ssl)
+            // Unlike its sisters, this function returns 0 for success.
+            guard SSL_set_alpn_protos(ssl, offered.list, UInt32(offered.list.count)) == 0 else {
+                throw TLSError.last("offer a protocol")
+            }
             SSL_set_connect_state(ssl)
         }
         return session
@@ -189,14 +206,7 @@ package final class TLSContext: Sendable {
         case .file(let path): try loadAuthorities(path, context)
         }
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-        // Unlike its sisters, this function returns 0 for success.
-        guard SSL_CTX_set_alpn_protos(context, protocolList, UInt32(protocolList.count)) == 0 else {
-            throw TLSError.last("offer a protocol")
-        }
     }
-
-    /// The application protocols over TLS: a list, each after its length (RFC 7301, section 3.1).
-    private static let protocolList = [8] + [UInt8]("http/1.1".utf8)
 
     /// Takes `http/1.1` if it is offered, and refuses a client that offers only others (RFC 7301, section 3.2).
     private static let selectProtocol: SSL_CTX_alpn_select_cb_func = { _, selected, selectedCount, offered, count, _ in
@@ -205,7 +215,7 @@ package final class TLSContext: Sendable {
         while start < list.count {
             let end = start + 1 + Int(list[start])
             guard end <= list.count else { break }
-            if list[start..<end].elementsEqual(protocolList) {
+            if list[start..<end].elementsEqual(ApplicationProtocol.http1.list) {
                 selectedCount?.pointee = list[start]
                 selected?.pointee = list.baseAddress! + start + 1
                 return SSL_TLSEXT_ERR_OK

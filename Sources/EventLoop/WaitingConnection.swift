@@ -1,3 +1,4 @@
+import CHearthLinux
 import Glibc
 package import HearthSystem
 
@@ -60,6 +61,8 @@ package final class WaitingConnection {
         self.timeout = timeout
         let flags = fcntl(descriptor, F_GETFL)
         _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
+        // Small writes after one another would wait for the peer's acknowledgement.
+        _ = linux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     }
 
     deinit {
@@ -68,10 +71,12 @@ package final class WaitingConnection {
     }
 
     /// Encrypts from here on. A client checks the peer's certificate for `serverName`.
-    package func startTLS(_ context: TLSContext, serverName: String) throws(Failure) {
+    package func startTLS(
+        _ context: TLSContext, serverName: String, offering offered: TLSContext.ApplicationProtocol = .http1
+    ) throws(Failure) {
         let session: TLSSession
         do throws(TLSError) {
-            session = try context.makeSession(descriptor, serverName: serverName)
+            session = try context.makeSession(descriptor, serverName: serverName, offering: offered)
         } catch { throw Failure(description: error.description) }
         while true {
             let result = session.shakeHands()

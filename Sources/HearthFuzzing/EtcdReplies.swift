@@ -2,13 +2,14 @@ import HearthEtcdMessages
 import HearthReplicatedLog
 import HearthRealtimeDatabase
 
-/// Answers of etcd, and values of its keys, which other nodes and operators write. The first byte says which call is
-/// answered: `r`ange, `t`ransaction, `p`ut, lease `g`ranted, `k`ept or revo`x`ed, `s`tatus, `m`embers, `c`ompaction,
-/// `w`atch; all else is the value of a key. Values read and written again are the same.
+/// Replies of etcd, and values of its keys, which other nodes and operators write. The first byte gives the call of
+/// the reply, whose message follows: `r`ange, `t`ransaction, `p`ut, lease `g`ranted, `k`ept or revo`x`ed, `s`tatus,
+/// `m`embers, `c`ompaction. `w` stands for the stream of a watch, in which each message has its prefix; any other byte
+/// for the value of a key. Values read and written again are the same.
 public func fuzzEtcdReplies(_ bytes: UnsafeRawBufferPointer) {
     guard let kind = bytes.first else { return }
-    let text = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
-    let body = [UInt8](text)
+    let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+    let body = [UInt8](rest)
     let key = Array("/hearth/1/db/a/head".utf8)
     let range = EtcdRange(.key(key))
     switch kind {
@@ -28,34 +29,37 @@ public func fuzzEtcdReplies(_ bytes: UnsafeRawBufferPointer) {
     case UInt8(ascii: "s"): _ = read(EtcdStatus(), body)
     case UInt8(ascii: "m"): _ = read(EtcdMemberList(), body)
     case UInt8(ascii: "c"): _ = read(EtcdCompact(5), body)
-    case UInt8(ascii: "w"): watch(text)
+    case UInt8(ascii: "w"): watch(rest)
     default: readStored(body)
     }
 }
 
 private func read<Call: EtcdCall>(_ call: Call, _ body: [UInt8]) -> Call.Reply? {
-    precondition((try? call.reply(status: 503, body: body)) == nil, "an error is taken for a reply")
-    return try? call.reply(status: 200, body: body).reply
+    try? call.reply(body).reply
 }
 
-/// The lines of a watch: the same events however they are split, in the order of revisions, none twice.
+/// The messages of a watch: the same events however their bytes are split, in the order of revisions, none twice.
 private func watch(_ bytes: UnsafeRawBufferPointer) {
     expectSameTranscript { feeding, transcript in
+        var messages = GRPCMessages.Decoder(bytesMax: 1 << 10)
         var decoder = EtcdWatchDecoder(EtcdWatch(.prefix(Array("/".utf8)), from: 5), bytesMax: 1 << 10)
         var isOver = false
         var last: Int64 = 4
         feeding.feed(bytes) { piece in
             if isOver { return }
-            var events: [EtcdWatchEvent] = []
-            do throws(EtcdError) { try decoder.feed(Array(piece)[...], into: &events) } catch {
+            messages.feed(piece)
+            do throws(EtcdError) {
+                while let message = try messages.next() {
+                    guard let event = try decoder.read(message) else { continue }
+                    transcript.add("\(event)")
+                    guard case .changes(let changes) = event else { continue }
+                    precondition(!changes.isEmpty && changes[0].revision > last, "changes come twice")
+                    last = changes[changes.count - 1].revision
+                    precondition(decoder.next > last, "changes would come twice")
+                }
+            } catch {
                 isOver = true
-            }
-            for event in events {
-                transcript.add("\(event)")
-                guard case .changes(let changes) = event else { continue }
-                precondition(!changes.isEmpty && changes[0].revision > last, "changes come twice")
-                last = changes[changes.count - 1].revision
-                precondition(decoder.next > last, "changes would come twice")
+                transcript.add("\(error)")
             }
         }
         transcript.add("\(isOver)")

@@ -1,10 +1,10 @@
-import HearthEtcdMessages
 import HearthEventLoop
 import HearthSystem
 import HearthTestSupport
 import Testing
 
 @testable import HearthEtcdGateway
+@testable import HearthEtcdMessages
 
 @Suite("The client of etcd") struct ClientTests {
     private typealias Member = ScriptedMember
@@ -12,12 +12,17 @@ import Testing
     private static let key: [UInt8] = Array("a/1".utf8)
     private static let read = EtcdRange(.key(key))
     private static let write = EtcdPut(key: key, value: [1])
-    private static let foundBody =
-        "{\(Member.header),\"kvs\":[{\"key\":\"YS8x\",\"create_revision\":\"2\",\"mod_revision\":\"5\"}]}"
-    private static let found = Member.ok(foundBody)
-    private static let noLeader = Member.error(
-        "503 Service Unavailable",
-        #"{"error":"etcdserver: no leader","message":"etcdserver: no leader","code":14}"#)
+    private static let foundMessage = {
+        var message = MessageWriter<EtcdRange.ReplyField>()
+        message.message(.values, EtcdKeyValue.Field.self) {
+            $0.bytes(.key, key)
+            $0.integer(.createRevision, 2)
+            $0.integer(.modRevision, 5)
+        }
+        return Member.header() + message.bytes
+    }()
+    private static let found = Member.ok(foundMessage)
+    private static let noLeader = Member.error(14, "etcdserver: no leader")
 
     /// Attempts that are short enough for a test to wait for their end.
     private func client(_ members: [ScriptedMember], attempt: Duration = .seconds(20)) -> EtcdClient {
@@ -41,22 +46,16 @@ import Testing
         let client = client([member])
         #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
         #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
-        let fields =
-            "Host: \(member.member)\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
-            + "Grpc-Metadata-hasleader: true\r\n"
         #expect(
             member.requests == [
-                "POST /v3/maintenance/status HTTP/1.1\r\n\(fields)Content-Length: 2\r\n\r\n{}",
-                "POST /v3/kv/range HTTP/1.1\r\n\(fields)Content-Length: 14\r\n\r\n{\"key\":\"YS8x\"}",
-                "POST /v3/kv/range HTTP/1.1\r\n\(fields)Content-Length: 14\r\n\r\n{\"key\":\"YS8x\"}",
+                .init(path: "/etcdserverpb.Maintenance/Status", message: []),
+                .init(path: "/etcdserverpb.KV/Range", message: Self.read.message),
+                .init(path: "/etcdserverpb.KV/Range", message: Self.read.message),
             ])
     }
 
-    @Test("continues with the connection after an error, which comes in chunks") func errors() throws {
-        let full = Member.error(
-            "429 Too Many Requests",
-            #"{"error":"etcdserver: mvcc: database space exceeded","message":"etcdserver: mvcc: database space exceeded","code":8}"#
-        )
+    @Test("continues with the connection after an error") func errors() throws {
+        let full = Member.error(8, "etcdserver: mvcc: database space exceeded")
         let member = try Member([[Member.status(), full, Self.found]])
         let client = client([member])
         #expect(error { () throws(EtcdError) in _ = try client.call(Self.write, within: .seconds(20)) } == .noSpace)
@@ -91,7 +90,7 @@ import Testing
     @Test("gives up a member that is silent, or says a byte now and then") func slow() throws {
         let silent = try Member([[Member.status(), .silence]])
         let dripping = try Member([
-            [Member.status(), .drip("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 60), milliseconds: 20)]
+            [Member.status(), .drip({ Member.response(Self.foundMessage, stream: $0) }, milliseconds: 20)]
         ])
         let good = try Member([[Member.status(), Self.found]])
         let client = client([silent, dripping, good], attempt: .milliseconds(300))
@@ -100,7 +99,7 @@ import Testing
     }
 
     @Test("waits for an answer as long as a call may take, though connecting may take less") func late() throws {
-        let late = Member.Answer.sendLate(Member.okText(Self.foundBody), milliseconds: 800)
+        let late = Member.Answer.sendLate({ Member.response(Self.foundMessage, stream: $0) }, milliseconds: 800)
         // On a busy machine connecting may take several attempts.
         let member = try Member(Array(repeating: [Member.status(), late], count: 50))
         var timeouts = EtcdCluster.Timeouts()
@@ -119,22 +118,38 @@ import Testing
 
     @Test("does not use members of two clusters") func clusters() throws {
         let first = try Member([[Member.status(), .close]])
-        let other = try Member([[Member.status(cluster: "8"), Self.found]])
+        let other = try Member([[Member.status(cluster: 8), Self.found]])
         let client = client([first, other])
         let failure = error { () throws(EtcdError) in
             _ = try client.call(Self.read, within: .milliseconds(1500))
         }
         #expect(failure != nil)
-        #expect(other.requests.allSatisfy { $0.hasPrefix("POST /v3/maintenance/status ") })
+        #expect(other.requests.allSatisfy { $0.path == "/etcdserverpb.Maintenance/Status" })
     }
 
     @Test(
-        "takes a response that is not HTTP, or not of etcd, for one of unknown outcome",
+        "takes a response that is not HTTP/2, or not of etcd, for one of unknown outcome",
         arguments: [
-            "SSH-2.0-OpenSSH_9.2\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n<html></>",
-            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
-        ])
-    func hostile(answer: String) throws {
+            { _ in Array("SSH-2.0-OpenSSH_9.2\r\n\r\n".utf8) },
+            { _ in Array("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".utf8) },
+            { ScriptedFrame.head(404, ends: true, stream: $0) },
+            // Without a status of gRPC, without a message, with two, with one that is no message, and with one that is
+            // compressed.
+            { ScriptedFrame.head(200, stream: $0) + ScriptedFrame.frame(.data, flags: 1, [], stream: $0) },
+            { ScriptedFrame.head(200, stream: $0) + ScriptedFrame.status(0, stream: $0) },
+            { stream in
+                let frames = [Member.header(), Member.header()].flatMap {
+                    ScriptedFrame.data(GRPCMessages.framed($0), stream: stream)
+                }
+                return ScriptedFrame.head(200, stream: stream) + frames + ScriptedFrame.status(0, stream: stream)
+            },
+            { Member.response([0x08], stream: $0) },
+            { stream in
+                ScriptedFrame.head(200, stream: stream) + ScriptedFrame.data([1, 0, 0, 0, 0], stream: stream)
+                    + ScriptedFrame.status(0, stream: stream)
+            },
+        ] as [@Sendable (UInt32) -> [UInt8]])
+    func hostile(answer: @escaping @Sendable (UInt32) -> [UInt8]) throws {
         let member = try Member([[Member.status(), .send(answer)]])
         let client = client([member])
         let failure = error { () throws(EtcdError) in _ = try client.call(Self.write, within: .seconds(20)) }
@@ -144,15 +159,60 @@ import Testing
         }
     }
 
-    @Test("a watch passes on lines as they come, and says nothing while none does") func watch() throws {
-        let line = #"{"result":{"header":{"revision":"9"},"created":true}}"#
-        let change = #"{"result":{"header":{"revision":"9"},"events":[{"kv":{"key":"YS8x","mod_revision":"9"}}]}}"#
-        func chunk(_ line: String) -> String { String(line.utf8.count + 1, radix: 16) + "\r\n\(line)\n\r\n" }
-        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        let member = try Member([[Member.status(), .send(head + chunk(line) + chunk(change))]])
-        let cluster = EtcdCluster([member.member])
+    @Test("a request that the member gives up is of unknown outcome, one that it refuses is not made") func resets() throws {
+        // INTERNAL_ERROR and REFUSED_STREAM; then the end of the connection for all requests.
+        let answers: [@Sendable (UInt32) -> [UInt8]] = [
+            { ScriptedFrame.reset(2, stream: $0) }, { ScriptedFrame.reset(7, stream: $0) },
+            { _ in ScriptedFrame.goAway(last: 1) },
+        ]
+        for (answer, isUnknown) in zip(answers, [true, false, false]) {
+            let member = try Member([[Member.status(), .send(answer)]])
+            let client = client([member], attempt: .milliseconds(500))
+            let failure = error { () throws(EtcdError) in
+                _ = try client.call(Self.write, within: .milliseconds(400))
+            }
+            #expect(failure?.mayHaveBeenApplied == isUnknown, "\(String(describing: failure))")
+        }
+    }
+
+    @Test("connects again after the member has ended the connection between two calls") func idle() throws {
+        let leaving = Member.Answer.send {
+            Member.response(Self.foundMessage, stream: $0) + ScriptedFrame.goAway(last: $0)
+        }
+        let member = try Member([[Member.status(), leaving], [Member.status(), .close], [Member.status(), Self.found]])
+        let client = client([member])
+        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        // The second connection ends instead of an answer, so that the read is repeated on the third.
+        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(member.requests.map(\.path).filter { $0.hasSuffix("/Status") }.count == 3)
+    }
+
+    private static func watchMessages() -> [[UInt8]] {
+        var opened = MessageWriter<EtcdWatchDecoder.Field>()
+        opened.flag(.isCreated, true)
+        var changed = MessageWriter<EtcdWatchDecoder.Field>()
+        changed.message(.events, EtcdWatchDecoder.EventField.self) {
+            $0.message(.value, EtcdKeyValue.Field.self) {
+                $0.bytes(.key, key)
+                $0.integer(.modRevision, 9)
+            }
+        }
+        return [opened.bytes, changed.bytes].map { Member.header() + $0 }
+    }
+
+    @Test("a watch passes on messages as they come, and says nothing while none does") func watch() throws {
+        let member = try Member([
+            [
+                Member.status(),
+                .send { stream in
+                    ScriptedFrame.head(200, stream: stream)
+                        + Self.watchMessages().flatMap { ScriptedFrame.data(GRPCMessages.framed($0), stream: stream) }
+                },
+            ]
+        ])
+        let watch = EtcdWatch(.key(Self.key), from: 9)
         let stream = try EtcdWatchStream(
-            EtcdWatch(.key(Self.key), from: 9), of: cluster, member: 0, deadline: .current + .seconds(20))
+            watch, of: EtcdCluster([member.member]), member: 0, deadline: .current + .seconds(20))
         var events: [EtcdWatchEvent] = []
         while events.count < 2 { events += try stream.events(until: .current + .seconds(20)) }
         #expect(
@@ -161,19 +221,18 @@ import Testing
             ])
         #expect(stream.next == 10)
         #expect(try stream.events(until: .current + .milliseconds(20)) == [])
-        #expect(
-            member.requests.last?.hasSuffix(String(decoding: EtcdWatch(.key(Self.key), from: 9).body, as: UTF8.self))
-                == true)
+        #expect(member.requests.last == .init(path: "/etcdserverpb.Watch/Watch", message: watch.message))
     }
 
     @Test(
-        "a watch ends with the stream, and with an error of HTTP",
+        "a watch ends with the stream, and with an error",
         arguments: [
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "the stream has ended"),
-            ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "HTTP status 404"),
-        ])
-    func watchEnds(answer: String, reason: String) throws {
-        let member = try Member([[Member.status(), .send(answer)]])
+            (200, [("grpc-status", "0")], "the stream has ended"), (404, [], "HTTP status 404"),
+            (200, [("grpc-status", "4"), ("grpc-message", "too%20late")], "too late"),
+        ] as [(Int, [(String, String)], String)])
+    func watchEnds(status: Int, fields: [(String, String)], reason: String) throws {
+        let answer = Member.Answer.send { ScriptedFrame.headers([(":status", "\(status)")] + fields, ends: true, $0) }
+        let member = try Member([[Member.status(), answer]])
         let stream = try EtcdWatchStream(
             EtcdWatch(.key(Self.key), from: 9), of: EtcdCluster([member.member]), member: 0,
             deadline: .current + .seconds(20))

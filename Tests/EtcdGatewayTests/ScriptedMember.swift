@@ -4,44 +4,61 @@ import Synchronization
 import Testing
 
 @testable import HearthEtcdGateway
+@testable import HearthEtcdMessages
 @testable import HearthEventLoop
 @testable import HearthSystem
 
 /// A member of etcd that says what a test wants: for each connection a list of answers, one for each request.
 final class ScriptedMember: Sendable {
+    struct Request: Hashable, Sendable {
+        var path: String
+        var message: [UInt8]
+    }
+
     enum Answer: Sendable {
-        case send(String)
-        case sendLate(String, milliseconds: Int)
+        /// Bytes that depend on the stream of the request.
+        case send(@Sendable (_ stream: UInt32) -> [UInt8])
+        case sendLate(@Sendable (_ stream: UInt32) -> [UInt8], milliseconds: Int)
         /// Byte by byte, with a pause after each.
-        case drip(String, milliseconds: Int)
+        case drip(@Sendable (_ stream: UInt32) -> [UInt8], milliseconds: Int)
         /// Read the request and say nothing.
         case silence
         case close
     }
 
-    static let cluster = "7"
-    static let header = #""header":{"cluster_id":"7","member_id":"1","revision":"5","raft_term":"2"}"#
+    static let cluster: UInt64 = 7
 
-    /// A response with `Content-Length`, as successes have.
-    static func ok(_ body: String) -> Answer { .send(okText(body)) }
-
-    static func okText(_ body: String) -> String {
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    /// The header of a reply, as its first field.
+    static func header(cluster: UInt64 = ScriptedMember.cluster) -> [UInt8] {
+        var message = MessageWriter<AnyReplyField>()
+        message.message(.header, EtcdHeader.Field.self) {
+            $0.integer(.cluster, Int64(cluster))
+            $0.integer(.member, 1)
+            $0.integer(.revision, 5)
+            $0.integer(.raftTerm, 2)
+        }
+        return message.bytes
     }
 
-    /// A chunked response with a trailer, as errors have.
-    static func error(_ status: String, _ body: String) -> Answer {
-        let count = String(body.utf8.count, radix: 16)
-        return .send(
-            "HTTP/1.1 \(status)\r\nTrailer: Grpc-Trailer-Content-Type\r\nTransfer-Encoding: chunked\r\n\r\n"
-                + "\(count)\r\n\(body)\r\n0\r\nGrpc-Trailer-Content-Type: application/grpc\r\n\r\n")
+    /// The whole response with one message.
+    static func ok(_ message: [UInt8]) -> Answer { .send { response(message, stream: $0) } }
+
+    static func response(_ message: [UInt8], stream: UInt32) -> [UInt8] {
+        ScriptedFrame.head(200, stream: stream) + ScriptedFrame.data(GRPCMessages.framed(message), stream: stream)
+            + ScriptedFrame.status(0, stream: stream)
+    }
+
+    /// A response without a message.
+    static func error(_ code: Int, _ text: String) -> Answer {
+        .send { ScriptedFrame.headers([(":status", "200")] + ScriptedFrame.statusFields(code, text), ends: true, $0) }
     }
 
     /// What every connection begins with.
-    static func status(cluster: String = ScriptedMember.cluster, leader: String? = "1") -> Answer {
-        ok(
-            #"{"header":{"cluster_id":"\#(cluster)","member_id":"1","raft_term":"2"},"version":"3.4.23""#
-                + (leader.map { #","leader":"\#($0)""# } ?? "") + "}")
+    static func status(cluster: UInt64 = ScriptedMember.cluster, leader: Int64? = 1) -> Answer {
+        var message = MessageWriter<EtcdStatus.ReplyField>()
+        message.bytes(.version, Array("3.4.23".utf8))
+        if let leader { message.integer(.leader, leader) }
+        return ok(header(cluster: cluster) + message.bytes)
     }
 
     let member: EtcdMember
@@ -50,12 +67,12 @@ final class ScriptedMember: Sendable {
     private let thread: NamedThread
 
     private final class State: Sendable {
-        let requests = Mutex<[String]>([])
+        let requests = Mutex<[Request]>([])
         let isEnding = Atomic(false)
     }
 
-    /// Requests in the order in which they came, each from its first line to the end of its body.
-    var requests: [String] { state.requests.withLock { $0 } }
+    /// In the order in which they came.
+    var requests: [Request] { state.requests.withLock { $0 } }
 
     init(_ connections: [[Answer]]) throws {
         let (descriptor, port) = try LoopbackSocket.listen(backlog: 5)
@@ -81,17 +98,25 @@ final class ScriptedMember: Sendable {
     }
 
     private static func serve(_ answers: [Answer], _ peer: WaitingConnection, _ state: State) throws {
-        var received = ""
+        try peer.send(ScriptedFrame.settings)
+        var reader = ScriptedRequestReader()
         for answer in answers {
-            guard let request = try read(peer, &received) else { return }
+            var next = try reader.next()
+            while next == nil {
+                let bytes = try peer.receive()
+                if bytes.isEmpty { return }
+                reader.feed(bytes)
+                next = try reader.next()
+            }
+            guard let (request, stream) = next else { return }
             state.requests.withLock { $0.append(request) }
             switch answer {
-            case .send(let text): try peer.send(Array(text.utf8))
-            case .sendLate(let text, let milliseconds):
+            case .send(let bytes): try peer.send(bytes(stream))
+            case .sendLate(let bytes, let milliseconds):
                 poll(nil, 0, Int32(milliseconds))
-                try peer.send(Array(text.utf8))
-            case .drip(let text, let milliseconds):
-                for byte in text.utf8 {
+                try peer.send(bytes(stream))
+            case .drip(let bytes, let milliseconds):
+                for byte in bytes(stream) {
                     try peer.send([byte])
                     poll(nil, 0, Int32(milliseconds))
                 }
@@ -101,24 +126,5 @@ final class ScriptedMember: Sendable {
         }
         // Until the client hangs up.
         while try !peer.receive().isEmpty {}
-    }
-
-    private static func read(_ peer: WaitingConnection, _ received: inout String) throws -> String? {
-        while true {
-            if let end = received.firstRange(of: "\r\n\r\n") {
-                let head = received[..<end.lowerBound]
-                let length =
-                    head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
-                    .flatMap { Int($0.dropFirst("Content-Length: ".count)) } ?? 0
-                if received[end.upperBound...].utf8.count >= length {
-                    let request = received
-                    received = ""
-                    return request
-                }
-            }
-            let bytes = try peer.receive()
-            if bytes.isEmpty { return nil }
-            received += String(decoding: bytes, as: UTF8.self)
-        }
     }
 }
