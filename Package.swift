@@ -9,7 +9,8 @@ func module(_ folder: String) -> String {
 }
 
 let cFolders: Set = [
-    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CCurl", "CNghttp2", "CFaults",
+    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CCurl", "CNghttp2",
+    "CFaults",
 ]
 
 /// One module. A module may use only modules above it in `rooms`, so the import direction is checked when the manifest

@@ -49,7 +49,10 @@ package final class EtcdClient {
             connection = nil
             connection = try cluster.connect(to: member, deadline: deadline)
         }
-        let (header, result) = try call.reply(connection!.exchange(Call.path, message, deadline: deadline))
+        let connection = connection!
+        // A request that was given up ends with its connection.
+        defer { if !connection.isUsable { self.connection = nil } }
+        let (header, result) = try call.reply(connection.exchange(Call.path, message, deadline: deadline))
         try cluster.check(header.cluster)
         return result
     }

@@ -52,6 +52,8 @@ package final class EtcdCluster: Sendable {
         } catch .outcomeUnknown(let reason) {
             // Nothing was asked yet.
             throw .unavailable(reason)
+        } catch .malformedReply(let reason) {
+            throw .unavailable(reason)
         }
         guard connection.takesRequests() else { throw .unavailable("\(member) closes its connections") }
         return connection

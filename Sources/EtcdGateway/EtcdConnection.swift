@@ -7,15 +7,19 @@ import HearthSystem
 final class EtcdConnection {
     let member: EtcdMember
     private let connection: WaitingConnection
-    private let session = HTTP2Session()
+    private let session: HTTP2Session
     private var decoder = EtcdConnection.makeDecoder()
-    private var isUsable = true
-    /// When the last byte came.
+    /// Another request may follow, as far as is known.
+    private(set) var isUsable = true
+    /// The connection failed after the end of a response.
+    private var isBroken = false
+    /// When the last byte of a stream came.
     private(set) var lastHeard = MonotonicTime.current
 
     /// - parameter deadline: bounds connecting; each request has its own.
     init(_ member: EtcdMember, tls: TLSContext?, deadline: MonotonicTime) throws(EtcdError) {
         self.member = member
+        session = HTTP2Session(isEncrypted: tls != nil)
         do throws(WaitingConnection.Failure) {
             connection = try WaitingConnection(
                 host: member.host, port: member.port, timeout: nil, deadline: deadline)
@@ -25,16 +29,25 @@ final class EtcdConnection {
         }
     }
 
-    /// Received at once: the largest frame that a server sends to a client that has not asked for larger ones.
+    /// Received at once.
     private static let pieceBytes = 16 << 10
+    /// Pieces that an idle connection may bring at once: more are no frames of a member that has nothing to say.
+    private static let idlePiecesMax = 64
 
     private static func makeDecoder() -> GRPCMessages.Decoder { GRPCMessages.Decoder(bytesMax: 256 << 20) }
 
-    /// Whether another request may follow. Reads what has come meanwhile: the member may have ended the connection.
+    /// Whether another request may follow. Reads the bytes that have come meanwhile: the member may have ended the
+    /// connection.
     func takesRequests() -> Bool {
         guard isUsable else { return false }
-        do throws(EtcdError) { while try receive(until: .current) {} } catch { isUsable = false }
-        return isUsable && session.takesRequests
+        isUsable = false
+        do throws(EtcdError) {
+            for _ in 0..<Self.idlePiecesMax where try !receive(until: .current) {
+                isUsable = session.takesRequests
+                break
+            }
+        } catch {}
+        return isUsable
     }
 
     /// Sends a request and reads the whole response, which has one message.
@@ -56,9 +69,10 @@ final class EtcdConnection {
                 reply = message
             }
             if hasEnded { break }
+            guard MonotonicTime.current < deadline else { throw .outcomeUnknown("\(member): the peer does not answer") }
             try receive(until: nil)
         }
-        isUsable = session.response.grpcStatus != nil
+        isUsable = session.response.grpcStatus != nil && !isBroken
         try checkOutcome()
         guard let reply else { throw .malformedReply("\(member): a response without a message") }
         return reply
@@ -69,18 +83,23 @@ final class EtcdConnection {
         try begin(path, message, deadline: deadline)
     }
 
-    /// The next message of the stream, or nil if none was complete by some time. Throws at its end.
-    func nextOfStream(until end: MonotonicTime) throws(EtcdError) -> [UInt8]? {
+    /// The next messages of the stream; empty if none was complete by some time. Throws at its end.
+    func messagesOfStream(until end: MonotonicTime) throws(EtcdError) -> [[UInt8]] {
         connection.deadline = end
         while true {
             let hasEnded = session.response.endCode != nil
-            decoder.feed(session.takeBody())
-            if let message = try decodedMessage() { return message }
+            let body = session.takeBody()
+            decoder.feed(body)
+            // Other frames do not say that the stream is alive.
+            if !body.isEmpty { lastHeard = .current }
+            var messages: [[UInt8]] = []
+            while let message = try decodedMessage() { messages.append(message) }
+            if !messages.isEmpty { return messages }
             if hasEnded {
                 try checkOutcome()
                 throw .unavailable("\(member): the stream has ended")
             }
-            guard try receive(until: end) else { return nil }
+            guard try receive(until: end), MonotonicTime.current < end else { return [] }
         }
     }
 
@@ -104,7 +123,7 @@ final class EtcdConnection {
         do throws(WaitingConnection.Failure) { try connection.send(bytes) } catch { throw unknown(error) }
     }
 
-    /// Receives bytes, and sends what they call for. Answers false if nothing came by `end`; without one, that is an
+    /// Receives bytes, and sends the frames that answer them. Answers false if nothing came by `end`; without one, that is an
     /// error.
     @discardableResult
     private func receive(until end: MonotonicTime?) throws(EtcdError) -> Bool {
@@ -120,11 +139,16 @@ final class EtcdConnection {
         } catch {
             throw unknown(error)
         }
-        lastHeard = .current
-        let problem = session.receive(bytes)
-        try send()
-        guard problem == nil, session.isAlive || session.response.endCode != nil else {
-            throw .malformedReply("\(member): not HTTP/2" + (problem.map { ": \($0)" } ?? ""))
+        session.receive(bytes)
+        do throws(EtcdError) {
+            try send()
+            guard session.isAlive else {
+                throw .malformedReply("\(member): not HTTP/2" + (session.problem.map { ": \($0)" } ?? ""))
+            }
+        } catch {
+            // The response has come before that.
+            guard session.response.endCode != nil else { throw error }
+            isBroken = true
         }
         return true
     }
@@ -137,8 +161,8 @@ final class EtcdConnection {
         case (let code?, 200?, _):
             let text = PercentDecoder.decode(response.grpcMessage[...], isForm: false)
             throw EtcdError(code: code, message: String(decoding: text, as: UTF8.self))
-        // REFUSED_STREAM: the request was not looked at (RFC 9113, section 8.7).
-        case (nil, _, 7?): throw .unavailable("\(member): the request was refused")
+        // REFUSED_STREAM, with no part of a response: the request was not looked at (RFC 9113, section 8.7).
+        case (nil, nil, 7?): throw .unavailable("\(member): the request was refused")
         case (_, let status?, 0?):
             throw .malformedReply("\(member): HTTP status \(status)" + (status == 200 ? " without one of gRPC" : ""))
         case (_, _, let code): throw .outcomeUnknown("\(member): error \(code ?? 0) of HTTP/2")

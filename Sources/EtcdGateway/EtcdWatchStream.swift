@@ -5,7 +5,7 @@ package import HearthSystem
 package final class EtcdWatchStream {
     private let connection: EtcdConnection
     private var decoder: EtcdWatchDecoder
-    /// When the last byte came. etcd says something at least as often as
+    /// When the last byte of the watch came. etcd says something at least as often as
     /// `--experimental-watch-progress-notify-interval` says; a member that is silent for longer is to be left.
     package var lastHeard: MonotonicTime { connection.lastHeard }
 
@@ -27,8 +27,12 @@ package final class EtcdWatchStream {
     /// The events received by some time; empty if there are none. Throws when the watch has ended.
     package func events(until end: MonotonicTime) throws(EtcdError) -> [EtcdWatchEvent] {
         var events: [EtcdWatchEvent] = []
-        while events.isEmpty, let message = try connection.nextOfStream(until: end) {
-            if let event = try decoder.read(message) { events.append(event) }
+        while events.isEmpty {
+            let messages = try connection.messagesOfStream(until: end)
+            if messages.isEmpty { break }
+            for message in messages {
+                if let event = try decoder.read(message) { events.append(event) }
+            }
         }
         return events
     }

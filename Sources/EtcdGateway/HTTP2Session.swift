@@ -9,31 +9,40 @@ final class HTTP2Session {
         var grpcStatus: Int?
         /// As it was sent: some bytes are percent-encoded.
         var grpcMessage: [UInt8] = []
-        /// What came of the body since it was last taken.
+        /// The bytes of the body that have not been taken yet.
         var body: [UInt8] = []
         /// The stream's error code (RFC 9113, section 7), 0 for none; nil before its end.
         var endCode: UInt32?
     }
 
     private(set) var response = Response()
+    /// Why the server was not understood, in words of nghttp2.
+    private(set) var problem: String?
     private var request: [UInt8] = []
     private var sentCount = 0
     private var stream: Int32 = 0
+    private let isEncrypted: Bool
     /// Safe because: it is made in `init`, freed in `deinit`, and never leaves the object, which it points to as long
     /// as it exists.
     private var session: OpaquePointer!
 
-    /// So many bytes may come before they were read. The default of 64 KiB would have large replies wait for us again
-    /// and again.
+    /// The bytes that the server may send before they are acknowledged. With the default of 64 KiB a large reply would
+    /// wait for several round trips.
     private static let window: Int32 = 16 << 20
 
-    init() {
+    /// - parameter isEncrypted: the connection is one of TLS, which servers want to be told.
+    init(isEncrypted: Bool) {
+        self.isEncrypted = isEncrypted
         var callbacks: OpaquePointer?
         precondition(nghttp2_session_callbacks_new(&callbacks) == 0, "no memory")
         defer { nghttp2_session_callbacks_del(callbacks) }
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, _, name, nameCount, value, valueCount, _, own in
-            HTTP2Session.of(own).takeHeader(
-                UnsafeBufferPointer(start: name, count: nameCount), UnsafeBufferPointer(start: value, count: valueCount))
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameCount, value, valueCount, _, own in
+            let session = HTTP2Session.of(own)
+            guard frame!.pointee.hd.stream_id == session.stream else { return 0 }
+            session.takeHeader(
+                UnsafeBufferPointer(start: name, count: nameCount), UnsafeBufferPointer(start: value, count: valueCount)
+            )
             return 0
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, count, own in
@@ -42,13 +51,28 @@ final class HTTP2Session {
             session.response.body.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
             return 0
         }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { raw, frame, own in
+            let (session, header) = (HTTP2Session.of(own), frame!.pointee.hd)
+            guard header.stream_id == session.stream, UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0,
+                session.sentCount < session.request.count
+            else { return 0 }
+            // A response before the end of the request: the rest of that is not wanted.
+            return nghttp2_submit_rst_stream(
+                raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), session.stream, NGHTTP2_CANCEL.rawValue)
+        }
+        nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, own in
+            HTTP2Session.of(own).problem = String(
+                decoding: UnsafeRawBufferPointer(start: text, count: count), as: UTF8.self)
+            return 0
+        }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, own in
             let session = HTTP2Session.of(own)
             if stream == session.stream { session.response.endCode = code }
             return 0
         }
         precondition(
-            nghttp2_session_client_new(&session, callbacks, Unmanaged.passUnretained(self).toOpaque()) == 0, "no memory")
+            nghttp2_session_client_new(&session, callbacks, Unmanaged.passUnretained(self).toOpaque()) == 0, "no memory"
+        )
         let settings = [
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
             nghttp2_settings_entry(
@@ -56,7 +80,8 @@ final class HTTP2Session {
         ]
         precondition(
             nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count) == 0
-                && nghttp2_session_set_local_window_size(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, Self.window) == 0,
+                && nghttp2_session_set_local_window_size(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, Self.window)
+                    == 0,
             "no memory")
     }
 
@@ -66,8 +91,7 @@ final class HTTP2Session {
         Unmanaged<HTTP2Session>.fromOpaque(own!).takeUnretainedValue()
     }
 
-    /// Whether the connection takes another request: not after the server has said that it will end, or was not
-    /// understood.
+    /// Whether the connection takes another request: false after a GOAWAY, or after an error of the connection.
     var takesRequests: Bool { nghttp2_session_check_request_allowed(session) != 0 && isAlive }
 
     /// Whether anything else can come.
@@ -104,7 +128,7 @@ final class HTTP2Session {
         }
         stream = authority.withUnsafeBufferPointer { authority in
             let headers = [
-                header(":method", "POST"), header(":scheme", "http"), header(":path", path),
+                header(":method", "POST"), header(":scheme", isEncrypted ? "https" : "http"), header(":path", path),
                 header(":authority", authority.baseAddress!, authority.count),
                 header("te", "trailers"), header("content-type", "application/grpc"),
                 // A member without a leader says so at once instead of waiting for one.
@@ -127,13 +151,13 @@ final class HTTP2Session {
         }
     }
 
-    /// Reads received bytes. Answers a reason if they are not HTTP/2.
-    func receive(_ bytes: [UInt8]) -> String? {
+    /// Reads received bytes. If they are not HTTP/2, ``problem`` says why.
+    func receive(_ bytes: [UInt8]) {
         let result = nghttp2_session_mem_recv(session, bytes, bytes.count)
-        return result < 0 ? String(cString: nghttp2_strerror(Int32(result))) : nil
+        if result < 0 { problem = String(cString: nghttp2_strerror(Int32(result))) }
     }
 
-    /// What came of the response's body since the last call.
+    /// The bytes of the body since the last call.
     func takeBody() -> [UInt8] {
         defer { response.body = [] }
         return response.body

@@ -1,5 +1,5 @@
 /// A call of etcd's v3 API in gRPC, which has one reply. Requests and replies are messages of Protocol Buffers, whose
-/// fields etcd's api/etcdserverpb/rpc.proto describes.
+/// fields etcd's rpc.proto describes.
 package protocol EtcdCall: Sendable {
     associatedtype Reply: Sendable
     /// The fields of the reply. The first one is the header.
@@ -28,5 +28,5 @@ extension EtcdCall {
     }
 }
 
-/// What all replies have.
+/// The field that all replies have.
 enum AnyReplyField: UInt32 { case header = 1 }

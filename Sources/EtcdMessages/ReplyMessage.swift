@@ -15,7 +15,8 @@ package struct ReplyMessage<Field: RawRepresentable<UInt32> & Sendable>: Sendabl
         var rest = bytes
         while !rest.isEmpty {
             let tag = try Self.variable(&rest)
-            guard let number = UInt32(exactly: tag >> 3), number > 0, let type = WireType(rawValue: UInt8(tag & 7)) else {
+            guard let number = UInt32(exactly: tag >> 3), number > 0, let type = WireType(rawValue: UInt8(tag & 7))
+            else {
                 throw .malformedReply("a field without a number or a type")
             }
             let value: Value

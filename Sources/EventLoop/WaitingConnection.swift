@@ -70,10 +70,13 @@ package final class WaitingConnection {
         Descriptor.close(descriptor)
     }
 
-    /// Encrypts from here on. A client checks the peer's certificate for `serverName`.
+    /// Encrypts from here on; the thread gets no `SIGPIPE` any more. A client checks the peer's certificate for
+    /// `serverName`.
     package func startTLS(
         _ context: TLSContext, serverName: String, offering offered: TLSContext.ApplicationProtocol = .http1
     ) throws(Failure) {
+        // OpenSSL writes without `MSG_NOSIGNAL`.
+        linux_block_broken_pipe_signal()
         let session: TLSSession
         do throws(TLSError) {
             session = try context.makeSession(descriptor, serverName: serverName, offering: offered)

@@ -159,13 +159,18 @@ import Testing
         }
     }
 
-    @Test("a request that the member gives up is of unknown outcome, one that it refuses is not made") func resets() throws {
-        // INTERNAL_ERROR and REFUSED_STREAM; then the end of the connection for all requests.
+    @Test("a request that the member gives up is of unknown outcome, one that it refuses is not made") func resets()
+        throws
+    {
+        // INTERNAL_ERROR and REFUSED_STREAM; then the end of the connection for all requests. A response that has begun
+        // was not refused.
         let answers: [@Sendable (UInt32) -> [UInt8]] = [
             { ScriptedFrame.reset(2, stream: $0) }, { ScriptedFrame.reset(7, stream: $0) },
             { _ in ScriptedFrame.goAway(last: 1) },
+            { ScriptedFrame.head(200, stream: $0) + ScriptedFrame.reset(7, stream: $0) },
+            { ScriptedFrame.head(200, stream: $0) + ScriptedFrame.goAway(last: 1) },
         ]
-        for (answer, isUnknown) in zip(answers, [true, false, false]) {
+        for (answer, isUnknown) in zip(answers, [true, false, false, true, true]) {
             let member = try Member([[Member.status(), .send(answer)]])
             let client = client([member], attempt: .milliseconds(500))
             let failure = error { () throws(EtcdError) in
@@ -179,12 +184,44 @@ import Testing
         let leaving = Member.Answer.send {
             Member.response(Self.foundMessage, stream: $0) + ScriptedFrame.goAway(last: $0)
         }
-        let member = try Member([[Member.status(), leaving], [Member.status(), .close], [Member.status(), Self.found]])
+        let member = try Member([
+            [Member.status(), leaving], [Member.status(), .close], [Member.status(), Self.found],
+        ])
         let client = client([member])
         #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
         // The second connection ends instead of an answer, so that the read is repeated on the third.
         #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
         #expect(member.requests.map(\.path).filter { $0.hasSuffix("/Status") }.count == 3)
+    }
+
+    @Test("takes a response that comes before the end of the request, and continues with the connection") func early()
+        throws
+    {
+        let large = EtcdPut(key: Self.key, value: [UInt8](repeating: 1, count: 200_000))
+        let refusal = Member.Answer.send {
+            let fields = [(":status", "200")] + ScriptedFrame.statusFields(8, "larger than max")
+            return ScriptedFrame.window(1 << 20) + ScriptedFrame.headers(fields, ends: true, $0)
+        }
+        let member = try Member([[Member.status(), refusal, Self.found]], answersAtOnce: true)
+        let client = client([member])
+        #expect(error { () throws(EtcdError) in _ = try client.call(large, within: .seconds(20)) } == .tooLarge)
+        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+    }
+
+    @Test("takes the response that comes with the end of the connection") func last() throws {
+        let leaving = Member.Answer.send {
+            Member.response(Self.foundMessage, stream: $0) + ScriptedFrame.goAway(last: $0) + Array("HTTP/1.1".utf8)
+        }
+        let member = try Member([[Member.status(), leaving]])
+        let client = client([member])
+        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+    }
+
+    @Test("a member that is not one of etcd was asked nothing") func stranger() throws {
+        let member = try Member([[.send { ScriptedFrame.head(503, ends: true, stream: $0) }]])
+        let client = client([member])
+        let failure = error { () throws(EtcdError) in _ = try client.call(Self.write, within: .milliseconds(300)) }
+        #expect(failure?.mayHaveBeenApplied == false)
     }
 
     private static func watchMessages() -> [[UInt8]] {

@@ -1,6 +1,6 @@
 /// Frames of HTTP/2 (RFC 9113, section 4.1) that a server sends.
 enum ScriptedFrame {
-    enum Kind: UInt8 { case data = 0, headers = 1, reset = 3, settings = 4, goAway = 7 }
+    enum Kind: UInt8 { case data = 0, headers = 1, reset = 3, settings = 4, goAway = 7, window = 8 }
 
     static let endStream: UInt8 = 1
     static let endHeaders: UInt8 = 4
@@ -45,6 +45,11 @@ enum ScriptedFrame {
 
     static func reset(_ code: UInt32, stream: UInt32) -> [UInt8] {
         frame(.reset, withUnsafeBytes(of: code.bigEndian, Array.init), stream: stream)
+    }
+
+    /// The client may send so many bytes more, in all requests together.
+    static func window(_ count: UInt32) -> [UInt8] {
+        frame(.window, withUnsafeBytes(of: count.bigEndian, Array.init))
     }
 
     /// No request after the stream `last` is looked at.

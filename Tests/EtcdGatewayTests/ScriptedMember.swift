@@ -74,7 +74,8 @@ final class ScriptedMember: Sendable {
     /// In the order in which they came.
     var requests: [Request] { state.requests.withLock { $0 } }
 
-    init(_ connections: [[Answer]]) throws {
+    /// - parameter answersAtOnce: when the head of a request has come; requests then have no messages.
+    init(_ connections: [[Answer]], answersAtOnce: Bool = false) throws {
         let (descriptor, port) = try LoopbackSocket.listen(backlog: 5)
         listener = descriptor
         member = EtcdMember(host: "127.0.0.1", port: port)
@@ -85,7 +86,7 @@ final class ScriptedMember: Sendable {
                 let socket = accept(descriptor, nil, nil)
                 if socket < 0 || state.isEnding.load(ordering: .acquiring) { break }
                 let peer = WaitingConnection(descriptor: socket, timeout: .seconds(60))
-                try? Self.serve(answers, peer, state)
+                try? Self.serve(answers, answersAtOnce, peer, state)
             }
         }
     }
@@ -97,9 +98,11 @@ final class ScriptedMember: Sendable {
         close(listener)
     }
 
-    private static func serve(_ answers: [Answer], _ peer: WaitingConnection, _ state: State) throws {
+    private static func serve(
+        _ answers: [Answer], _ answersAtOnce: Bool, _ peer: WaitingConnection, _ state: State
+    ) throws {
         try peer.send(ScriptedFrame.settings)
-        var reader = ScriptedRequestReader()
+        var reader = ScriptedRequestReader(readsHeadsOnly: answersAtOnce)
         for answer in answers {
             var next = try reader.next()
             while next == nil {

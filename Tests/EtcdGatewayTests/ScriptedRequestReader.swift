@@ -14,7 +14,12 @@ struct ScriptedRequestReader: ~Copyable {
     private var body: [UInt8] = []
     private var inflater: OpaquePointer?
 
-    init() { precondition(nghttp2_hd_inflate_new(&inflater) == 0) }
+    private let readsHeadsOnly: Bool
+
+    init(readsHeadsOnly: Bool) {
+        self.readsHeadsOnly = readsHeadsOnly
+        precondition(nghttp2_hd_inflate_new(&inflater) == 0)
+    }
 
     deinit { nghttp2_hd_inflate_del(inflater) }
 
@@ -36,7 +41,10 @@ struct ScriptedRequestReader: ~Copyable {
             let payload = Array(received[9..<9 + count])
             received.removeFirst(9 + count)
             switch kind {
-            case .headers: try readHeaders(payload)
+            case .headers:
+                try readHeaders(payload)
+                if readsHeadsOnly { return (.init(path: path, message: []), stream) }
+            case .data where readsHeadsOnly: continue
             case .data: body += payload
             default: continue
             }
