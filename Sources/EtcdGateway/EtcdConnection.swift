@@ -123,8 +123,8 @@ final class EtcdConnection {
         do throws(WaitingConnection.Failure) { try connection.send(bytes) } catch { throw unknown(error) }
     }
 
-    /// Receives bytes, and sends the frames that answer them. Answers false if nothing came by `end`; without one, that is an
-    /// error.
+    /// Receives bytes, and sends the frames that answer them. Answers false if nothing came by `end`; without one, that
+    /// is an error.
     @discardableResult
     private func receive(until end: MonotonicTime?) throws(EtcdError) -> Bool {
         let bytes: [UInt8]
