@@ -148,9 +148,7 @@ package final class WaitingConnection {
     }
 
     private static func end(of timeout: Duration?, _ deadline: MonotonicTime?) -> MonotonicTime? {
-        guard let timeout else { return deadline }
-        let end = MonotonicTime.current + timeout
-        return deadline.map { min($0, end) } ?? end
+        [timeout.map { MonotonicTime.current + $0 }, deadline].compactMap(\.self).min()
     }
 
     /// - parameter end: nil to wait as long as it takes.

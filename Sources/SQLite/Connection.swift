@@ -15,6 +15,8 @@ package final class Connection {
         case readOnly
         /// As `readWrite`; other files can be attached by their URIs.
         case joining
+        /// As `joining`, if the file is there: one that another thread has removed is not made again.
+        case joiningExisting
     }
 
     package let handle: OpaquePointer
@@ -32,14 +34,13 @@ package final class Connection {
             case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .readOnly: SQLITE_OPEN_READONLY
             case .joining: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI
+            case .joiningExisting: SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI
             }
         // It is a path, not a URI.
         let path = path.hasPrefix("file:") ? "./" + path : path
-        if mode != .readOnly {
-            // SQLite would let everybody read a file that it makes. One that is there is not opened: closing it would
-            // end the locks that this process has on it.
-            createPrivately(path)
-        }
+        // SQLite would let everybody read a file that it makes. One that is there is not opened: closing it would end
+        // the locks that this process has on it.
+        if flags & SQLITE_OPEN_CREATE != 0 { createPrivately(path) }
         let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let handle else {
             let error = Self.error(code: code, handle: handle, path: path)

@@ -266,4 +266,11 @@ struct BackupTests {
         let noBackup = #expect(throws: BackupError.self) { try restore() }
         #expect(noBackup?.message.hasPrefix("\(file): ") == true)
     }
+    @Test("does not make its file again that was removed because the process ends") func removed() throws {
+        #expect(throws: StorageError.self) { try Connection(path: file, mode: .joiningExisting) }
+        #expect(TemporaryFolder.files(in: folder.path) == [])
+        // One that is there is used.
+        TemporaryFolder.write([], to: file)
+        try Connection(path: file, mode: .joiningExisting).execute("CREATE TABLE t (a)")
+    }
 }

@@ -142,8 +142,9 @@ extension Backup {
         _ name: String, _ files: DatabaseFiles, to path: String, _ extent: Extent, historyIn folder: String?,
         _ clock: () -> Int64
     ) throws(StorageError) -> Summary {
-        // The file is synced as a whole at the end, and thrown away if it does not come to that.
-        let connection = try Connection(path: path, mode: .joining)
+        // The file is synced as a whole at the end, and thrown away if it does not come to that. At the end of the
+        // process it may be removed at any time (``UnfinishedFiles``).
+        let connection = try Connection(path: path, mode: .joiningExisting)
         try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = off; PRAGMA synchronous = off")
         try connection.execute("PRAGMA application_id = \(applicationID)")
         let before = try identity(files)
