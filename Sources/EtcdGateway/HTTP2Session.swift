@@ -67,7 +67,9 @@ final class HTTP2Session {
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, own in
             let session = HTTP2Session.of(own)
-            if stream == session.stream { session.response.endCode = code }
+            guard stream == session.stream else { return 0 }
+            session.response.endCode = code
+            session.request = []
             return 0
         }
         precondition(

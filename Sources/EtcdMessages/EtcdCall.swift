@@ -20,13 +20,8 @@ package protocol EtcdCall: Sendable {
 extension EtcdCall {
     /// Reads the message of the reply.
     package func reply(_ message: [UInt8]) throws(EtcdError) -> (header: EtcdHeader, reply: Reply) {
-        guard let header = try ReplyMessage<AnyReplyField>(message[...]).message(.header, EtcdHeader.Field.self) else {
-            throw .malformedReply("without a header")
-        }
-        let decoded = try EtcdHeader(header)
-        return (decoded, try reply(decoded, ReplyMessage(message[...])))
+        let message = try ReplyMessage<ReplyField>(message[...])
+        let header = try message.header()
+        return (header, try reply(header, message))
     }
 }
-
-/// The field that all replies have.
-enum AnyReplyField: UInt32 { case header = 1 }

@@ -1,3 +1,6 @@
+/// The field that all replies have, and some have alone.
+package enum EtcdReplyField: UInt32, Sendable { case header = 1 }
+
 /// The beginning of each reply.
 package struct EtcdHeader: Hashable, Sendable {
     package var cluster: UInt64
@@ -22,5 +25,15 @@ package struct EtcdHeader: Hashable, Sendable {
         self.init(
             cluster: try message.unsigned(.cluster), member: try message.unsigned(.member), revision: revision,
             raftTerm: try message.unsigned(.raftTerm))
+    }
+}
+
+extension ReplyMessage {
+    /// The header of a reply.
+    func header() throws(EtcdError) -> EtcdHeader {
+        guard let header = try named(by: EtcdReplyField.self).message(.header, EtcdHeader.Field.self) else {
+            throw .malformedReply("without a header")
+        }
+        return try EtcdHeader(header)
     }
 }

@@ -10,7 +10,6 @@ package struct EtcdCompact: EtcdCall, Hashable {
     package var isRepeatable: Bool { true }
 
     private enum Field: UInt32 { case revision = 1 }
-    package enum ReplyField: UInt32, Sendable { case header = 1 }
 
     package var message: [UInt8] {
         var message = MessageWriter<Field>()
@@ -18,7 +17,7 @@ package struct EtcdCompact: EtcdCall, Hashable {
         return message.bytes
     }
 
-    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) {}
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<EtcdReplyField>) throws(EtcdError) {}
 }
 
 /// The state of the member that is asked. Works without a leader.

@@ -16,7 +16,6 @@ package struct EtcdPut: EtcdCall, Hashable {
     package var isRepeatable: Bool { false }
 
     enum Field: UInt32 { case key = 1, value, lease }
-    package enum ReplyField: UInt32, Sendable { case header = 1 }
 
     package var message: [UInt8] {
         var message = MessageWriter<Field>()
@@ -31,7 +30,7 @@ package struct EtcdPut: EtcdCall, Hashable {
     }
 
     /// Answers the revision of the write.
-    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) -> Int64 {
+    package func reply(_ header: EtcdHeader, _ message: ReplyMessage<EtcdReplyField>) throws(EtcdError) -> Int64 {
         header.revision
     }
 }

@@ -106,10 +106,7 @@ package struct EtcdWatchDecoder: Sendable {
         guard let last = fragments.last else {
             // An answer to nothing that was asked (a watch of -1) must not be relied on.
             guard try reply.integer(.watch) >= 0, !reply.has(.events) else { return nil }
-            guard let header = try reply.message(.header, EtcdHeader.Field.self) else {
-                throw .malformedReply("without a header")
-            }
-            return .progress(try EtcdHeader(header).revision)
+            return .progress(try reply.header().revision)
         }
         guard zip(fragments, fragments.dropFirst()).allSatisfy({ $0.revision <= $1.revision }) else {
             throw .malformedReply("changes are not in order")

@@ -2,13 +2,12 @@
 /// enum whose raw values are their numbers; fields that the enum does not have are passed over. etcd leaves out zero,
 /// false and empty values.
 package struct ReplyMessage<Field: RawRepresentable<UInt32> & Sendable>: Sendable {
-    private enum Value {
-        case variable(UInt64)
-        case bytes(ArraySlice<UInt8>)
-        case ignored
-    }
+    private var fields: [(number: UInt32, value: ReplyValue)] = []
 
-    private var fields: [(number: UInt32, value: Value)] = []
+    /// The same message with names of other fields.
+    func named<Other>(by type: Other.Type) -> ReplyMessage<Other> { ReplyMessage<Other>(fields: fields) }
+
+    private init(fields: [(number: UInt32, value: ReplyValue)]) { self.fields = fields }
 
     /// Throws if the bytes are not those of a message.
     package init(_ bytes: ArraySlice<UInt8>) throws(EtcdError) {
@@ -19,7 +18,7 @@ package struct ReplyMessage<Field: RawRepresentable<UInt32> & Sendable>: Sendabl
             else {
                 throw .malformedReply("a field without a number or a type")
             }
-            let value: Value
+            let value: ReplyValue
             switch type {
             case .variable: value = .variable(try Self.variable(&rest))
             case .bytes:
@@ -77,7 +76,7 @@ package struct ReplyMessage<Field: RawRepresentable<UInt32> & Sendable>: Sendabl
     }
 
     /// A field that occurs several times though it is no list has the last of its values.
-    private func last(_ field: Field) -> Value? { fields.last { $0.number == field.rawValue }?.value }
+    private func last(_ field: Field) -> ReplyValue? { fields.last { $0.number == field.rawValue }?.value }
 
     private func all(_ field: Field) throws(EtcdError) -> [ArraySlice<UInt8>] {
         var values: [ArraySlice<UInt8>] = []
@@ -85,7 +84,7 @@ package struct ReplyMessage<Field: RawRepresentable<UInt32> & Sendable>: Sendabl
         return values
     }
 
-    private func bytes(_ value: Value, of field: Field) throws(EtcdError) -> ArraySlice<UInt8> {
+    private func bytes(_ value: ReplyValue, of field: Field) throws(EtcdError) -> ArraySlice<UInt8> {
         guard case .bytes(let bytes) = value else { throw malformed(field) }
         return bytes
     }
@@ -105,4 +104,11 @@ package struct ReplyMessage<Field: RawRepresentable<UInt32> & Sendable>: Sendabl
         }
         throw .malformedReply("a number of more than 64 bits")
     }
+}
+
+/// The value of a field, as far as it is read.
+private enum ReplyValue {
+    case variable(UInt64)
+    case bytes(ArraySlice<UInt8>)
+    case ignored
 }

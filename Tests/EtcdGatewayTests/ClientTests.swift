@@ -133,8 +133,7 @@ import Testing
             { _ in Array("SSH-2.0-OpenSSH_9.2\r\n\r\n".utf8) },
             { _ in Array("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".utf8) },
             { ScriptedFrame.head(404, ends: true, stream: $0) },
-            // Without a status of gRPC, without a message, with two, with one that is no message, and with one that is
-            // compressed.
+            // No status of gRPC; no message; two messages; an invalid message; a compressed message.
             { ScriptedFrame.head(200, stream: $0) + ScriptedFrame.frame(.data, flags: 1, [], stream: $0) },
             { ScriptedFrame.head(200, stream: $0) + ScriptedFrame.status(0, stream: $0) },
             { stream in

@@ -240,6 +240,13 @@ struct EtcdTests {
         }
         let client = EtcdClient(cluster(servers, tls: try context(own)))
         #expect(try client.call(EtcdStatus(), within: patience).version.hasPrefix("3."))
+        // With TLS, another part of etcd reads the requests.
+        let large = EtcdPut(key: [1], value: [UInt8](repeating: 7, count: 1_000_000))
+        #expect(try client.call(large, within: patience) > 0)
+        let read = try client.call(EtcdRange(.key([1])), within: patience)
+        #expect(read.values.first?.value == large.value)
+        let tooLarge = EtcdPut(key: [1], value: [UInt8](repeating: 0, count: 2_200_000))
+        #expect(error { () throws(EtcdError) in _ = try client.call(tooLarge, within: patience) } == .tooLarge)
         for certificate in [nil, stranger] {
             let refused = EtcdClient(cluster(servers, tls: try context(certificate)))
             let failure = error { () throws(EtcdError) in _ = try refused.call(EtcdStatus(), within: .seconds(1)) }

@@ -30,7 +30,7 @@ final class ScriptedMember: Sendable {
 
     /// The header of a reply, as its first field.
     static func header(cluster: UInt64 = ScriptedMember.cluster) -> [UInt8] {
-        var message = MessageWriter<AnyReplyField>()
+        var message = MessageWriter<EtcdReplyField>()
         message.message(.header, EtcdHeader.Field.self) {
             $0.integer(.cluster, Int64(cluster))
             $0.integer(.member, 1)

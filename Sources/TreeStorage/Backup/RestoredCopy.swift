@@ -56,7 +56,7 @@ package struct RestoredCopy: Sendable {
             copy.bind(1, path)
             try copy.run()
         }
-        let connection = try Connection(path: path, mode: .joining)
+        let connection = try Connection(path: path, mode: .joiningExisting)
         try connection.execute("PRAGMA journal_mode = off; PRAGMA synchronous = off")
         try connection.transaction { () throws(StorageError) in
             try connection.execute(
