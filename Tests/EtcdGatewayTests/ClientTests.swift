@@ -25,10 +25,10 @@ import Testing
     private static let noLeader = Member.error(14, "etcdserver: no leader")
 
     /// Attempts that are short enough for a test to wait for their end.
-    private func client(_ members: [ScriptedMember], attempt: Duration = .seconds(20)) -> EtcdClient {
+    private func client(_ members: [ScriptedMember], attempt: Duration = Patience.limit) -> EtcdClient {
         var timeouts = EtcdCluster.Timeouts()
         timeouts.attempt = attempt
-        timeouts.connecting = min(attempt, .seconds(20))
+        timeouts.connecting = min(attempt, Patience.limit)
         return EtcdClient(EtcdCluster(members.map(\.member), timeouts: timeouts))
     }
 
@@ -44,8 +44,8 @@ import Testing
     @Test("asks for the member's status, then sends requests on the same connection") func requests() throws {
         let member = try Member([[Member.status(), Self.found, Self.found]])
         let client = client([member])
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
         #expect(
             member.requests == [
                 .init(path: "/etcdserverpb.Maintenance/Status", message: []),
@@ -58,8 +58,8 @@ import Testing
         let full = Member.error(8, "etcdserver: mvcc: database space exceeded")
         let member = try Member([[Member.status(), full, Self.found]])
         let client = client([member])
-        #expect(error { () throws(EtcdError) in _ = try client.call(Self.write, within: .seconds(20)) } == .noSpace)
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(error { () throws(EtcdError) in _ = try client.call(Self.write, within: Patience.limit) } == .noSpace)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
     }
 
     @Test("tries the next member when one is down, has no leader, or hangs up") func members() throws {
@@ -69,7 +69,7 @@ import Testing
         let closing = try Member([[Member.status(), .close]])
         let good = try Member([[Member.status(), Self.found]])
         let client = client([leaderless, losing, closing, good])
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
         #expect(good.requests.count == 2)
         #expect(client.member == good.member)
         _ = down
@@ -80,7 +80,7 @@ import Testing
         let closing = try Member([[Member.status(), .close]])
         let good = try Member([[Member.status(), Self.found]])
         let client = client([losing, closing, good])
-        let failure = error { () throws(EtcdError) in _ = try client.call(Self.write, within: .seconds(20)) }
+        let failure = error { () throws(EtcdError) in _ = try client.call(Self.write, within: Patience.limit) }
         #expect(failure?.mayHaveBeenApplied == true)
         #expect(losing.requests.count == 2)
         #expect(closing.requests.count == 2)
@@ -92,10 +92,11 @@ import Testing
         let dripping = try Member([
             [Member.status(), .drip({ Member.response(Self.foundMessage, stream: $0) }, milliseconds: 20)]
         ])
-        let good = try Member([[Member.status(), Self.found]])
-        let client = client([silent, dripping, good], attempt: .milliseconds(300))
-        #expect(try client.call(Self.read, within: .seconds(60)).values.count == 1)
-        #expect(good.requests.count == 2)
+        // On a busy machine this one may be given up as well.
+        let good = try Member(Array(repeating: [Member.status(), Self.found], count: 50))
+        let client = client([silent, dripping, good], attempt: .seconds(1))
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
+        #expect(good.requests.count >= 2)
     }
 
     @Test("waits for an answer as long as a call may take, though connecting may take less") func late() throws {
@@ -106,13 +107,13 @@ import Testing
         timeouts.attempt = .seconds(20)
         timeouts.connecting = .milliseconds(500)
         let client = EtcdClient(EtcdCluster([member.member], timeouts: timeouts))
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
     }
 
     @Test("says at the deadline that the outcome is not known") func deadline() throws {
         let silent = try Member([[Member.status(), .silence], [.silence]])
-        let client = client([silent], attempt: .milliseconds(200))
-        let failure = error { () throws(EtcdError) in _ = try client.call(Self.read, within: .milliseconds(300)) }
+        let client = client([silent], attempt: .seconds(2))
+        let failure = error { () throws(EtcdError) in _ = try client.call(Self.read, within: .seconds(3)) }
         #expect(failure?.mayHaveBeenApplied == true)
     }
 
@@ -151,7 +152,7 @@ import Testing
     func hostile(answer: @escaping @Sendable (UInt32) -> [UInt8]) throws {
         let member = try Member([[Member.status(), .send(answer)]])
         let client = client([member])
-        let failure = error { () throws(EtcdError) in _ = try client.call(Self.write, within: .seconds(20)) }
+        let failure = error { () throws(EtcdError) in _ = try client.call(Self.write, within: Patience.limit) }
         guard case .malformedReply = failure else {
             Issue.record("\(String(describing: failure))")
             return
@@ -171,10 +172,10 @@ import Testing
         ]
         for (answer, isUnknown) in zip(answers, [true, false, false, true, true]) {
             let member = try Member([[Member.status(), .send(answer)]])
-            let client = client([member], attempt: .milliseconds(500))
-            let failure = error { () throws(EtcdError) in
-                _ = try client.call(Self.write, within: .milliseconds(400))
-            }
+            // What was refused is tried again until the end of the time.
+            let time = isUnknown ? Patience.limit : .milliseconds(400)
+            let client = client([member], attempt: time)
+            let failure = error { () throws(EtcdError) in _ = try client.call(Self.write, within: time) }
             #expect(failure?.mayHaveBeenApplied == isUnknown, "\(String(describing: failure))")
         }
     }
@@ -187,9 +188,9 @@ import Testing
             [Member.status(), leaving], [Member.status(), .close], [Member.status(), Self.found],
         ])
         let client = client([member])
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
         // The second connection ends instead of an answer, so that the read is repeated on the third.
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
         #expect(member.requests.map(\.path).filter { $0.hasSuffix("/Status") }.count == 3)
     }
 
@@ -203,8 +204,8 @@ import Testing
         }
         let member = try Member([[Member.status(), refusal, Self.found]], answersAtOnce: true)
         let client = client([member])
-        #expect(error { () throws(EtcdError) in _ = try client.call(large, within: .seconds(20)) } == .tooLarge)
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(error { () throws(EtcdError) in _ = try client.call(large, within: Patience.limit) } == .tooLarge)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
     }
 
     @Test("takes the response that comes with the end of the connection") func last() throws {
@@ -213,7 +214,7 @@ import Testing
         }
         let member = try Member([[Member.status(), leaving]])
         let client = client([member])
-        #expect(try client.call(Self.read, within: .seconds(20)).values.count == 1)
+        #expect(try client.call(Self.read, within: Patience.limit).values.count == 1)
     }
 
     @Test("a member that is not one of etcd was asked nothing") func stranger() throws {
@@ -248,9 +249,9 @@ import Testing
         ])
         let watch = EtcdWatch(.key(Self.key), from: 9)
         let stream = try EtcdWatchStream(
-            watch, of: EtcdCluster([member.member]), member: 0, deadline: .current + .seconds(20))
+            watch, of: EtcdCluster([member.member]), member: 0, deadline: .current + Patience.limit)
         var events: [EtcdWatchEvent] = []
-        while events.count < 2 { events += try stream.events(until: .current + .seconds(20)) }
+        while events.count < 2 { events += try stream.events(until: .current + Patience.limit) }
         #expect(
             events == [
                 .opened, .changes([.put(EtcdKeyValue(key: Self.key, value: [], createRevision: 0, modRevision: 9))]),
@@ -271,8 +272,8 @@ import Testing
         let member = try Member([[Member.status(), answer]])
         let stream = try EtcdWatchStream(
             EtcdWatch(.key(Self.key), from: 9), of: EtcdCluster([member.member]), member: 0,
-            deadline: .current + .seconds(20))
-        let error = #expect(throws: EtcdError.self) { try stream.events(until: .current + .seconds(20)) }
+            deadline: .current + Patience.limit)
+        let error = #expect(throws: EtcdError.self) { try stream.events(until: .current + Patience.limit) }
         #expect(error?.description.hasSuffix(": \(reason)") == true, "\(String(describing: error))")
     }
 }

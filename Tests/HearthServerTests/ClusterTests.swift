@@ -198,7 +198,7 @@ struct ClusterTests {
         func write(_ name: String, _ numbers: ClosedRange<Int>, to node: RealtimeTestServer) throws {
             let client = try node.connectREST()
             for number in numbers {
-                let deadline = MonotonicTime.current + TestCluster.patience
+                let deadline = MonotonicTime.current + Patience.limit
                 while try client.ask("PUT", "/l/\(name)\(number).json", [], "1").status != 200 {
                     try #require(MonotonicTime.current < deadline)
                 }
@@ -227,7 +227,7 @@ struct ClusterTests {
             let readiness = try node.connectAdminREST().ask("GET", "/readyz").text
             #expect(readiness.contains("etcd has no log of it"), "\(readiness)")
             try ReplacingTests.rebuild(etcd)
-            let deadline = MonotonicTime.current + TestCluster.patience
+            let deadline = MonotonicTime.current + Patience.limit
             while try node.connectAdminREST().ask("GET", "/readyz").text != "ready\n" {
                 try #require(MonotonicTime.current < deadline)
             }
@@ -281,7 +281,7 @@ struct ClusterTests {
         for round in 1...3 {
             let node = try server(true)
             #expect(try Self.position(of: node) == before, "round \(round)")
-            let deadline = MonotonicTime.current + TestCluster.patience
+            let deadline = MonotonicTime.current + Patience.limit
             while try node.connectREST().ask("PUT", "/a.json", [], "4").status != 200 {
                 try #require(MonotonicTime.current < deadline)
             }

@@ -43,10 +43,10 @@ extension ClusterTests {
             let keys = LogKeys(database: "default")
             let batches = EtcdRange(
                 .keys(from: keys.batch(0), upTo: keys.batchesEnd), limit: 1, isDescending: true)
-            let last = try #require(try client.call(batches, within: .seconds(30)).values.first)
+            let last = try #require(try client.call(batches, within: Patience.limit).values.first)
             func write(_ value: [UInt8]) throws {
                 let put = EtcdTransaction(then: [.put(key: last.key, value: value)], isRepeatable: true)
-                _ = try client.call(put, within: .seconds(30))
+                _ = try client.call(put, within: Patience.limit)
             }
             try write([0xFF])
             for name in names {

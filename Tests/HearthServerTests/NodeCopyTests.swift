@@ -13,7 +13,7 @@ extension ClusterTests {
         private static func trim(_ etcd: EtcdServers) throws {
             let client = EtcdClient(EtcdCluster(etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }))
             let keys = LogKeys(database: "default")
-            let reply = try client.call(EtcdRange(.key(keys.head)), within: .seconds(30))
+            let reply = try client.call(EtcdRange(.key(keys.head)), within: Patience.limit)
             let head = try #require(reply.values.first.flatMap { LogHead($0.value) })
             let floor = head.lastSequence + 1
             let trim = EtcdTransaction(
@@ -21,7 +21,7 @@ extension ClusterTests {
                     .put(key: keys.floor, value: withUnsafeBytes(of: floor.bigEndian) { Array($0) }),
                     .delete(keys.batches(from: 0, upTo: floor)),
                 ], isRepeatable: true)
-            _ = try client.call(trim, within: .seconds(30))
+            _ = try client.call(trim, within: Patience.limit)
         }
 
         private static func put(_ path: String, _ text: String, at node: RealtimeTestServer) throws -> Int {

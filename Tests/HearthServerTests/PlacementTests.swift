@@ -73,8 +73,8 @@ extension ClusterTests {
             try cluster.wait("owners at home") {
                 try (databases + ["default"]).allSatisfy { database in
                     let keys = LogKeys(database: database)
-                    let owner = try client.call(EtcdRange(.key(keys.owner)), within: TestCluster.patience).values.first
-                    let move = try client.call(EtcdRange(.key(keys.move)), within: TestCluster.patience).values.first
+                    let owner = try client.call(EtcdRange(.key(keys.owner)), within: Patience.limit).values.first
+                    let move = try client.call(EtcdRange(.key(keys.move)), within: Patience.limit).values.first
                     return move == nil
                         && owner.flatMap { OwnerRecord($0.value)?.node } == holders(names, of: database).first
                 }

@@ -47,7 +47,7 @@ final class RESTClient {
     /// - parameter from: the last number of the client's address, 127.0.0.x.
     init(port: UInt16, receiveBuffer: Int32? = nil, from: UInt8? = nil, of server: RealtimeTestServer? = nil) throws {
         self.server = server
-        descriptor = try LoopbackSocket.make(giveUpAfter: 300, receiveBuffer: receiveBuffer)
+        descriptor = try LoopbackSocket.make(receiveBuffer: receiveBuffer)
         if let from {
             let error = LoopbackSocket.bind(descriptor, host: from)
             try #require(error == 0, "bind: \(error)")

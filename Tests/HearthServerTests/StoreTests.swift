@@ -64,7 +64,7 @@ extension ClusterTests {
             let client = EtcdClient(EtcdCluster(servers.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }))
             return try (databases + ["default"]).filter { database in
                 let head = EtcdRange(.key(LogKeys(database: database).head))
-                return try client.call(head, within: TestCluster.patience).values.contains {
+                return try client.call(head, within: Patience.limit).values.contains {
                     LogHead($0.value) != nil
                 }
             }
@@ -101,11 +101,11 @@ extension ClusterTests {
                 #expect { try choice.place(database, in: name) } throws: { "\($0)".contains(problem) }
             }
             let moves = OwnerMoves(cluster.stores())
-            // A database that was placed and has not begun is not in the way.
+            // A database that was placed and has not begun is not in the way. Nodes say a moment later what they have.
+            try cluster.wait("copies of all that n1 owns") { (try? moves.moves(from: "n1")) != nil }
             #expect(try !moves.moves(from: "n1").contains { $0.database == "d7" })
             for database in [home[0], blue[0]] {
                 var targets: [OwnerMoves.Move] = []
-                // Nodes say a moment later what they have.
                 try cluster.wait("copies of \(database) at both others") {
                     targets = (try? TestCluster.names.compactMap { try moves.move(of: database, to: $0) }) ?? []
                     return targets.count == 2
@@ -178,7 +178,7 @@ extension ClusterTests {
             try cluster.wait("what home knows again") {
                 try blue.allSatisfy { database in
                     let look = StoreDirectory.look(for: database)
-                    return StoreDirectory.found(try client.call(look, within: TestCluster.patience)) == .store("blue")
+                    return StoreDirectory.found(try client.call(look, within: Patience.limit)) == .store("blue")
                 }
             }
             // Also when home is lost again, and a node starts then.
@@ -186,7 +186,7 @@ extension ClusterTests {
             try cluster.wait("what home knows once more") {
                 try blue.allSatisfy { database in
                     let look = StoreDirectory.look(for: database)
-                    return StoreDirectory.found(try client.call(look, within: TestCluster.patience)) == .store("blue")
+                    return StoreDirectory.found(try client.call(look, within: Patience.limit)) == .store("blue")
                 }
             }
             try cluster.stop("n3")

@@ -22,8 +22,6 @@ final class TestCluster {
     private let configure: (inout ServerConfiguration) -> Void
 
     static let names = ["n1", "n2", "n3"]
-    /// For what takes a few seconds: an election, the end of a lease.
-    static let patience = Duration.seconds(60)
 
     /// - parameter furtherEtcd: the names of further etcd clusters, of one member each.
     /// - parameter forwardsWrites: the nodes reach each other, and send writes to the one that makes them.
@@ -87,7 +85,7 @@ final class TestCluster {
         var found: String?
         try wait("an owner") {
             let reply = try client.call(
-                EtcdRange(.key(LogKeys(database: "default").owner)), within: Self.patience)
+                EtcdRange(.key(LogKeys(database: "default").owner)), within: Patience.limit)
             found = reply.values.first.flatMap { OwnerRecord($0.value)?.node }
             return found != nil && found != other
         }
@@ -128,7 +126,7 @@ final class TestCluster {
 
     /// Waits until something holds; fails if it does not in time.
     func wait(_ what: String, until holds: () throws -> Bool) throws {
-        let deadline = MonotonicTime.current + Self.patience
+        let deadline = MonotonicTime.current + Patience.limit
         while try !holds() {
             try #require(MonotonicTime.current < deadline, "waited for \(what)")
             poll(nil, 0, 10)

@@ -71,15 +71,15 @@ struct EngineComparisonTests {
         var random = SeededRandom(seed: seed)
         // Lease 3 does not exist.
         for lease in 1...2 as ClosedRange<Int64> {
-            _ = try client.call(EtcdGrantLease(lease, seconds: 600), within: .seconds(20))
+            _ = try client.call(EtcdGrantLease(lease, seconds: 600), within: Patience.limit)
             _ = engine.grant(lease, until: .max)
         }
         for number in 0..<400 {
             if number % 100 == 99 {
                 let lease = Int64(number / 100 % 2) + 1
-                try client.call(EtcdRevokeLease(lease), within: .seconds(20))
+                try client.call(EtcdRevokeLease(lease), within: Patience.limit)
                 engine.end(lease)
-                _ = try client.call(EtcdGrantLease(lease, seconds: 600), within: .seconds(20))
+                _ = try client.call(EtcdGrantLease(lease, seconds: 600), within: Patience.limit)
                 _ = engine.grant(lease, until: .max)
             }
             let transaction = EtcdTransaction(
@@ -88,7 +88,7 @@ struct EngineComparisonTests {
                 }, then: Self.operations(&random), else: Self.operations(&random), isRepeatable: true)
             let simulated = engine.apply(transaction)
             do throws(EtcdError) {
-                let real = try client.call(transaction, within: .seconds(20))
+                let real = try client.call(transaction, within: Patience.limit)
                 guard case .success(let reply) = simulated, reply == real else {
                     Issue.record("seed \(seed), \(number): \(transaction)\nreal \(real)\nsimulated \(simulated)")
                     return

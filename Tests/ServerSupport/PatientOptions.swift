@@ -1,17 +1,16 @@
 package import HearthClient
 package import HearthClientSession
+import HearthTestSupport
 
 // Where all tests run at once on few cores, a step may wait for minutes. A test that is not about a time limit is not
 // to meet one: these limits only say that something hangs.
 
-private let patience = Duration.seconds(600)
-
 extension ConnectionOptions {
     package static var patient: ConnectionOptions {
         var options = ConnectionOptions()
-        options.openTimeout = patience
-        options.keepAlive.idle = patience
-        options.keepAlive.answer = patience
+        options.openTimeout = Patience.limit
+        options.keepAlive.idle = Patience.limit
+        options.keepAlive.answer = Patience.limit
         return options
     }
 }
@@ -22,9 +21,9 @@ extension DatabaseOptions {
         var options = DatabaseOptions()
         options.reconnectDelayMin = .milliseconds(10)
         options.reconnectDelayMax = .milliseconds(50)
-        options.openTimeout = patience
-        options.pingInterval = patience
-        options.pingTimeout = patience
+        options.openTimeout = Patience.limit
+        options.pingInterval = Patience.limit
+        options.pingTimeout = Patience.limit
         return options
     }
 }
@@ -32,8 +31,8 @@ extension DatabaseOptions {
 extension AuthOptions {
     package static var patient: AuthOptions {
         var options = AuthOptions()
-        options.openTimeout = patience
-        options.requestTimeout = patience
+        options.openTimeout = Patience.limit
+        options.requestTimeout = Patience.limit
         return options
     }
 }

@@ -20,11 +20,11 @@ package final class Channel<Value: Sendable>: @unchecked Sendable {
         sem_post(available)
     }
 
-    /// The next value; a test that waits longer than ten seconds for it has failed.
+    /// The next value; a test that waits for it in vain has failed.
     package func next(_ location: SourceLocation = #_sourceLocation) throws -> Value {
         var limit = timespec()
         clock_gettime(CLOCK_REALTIME, &limit)
-        limit.tv_sec += 10
+        limit.tv_sec += Int(Patience.limit.components.seconds)
         while sem_timedwait(available, &limit) != 0 {
             try #require(errno == EINTR, "waited too long", sourceLocation: location)
         }

@@ -151,7 +151,7 @@ package final class EtcdServers: Sendable {
     }
 
     private func awaitService() throws {
-        let deadline = MonotonicTime.current + .seconds(60)
+        let deadline = MonotonicTime.current + Patience.limit
         for index in ports.indices {
             while !log(index).contains("serving client traffic") {
                 guard MonotonicTime.current < deadline else {

@@ -10,7 +10,7 @@ package struct WaitedInVain: Error, CustomStringConvertible {
 ///
 /// - throws: `WaitedInVain` after `limit`; the errors of `condition`.
 package func eventually(
-    _ what: String, within limit: Duration = .seconds(300), isolation: isolated (any Actor)? = #isolation,
+    _ what: String, within limit: Duration = Patience.limit, isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool
 ) async throws {
     let deadline = MonotonicTime.current + limit
@@ -24,7 +24,7 @@ package func eventually(
 
 /// The same, for a test that has a thread of its own.
 package func blockUntil(
-    _ what: String, within limit: Duration = .seconds(300), _ condition: () throws -> Bool
+    _ what: String, within limit: Duration = Patience.limit, _ condition: () throws -> Bool
 ) throws {
     let deadline = MonotonicTime.current + limit
     var pause = Duration.milliseconds(1)

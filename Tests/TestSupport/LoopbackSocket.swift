@@ -5,13 +5,11 @@ import Testing
 package enum LoopbackSocket {
     /// A socket that is not connected, and whose reads and writes give up after a time.
     ///
-    /// - parameters:
-    ///   - seconds: code that is not optimised may need minutes beside other tests.
-    ///   - receiveBuffer: bytes that the kernel takes for a reader that is slow; nil for its usual.
-    package static func make(giveUpAfter seconds: Int = 180, receiveBuffer: Int32? = nil) throws -> Int32 {
+    /// - parameter receiveBuffer: bytes that the kernel takes for a reader that is slow; nil for its usual.
+    package static func make(receiveBuffer: Int32? = nil) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0, "socket: \(errno)")
-        giveUp(descriptor, after: seconds)
+        giveUp(descriptor)
         if var size = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -19,8 +17,8 @@ package enum LoopbackSocket {
     }
 
     /// Limits the time of reads and writes.
-    package static func giveUp(_ descriptor: Int32, after seconds: Int) {
-        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+    package static func giveUp(_ descriptor: Int32) {
+        var limit = timeval(tv_sec: Int(Patience.limit.components.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }

@@ -3,13 +3,13 @@ import Glibc
 import HearthTestSupport
 import Testing
 
-/// A blocking socket of the test's own, for the other end of a stream. Reads and writes give up after a minute.
+/// A blocking socket of the test's own, for the other end of a stream. Reads and writes give up after a time.
 final class TestSocket: Sendable {
     let descriptor: Int32
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        LoopbackSocket.giveUp(descriptor, after: 60)
+        LoopbackSocket.giveUp(descriptor)
     }
 
     /// Makes a socket that is not connected.
