@@ -56,7 +56,8 @@ struct EtcdTests {
         // Leases.
         #expect(try client.call(EtcdGrantLease(77, seconds: 30), within: Patience.limit) == 30)
         #expect(
-            error { () throws(EtcdError) in _ = try client.call(EtcdGrantLease(77, seconds: 30), within: Patience.limit) }
+            error { () throws(EtcdError) in _ = try client.call(EtcdGrantLease(77, seconds: 30), within: Patience.limit)
+            }
                 == .leaseExists)
         #expect(try client.call(EtcdKeepLeaseAlive(77), within: Patience.limit) == 30)
         #expect(
@@ -112,7 +113,8 @@ struct EtcdTests {
         // Errors.
         let twice = EtcdTransaction(
             then: [.put(key: [1], value: []), .put(key: [1], value: [])], isRepeatable: true)
-        guard case .invalidRequest = error({ () throws(EtcdError) in _ = try client.call(twice, within: Patience.limit) })
+        guard
+            case .invalidRequest = error({ () throws(EtcdError) in _ = try client.call(twice, within: Patience.limit) })
         else { throw EtcdError.invalidRequest("two writes of a key were taken") }
         for size in [1_600_000, 2_200_000] {
             let large = EtcdPut(key: [1], value: [UInt8](repeating: 0, count: size))
@@ -152,7 +154,8 @@ struct EtcdTests {
         let value = [UInt8](repeating: 0xAB, count: 700_000)
         var revisions: [Int64] = []
         for number in 0..<6 as Range<UInt8> {
-            revisions.append(try client.call(EtcdPut(key: bytes("w/") + [number], value: value), within: Patience.limit))
+            revisions.append(
+                try client.call(EtcdPut(key: bytes("w/") + [number], value: value), within: Patience.limit))
         }
         let stream = try EtcdWatchStream(
             EtcdWatch(.prefix(bytes("w/")), from: revisions[1]), of: cluster, member: 0,
