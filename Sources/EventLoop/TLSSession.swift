@@ -28,6 +28,14 @@ final class TLSSession {
         return result == 1 ? 1 : outcome(result, "shake hands")
     }
 
+    /// Whether the peer has chosen this protocol of those offered (RFC 7301). After the handshake.
+    func speaks(_ name: String) -> Bool {
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(ssl, &bytes, &count)
+        return UnsafeBufferPointer(start: bytes, count: Int(count)).elementsEqual(name.utf8)
+    }
+
     /// Reads until the buffer is full or the socket is empty. The socket's bytes are taken over, so only `isDry` and
     /// the next event show whether there are more.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isDry: Bool) {

@@ -1,5 +1,7 @@
+import CHearthLinux
 import CHearthOpenSSL
 import HearthEventLoop
+import HearthSystem
 import Glibc
 import HearthTestSupport
 import Testing
@@ -146,7 +148,7 @@ struct TLSTests {
             let context = try TLSContext.client(
                 trusting: .file(server.certificateFile),
                 certificate: certificate.map { .init(certificateFile: $0.certificateFile, keyFile: $0.keyFile) })
-            let connection = try WaitingConnection(host: "127.0.0.1", port: listener.port, timeout: .seconds(20))
+            let connection = try WaitingConnection(host: "127.0.0.1", port: listener.port, timeout: Patience.limit)
             try connection.startTLS(context, serverName: "localhost")
             try connection.send(Array("hello".utf8))
             return try connection.receive()
@@ -155,6 +157,43 @@ struct TLSTests {
         // With TLS 1.3 a client learns only after the handshake that it was refused: by an alert, or by a failed send.
         for certificate in [nil, stranger] {
             #expect(throws: WaitingConnection.Failure.self) { try exchange(certificate) }
+        }
+    }
+
+    @Test("ends with a server that does not choose the protocol which is needed, or knows of no choice")
+    func otherProtocol() throws {
+        let certificate = TestCertificate()
+        var options = Listener.Options()
+        options.tls = try TLSContext.server(certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)
+        let listener = try TestServer(options: options) { _ in ScriptedHandler.echo() }
+        let (descriptor, port) = try LoopbackSocket.listen(backlog: 1)
+        defer { close(descriptor) }
+        let server = try NamedThread(name: "tls") {
+            // The client may be gone before the handshake ends.
+            linux_block_broken_pipe_signal()
+            let peer = accept(descriptor, nil, nil)
+            let context = SSL_CTX_new(TLS_server_method())
+            SSL_CTX_use_certificate_file(context, certificate.certificateFile, SSL_FILETYPE_PEM)
+            SSL_CTX_use_PrivateKey_file(context, certificate.keyFile, SSL_FILETYPE_PEM)
+            let ssl = SSL_new(context)
+            SSL_set_fd(ssl, peer)
+            SSL_accept(ssl)
+            SSL_free(ssl)
+            SSL_CTX_free(context)
+            close(peer)
+        }
+        defer {
+            shutdown(descriptor, Int32(SHUT_RDWR))
+            server.join()
+        }
+        for (port, reason) in [(listener.port, "alert no application protocol"), (port, "does not choose 'h2'")] {
+            let context = try TLSContext.client(trusting: .file(certificate.certificateFile))
+            let connection = try WaitingConnection(host: "127.0.0.1", port: port, timeout: Patience.limit)
+            #expect {
+                try connection.startTLS(context, serverName: "localhost", offering: .http2)
+            } throws: {
+                "\($0)".contains(reason)
+            }
         }
     }
 
