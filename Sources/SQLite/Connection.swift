@@ -69,7 +69,6 @@ package final class Connection {
             try body()
             try execute("COMMIT")
         } catch {
-            // A full disk ends the transaction by itself; then there is nothing to roll back.
             if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }
@@ -84,10 +83,11 @@ package final class Connection {
     }
 
     private static func error(code: Int32, handle: OpaquePointer?, path: String) -> StorageError {
-        let text = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
-        let detail = "\(text) (\(path))"
+        // Without a handle there was no memory for one, which it says then.
+        let detail = "\(String(cString: sqlite3_errmsg(handle))) (\(path))"
         return switch code & 0xFF {
         case SQLITE_FULL: .full
+        case SQLITE_IOERR where [ENOSPC, EDQUOT].contains(sqlite3_system_errno(handle)): .full
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: .readOnly(detail)
         case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(detail)
         case SQLITE_BUSY, SQLITE_LOCKED: .busy(detail)

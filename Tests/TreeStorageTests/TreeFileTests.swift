@@ -191,9 +191,9 @@ struct TreeFileTests {
         let change = RowChanges(cleared: [range("a")], rows: [row("b", "2")])
         for fault in SimulatedDisk.Fault.allCases {
             disk.fail(after: 0, fault)
-            let failed = StorageError.inputOutput("disk I/O error (\(path))")
-            #expect(throws: fault == .full ? .full : failed) { try tree.apply(change, upTo: 2) }
-            // It begins with a sync, of which SQLite says no more.
+            let failed = fault == .full ? StorageError.full : .inputOutput("disk I/O error (\(path))")
+            #expect(throws: failed) { try tree.apply(change, upTo: 2) }
+            // It begins with a sync.
             #expect(throws: failed) { try tree.checkpoint() }
             disk.heal()
             #expect(tree.sequence == 1)
