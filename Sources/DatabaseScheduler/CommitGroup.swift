@@ -21,13 +21,16 @@ package enum CommitJob: Sendable {
     case close(any CommitLog)
 }
 
-/// Group commit: all records that wait for one database become one append.
+/// Group commit: all records that wait for one database become one append. Those that have arrived for it are stored at
+/// once as well.
 ///
 /// After a failed append it drops the records of that database until a `resume` passes: they build on the one that is
 /// missing.
 package struct CommitGroup {
     private let report: @Sendable (UInt32, Event) -> Void
     private var waiting: [UInt32: (log: any CommitLog, records: [LogRecord])] = [:]
+    /// Records of other nodes to store, up to a sequence number. No database has these and records that wait.
+    private var arrived: [UInt32: (log: any CommitLog, sequence: UInt64)] = [:]
     private var failed: Set<UInt32> = []
     private var storing: [(database: UInt32, log: any CommitLog, text: TextParts, serial: UInt64)] = []
 
@@ -39,26 +42,21 @@ package struct CommitGroup {
         for job in jobs {
             switch job {
             case .append(let database, let log, let record):
+                storeArrived(database)
                 if failed.contains(database) { continue }
                 waiting[database, default: (log, [])].records.append(record)
             case .storeArrived(let database, let log, let sequence):
                 commit(database)
-                if failed.contains(database) {
-                    // They are in the shared log, and do not arrive again: the memory that is built now has them too.
-                    log.noteArrived(through: sequence)
-                    continue
-                }
-                report(database) { () throws(CommitFailure) in
-                    try log.storeArrived(through: sequence)
-                    return sequence
-                }
+                arrived[database] = (log, sequence)
             case .store(let database, let log, let text, let serial): storing.append((database, log, text, serial))
             case .dropParts(let log): log.dropParts()
             case .resume(let database):
+                storeArrived(database)
                 commit(database)
                 failed.remove(database)
                 report(database, .commitsDropped)
             case .probe(let database, let log):
+                storeArrived(database)
                 do throws(CommitFailure) {
                     try log.probe()
                     report(database, .probed(nil))
@@ -66,15 +64,20 @@ package struct CommitGroup {
                     report(database, .probed(error))
                 }
             case .prune(let database, let log, let pruning):
+                storeArrived(database)
                 commit(database)
                 // No request waits for this, and the next call tries again.
                 let isMore = try? log.prune(pruning)
                 report(database, .pruned(isMore: isMore ?? false))
             case .read(let database, let log, let sequence):
+                storeArrived(database)
                 report(database, .logRead(Result { () throws(StorageError) in try log.operations(after: sequence) }))
-            case .close(let log): log.close()
+            case .close(let log):
+                for database in arrived.keys.sorted() { storeArrived(database) }
+                log.close()
             }
         }
+        for database in arrived.keys.sorted() { storeArrived(database) }
         for database in waiting.keys.sorted() { commit(database) }
         for (database, log, text, serial) in storing {
             do throws(CommitFailure) {
@@ -91,6 +94,18 @@ package struct CommitGroup {
         report(database) { () throws(CommitFailure) in
             try log.append(records)
             return last.lastSequence
+        }
+    }
+
+    private mutating func storeArrived(_ database: UInt32) {
+        guard let (log, sequence) = arrived.removeValue(forKey: database) else { return }
+        if failed.contains(database) {
+            // They are in the shared log, and do not arrive again: the memory that is built now has them too.
+            return log.noteArrived(through: sequence)
+        }
+        report(database) { () throws(CommitFailure) in
+            try log.storeArrived(through: sequence)
+            return sequence
         }
     }
 
