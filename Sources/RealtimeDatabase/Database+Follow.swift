@@ -1,3 +1,4 @@
+import HearthJSONTree
 package import HearthStorageErrors
 
 /// A database whose writes another node takes: it follows the log that the nodes share.
@@ -11,7 +12,9 @@ extension Database {
         precondition(telling == nil, "the last commit is not told yet")
         let start = sequence
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: record.time), outputs: [])
-        for operation in try record.operations() where operation.sequence > sequence {
+        let operations = try record.operations()
+        for (index, operation) in operations.enumerated() where operation.sequence > sequence {
+            if index.isMultiple(of: TreeRows.touchedMax) { touchRows(of: operations, from: index) }
             precondition(operation.sequence == sequence + 1, "a record that does not follow those before it")
             indexes.willReplay(operation.content, in: rows)
             switch operation.content {
@@ -35,6 +38,13 @@ extension Database {
                 requests: [], now: record.time, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes,
                 recordBytes: record.byteCount), record)
         rows.trim(looks: 1000)
+    }
+
+    /// Touches what the next operations set.
+    private func touchRows(of operations: [LoggedOperation], from start: Int) {
+        rows.touch(start..<min(start + TreeRows.touchedMax, operations.count)) { index in
+            if case .change(.set(let assignment)) = operations[index].content { assignment.target.path } else { nil }
+        }
     }
 
     /// The database, which is empty, belongs to the history that another node has begun.
