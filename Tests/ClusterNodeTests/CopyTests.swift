@@ -8,7 +8,7 @@ import Testing
 
 @testable import HearthClusterNode
 
-@Suite("Copies of databases between nodes", .timeLimit(.minutes(2)))
+@Suite("Copies of databases between nodes", .timeLimit(.minutes(15)))
 struct CopyTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
     private static let request = CopyRequest(database: "d", need: CopyNeed(epoch: 7, floor: 3))

@@ -13,7 +13,7 @@ import Testing
 
 @testable import HearthClusterNode
 
-@Suite("A node's log and its file", .timeLimit(.minutes(2))) struct NodeLogTests {
+@Suite("A node's log and its file", .timeLimit(.minutes(15))) struct NodeLogTests {
     /// A node that does not reach etcd, and one database of it on a simulated disk.
     private struct Node {
         let disk = SimulatedDisk()

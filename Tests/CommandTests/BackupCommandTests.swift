@@ -30,13 +30,16 @@ struct BackupCommandTests {
         try owner.execute("BEGIN EXCLUSIVE")
         let words = target.map { $0 == "FILE" ? sets + "/copy" : $0 == "DIR" ? sets : $0 }
         let process = try HearthProcess(["backup", "--data", data] + words)
-        try await eventually("the beginning of the backup") {
-            if process.hasEnded { return true }
-            let begun = TemporaryFolder.files(in: sets)
-            return target.count == 1
-                ? begun == ["copy.part"] : begun.contains { !TemporaryFolder.files(in: "\(sets)/\($0)").isEmpty }
+        // The backup gives up after ten seconds: on a thread of its own, this needs not wait for tasks of other tests.
+        try await onThread {
+            try blockUntil("the beginning of the backup") {
+                if process.hasEnded { return true }
+                let begun = TemporaryFolder.files(in: sets)
+                return target.count == 1
+                    ? begun == ["copy.part"] : begun.contains { !TemporaryFolder.files(in: "\(sets)/\($0)").isEmpty }
+            }
+            process.signal(signal)
         }
-        process.signal(signal)
         let outcome = try await process.outcome()
         #expect(outcome.code == 128 + signal, "\(outcome)")
         #expect(outcome.output.isEmpty, "\(outcome)")

@@ -4,7 +4,7 @@ import HearthTestSupport
 import Testing
 
 /// Needs a real etcd; the nodes are processes.
-@Suite("hearth cluster", .timeLimit(.minutes(10))) struct ClusterCommandTests {
+@Suite("hearth cluster", .timeLimit(.minutes(15))) struct ClusterCommandTests {
     @Test(
         "status shows the members, the nodes, and who takes the writes; and ends with 1 once nobody does",
         .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))

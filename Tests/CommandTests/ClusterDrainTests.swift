@@ -14,7 +14,7 @@ import Testing
 /// commands are processes.
 @Suite(
     "hearth cluster drain, with more than three nodes",
-    .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
+    .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(15)))
 struct ClusterDrainTests {
     private static let databases = (1...6).map { "d\($0)" }
     private static let nodes = ["n1", "n2", "n3", "n4"]
@@ -73,7 +73,7 @@ struct ClusterDrainTests {
         func settled(_ what: String, where condition: (Status) -> Bool) async throws -> Status {
             var last: Status?
             do {
-                try await eventually(what, within: .seconds(120)) {
+                try await eventually(what) {
                     let status = try await status()
                     last = status
                     return status.code == 0 && condition(status)

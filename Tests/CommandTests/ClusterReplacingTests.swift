@@ -5,7 +5,7 @@ import Testing
 /// What `hearth cluster restore`, `rebuild` and `import` look at before they change anything.
 @Suite(
     "The commands that replace a cluster's databases",
-    .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
+    .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(15)))
 struct ClusterReplacingTests {
     private let etcd: EtcdServers
     private let folder = TemporaryFolder()

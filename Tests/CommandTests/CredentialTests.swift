@@ -187,7 +187,8 @@ struct CredentialTests {
                 peer.answer(to: text, status: text.contains(#""cred":"x""#) ? "invalid_token" : "ok")
             }))
         let tokens = ScriptedHTTP(in: database.network)
-        let connection = try await Connection.open(DatabaseURL(database.urlText), on: database.clientLoop)
+        let connection = try await Connection.open(
+            DatabaseURL(database.urlText), on: database.clientLoop, options: .persistent)
         let key = try ServiceAccountKey(serviceAccount(tokenURI: tokens.urlText + "/token"))
         async let first: Void = connection.authenticate(.key(key))
         await tokens.next()?.answer(#"{"access_token":"owner","expires_in":0}"#)
@@ -204,7 +205,8 @@ struct CredentialTests {
         let database = ScriptedServer(
             .init(received: { peer, text in peer.answer(to: text) }))
         let tokens = ScriptedHTTP(in: database.network)
-        let connection = try await Connection.open(DatabaseURL(database.urlText), on: database.clientLoop)
+        let connection = try await Connection.open(
+            DatabaseURL(database.urlText), on: database.clientLoop, options: .persistent)
         let key = try ServiceAccountKey(serviceAccount(tokenURI: tokens.urlText + "/token"))
         async let first: Void = connection.authenticate(.key(key))
         await tokens.next()?.answer(#"{"access_token":"early","expires_in":0}"#)

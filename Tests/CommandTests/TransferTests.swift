@@ -262,7 +262,7 @@ struct TransferTests {
         let acknowledged = LastNumber()
         let loop = try TestLoop()
         let writer = Task {
-            let client = try await Connection.open(DatabaseURL(counting), on: loop.loop)
+            let client = try await Connection.open(DatabaseURL(counting), on: loop.loop, options: .persistent)
             while !Task.isCancelled {
                 let number = acknowledged.value + 1
                 let value = CanonicalJSON(integer: Int64(number))
@@ -324,10 +324,7 @@ struct TransferTests {
         }
         // A database is archived from its first copy on, which is made a second after the first write.
         _ = try await set("0")
-        let start = MonotonicTime.current
-        while ArchiveFolder(archive, database: "default").chains.isEmpty, MonotonicTime.current - start < .seconds(60) {
-            try await Task.sleep(for: .milliseconds(50))
-        }
+        try await eventually("the first copy") { !ArchiveFolder(archive, database: "default").chains.isEmpty }
         let times = [try await set(#"{"a":1}"#), try await set(#"{"a":{".value":2,".priority":3}}"#)]
         _ = try await set("null")
         for (time, value) in zip(times, [#"{"a":1}"#, #"{"a":{".priority":3,".value":2}}"#]) {
@@ -339,7 +336,7 @@ struct TransferTests {
                 outcome = try await HearthProcess.run(
                     "restore", "--archive", archive, "--at", time, "--path", "/rooms", "--url", url, "--yes")
                 found = try await HearthProcess.run("export", "\(url)/rooms").output
-            } while found != value + "\n" && MonotonicTime.current - start < .seconds(60)
+            } while found != value + "\n" && MonotonicTime.current - start < Patience.limit
             #expect(outcome.code == 0, "\(outcome)")
             #expect(outcome.output.hasPrefix("restored /rooms as of \(time), "), "\(outcome)")
             #expect(found == value + "\n")

@@ -55,10 +55,16 @@ final class ScriptedMember: Sendable {
 
     /// What every connection begins with.
     static func status(cluster: UInt64 = ScriptedMember.cluster, leader: Int64? = 1) -> Answer {
+        .send { statusResponse(cluster: cluster, leader: leader, stream: $0) }
+    }
+
+    static func statusResponse(
+        cluster: UInt64 = ScriptedMember.cluster, leader: Int64? = 1, stream: UInt32
+    ) -> [UInt8] {
         var message = MessageWriter<EtcdStatus.ReplyField>()
         message.bytes(.version, Array("3.4.23".utf8))
         if let leader { message.integer(.leader, leader) }
-        return ok(header(cluster: cluster) + message.bytes)
+        return response(header(cluster: cluster) + message.bytes, stream: stream)
     }
 
     let member: EtcdMember

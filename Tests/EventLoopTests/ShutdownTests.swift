@@ -9,7 +9,10 @@ struct ShutdownTests {
     func graceful() throws {
         let opened = Channel<Stream>()
         let closed = Channel<CloseReason>()
-        let server = try TestServer(loops: 2) { _ in
+        var options = Listener.Options()
+        // The peers read one after the other, on a busy machine for longer than the usual limit.
+        options.limits.closeTimeout = Patience.limit
+        let server = try TestServer(loops: 2, options: options) { _ in
             ScriptedHandler {
                 $0.onOpened = { stream in opened.put(stream) }
                 $0.onClosed = { _, reason in closed.put(reason) }
@@ -18,7 +21,7 @@ struct ShutdownTests {
         let clients = try (0..<4).map { _ in try server.connect() }
         let farewell = [UInt8](repeating: 3, count: 5_000_000)
         for stream in try opened.next(4) { stream.loop.execute { stream.send(shared: farewell) } }
-        server.group.shutDown(grace: .seconds(30))
+        server.group.shutDown(grace: Patience.limit)
         for client in clients {
             #expect(try client.receiveToEnd() == farewell)
             client.endOutput()
@@ -44,7 +47,7 @@ struct ShutdownTests {
         }
         let client = try server.connect()
         #expect(try client.receive(exactly: 1) == [0])
-        server.group.shutDown(grace: .seconds(30))
+        server.group.shutDown(grace: Patience.limit)
         #expect(try client.receiveToEnd() == [1, 2])
         client.endOutput()
         server.group.join()

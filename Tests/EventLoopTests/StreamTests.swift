@@ -239,7 +239,10 @@ struct StreamTests {
     func closeWithUnreadInput() throws {
         let answer = [UInt8](repeating: 5, count: 2_000_000)
         let closed = Channel<CloseReason>()
-        let server = try TestServer { _ in
+        var options = Listener.Options()
+        // A busy machine may take longer than usual for so many bytes.
+        options.limits.closeTimeout = Patience.limit
+        let server = try TestServer(options: options) { _ in
             ScriptedHandler {
                 $0.onReceived = { _, stream in
                     stream.send(shared: answer)

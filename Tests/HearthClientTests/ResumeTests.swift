@@ -85,9 +85,14 @@ struct ResumeTests {
             let writer = try await Connection.open(url, on: clients.loop)
             let isLast = round == 3
             if round == 0 { for follower in followers { try await follower.begin(url, on: clients.loop) } }
+            let resumedBefore = followers.map(\.resumed)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for follower in followers {
                     group.addTask { try await follower.follow(url, on: clients.loop, until: "end") }
+                }
+                // A busy machine might connect some of them only after the writes.
+                try await eventually("all followers") {
+                    zip(followers, resumedBefore).allSatisfy { $0.resumed > $1 }
                 }
                 do {
                     for _ in 0..<150 {
@@ -125,7 +130,9 @@ struct ResumeTests {
     func watch() async throws {
         let folder = TemporaryFolder()
         let clients = try TestLoop()
-        let first = try await ServerProcess(folder.path)
+        // Nobody else may get it while no process has it.
+        let address = "127.0.0.1:\(try FreePort.several(1)[0])"
+        let first = try await ServerProcess(folder.path, "--listen", address)
         let watch = try HearthProcess(["watch", "/a", "--resume", "--url", "ws://\(first.address)/"])
         #expect(await watch.line() == "set /a null\n")
         let writer = try await Connection.open(first.url(), on: clients.loop)
@@ -143,7 +150,7 @@ struct ResumeTests {
         try await other.set(place("a/d"), to: "4")
         second.process.signal(SIGTERM)
         _ = try await second.process.outcome()
-        let third = try await ServerProcess(folder.path, "--listen", first.address)
+        let third = try await ServerProcess(folder.path, "--listen", address)
         #expect(await watch.line() == "update /a {\"b\":null,\"c\":null,\"d\":4}\n")
         let last = try await Connection.open(third.url(), on: clients.loop)
         try await last.set(place("a/b"), to: "5")
@@ -163,9 +170,12 @@ struct ResumeTests {
                 TemporaryFolder.write(TemporaryFolder.contents(of: "\(source)/\(name)"), to: "\(target)/\(name)")
             }
         }
+        // Nobody else may get it while no process has it.
+        let address = "127.0.0.1:\(try FreePort.several(1)[0])"
         func node(_ etcd: EtcdServers) async throws -> ServerProcess {
             try await ServerProcess(
-                folder.path, "--cluster", "etcd://127.0.0.1:\(etcd.ports[0])", "--node", "n1", "--no-auth")
+                folder.path, "--cluster", "etcd://127.0.0.1:\(etcd.ports[0])", "--node", "n1", "--no-auth", "--listen",
+                address)
         }
         func write(_ name: String, to node: ServerProcess) async throws {
             let writer = try Database(url: "ws://\(node.address)")
@@ -196,9 +206,7 @@ struct ResumeTests {
         files(of: copy.path, to: folder.path)
         // The cluster's log begins again with what the node has. Its numbers are given out again.
         let other = try EtcdServers(count: 1)
-        let second = try await ServerProcess(
-            folder.path, "--cluster", "etcd://127.0.0.1:\(other.ports[0])", "--node", "n1", "--no-auth", "--listen",
-            first.address)
+        let second = try await node(other)
         // As soon as the node has said what it has.
         let rebuild = ["cluster", "rebuild", "-y", "--cluster", "etcd://127.0.0.1:\(other.ports[0])"]
         while try await HearthProcess(rebuild).outcome().code != 0 {}

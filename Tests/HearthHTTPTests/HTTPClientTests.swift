@@ -1,7 +1,7 @@
 import HearthHTTP
 import Testing
 
-@Suite("A client of services", .timeLimit(.minutes(5)))
+@Suite("A client of services", .timeLimit(.minutes(15)))
 struct HTTPClientTests {
     /// A service that returns its request.
     private func service() throws -> HTTPServer {

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 @Suite(
-    "A cluster", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized, .timeLimit(.minutes(5)))
+    "A cluster", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized, .timeLimit(.minutes(15)))
 struct ClusterTests {
     static func listen(_ path: String, at node: RealtimeTestServer) throws -> RealtimePeer {
         let peer = try node.connect("/.ws?v=5&ns=default")

@@ -17,11 +17,8 @@ struct MailBox {
 
     /// The mail, once it is there.
     func mail() throws -> String {
-        for _ in 0..<3000 {
-            if access(path, F_OK) == 0 { return String(decoding: TemporaryFolder.contents(of: path), as: UTF8.self) }
-            usleep(10_000)
-        }
-        throw MailError(reason: "no mail came")
+        try blockUntil("a mail") { access(path, F_OK) == 0 }
+        return String(decoding: TemporaryFolder.contents(of: path), as: UTF8.self)
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HearthServerLog
 
 /// A server whose tree file changes under it, as on a disk that fails (docs/architecture/storage.md, Damage).
-@Suite("A server with a damaged row", .timeLimit(.minutes(5)))
+@Suite("A server with a damaged row", .timeLimit(.minutes(15)))
 struct DamagedRowTests {
     private let folder = TemporaryFolder()
 

@@ -239,7 +239,14 @@ struct LongPollTests {
         let text = String(repeating: "x", count: 200_000)
         let client = try server.connectREST()
         try client.ask("PUT", "/a.json?ns=example", [], #""\#(text)""#)
-        #expect(try peer.poll((1...2).map { request($0, "g", #"{"p":"/a","q":{}}"#) }) == [.close(after: nil)])
+        // The first value may leave with the poll before the others are there. Two of these are too much.
+        var calls = try peer.poll((1...3).map { request($0, "g", #"{"p":"/a","q":{}}"#) })
+        if case .packet? = calls.first {
+            // Answered after them.
+            try client.ask("GET", "/b.json?ns=example")
+            calls = try peer.poll()
+        }
+        #expect(calls == [.close(after: nil)])
 
         let part = (5, 9, String(repeating: "A", count: 4100))
         let answer = try server.connectREST().ask("GET", second.target(serial: 1, [part]))

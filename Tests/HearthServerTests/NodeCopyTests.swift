@@ -25,7 +25,13 @@ extension ClusterTests {
         }
 
         private static func put(_ path: String, _ text: String, at node: RealtimeTestServer) throws -> Int {
-            try node.connectREST().ask("PUT", "\(path).json", [], text).status
+            // On a busy machine a lease may end. After ten seconds without an owner a write is refused, and not made.
+            var status = 0
+            try blockUntil("an owner") {
+                status = try node.connectREST().ask("PUT", "\(path).json", [], text).status
+                return status != 503
+            }
+            return status
         }
 
         private static func awaitReadiness(of name: String, in cluster: TestCluster) throws {

@@ -18,7 +18,7 @@ extension RealtimeTestServer {
     func connectAdminREST() throws -> RESTClient { try RESTClient(port: server.adminAddress.port, of: self) }
 }
 
-/// The client's end of an HTTP connection, over a blocking socket. Waiting ends after a minute.
+/// The client's end of an HTTP connection, over a blocking socket. Waiting ends after `Patience.limit`.
 final class RESTClient {
     /// The header of an administrator of a server in development mode.
     static let owner = ["Authorization: Bearer owner"]
@@ -53,7 +53,7 @@ final class RESTClient {
             try #require(error == 0, "bind: \(error)")
         }
         let error = LoopbackSocket.connect(descriptor, to: port)
-        try #require(error == 0, "connect to port \(port): \(error)")
+        guard error == 0 else { throw SystemError("connect to port \(port)", code: error) }
     }
 
     deinit { Glibc.close(descriptor) }
@@ -68,7 +68,8 @@ final class RESTClient {
             let count = bytes.withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
             }
-            try #require(count > 0, "send: \(errno)")
+            // An error, which a test may expect, and no failure of the test.
+            guard count > 0 else { throw SystemError("send", code: errno) }
             sent += count
         }
     }
@@ -113,9 +114,10 @@ final class RESTClient {
                 }
             }
             guard try readMore() else {
-                try #require(decoder.finish() != nil, "the connection ended before the response did")
-                try #require(head != nil, "the connection ended before the response did")
-                return Answer(head: try #require(head), body: body)
+                guard decoder.finish() != nil, let head else {
+                    throw SystemError("receive a whole response", code: ECONNRESET)
+                }
+                return Answer(head: head, body: body)
             }
         }
     }
@@ -190,7 +192,7 @@ final class RESTClient {
     /// Waits, without reading, until the server has torn the connection down.
     func isReset() -> Bool {
         var error = pollfd(fd: descriptor, events: 0, revents: 0)
-        return poll(&error, 1, 60_000) == 1 && error.revents & Int16(POLLERR) != 0
+        return poll(&error, 1, Int32(Patience.limit / .milliseconds(1))) == 1 && error.revents & Int16(POLLERR) != 0
     }
 
     // MARK: Both

@@ -4,7 +4,7 @@ import Testing
 import HearthWebSocketCodec
 
 /// The client's end of a realtime connection, over a blocking socket: frames go out and come in as they are on the
-/// wire. Waiting ends after a minute.
+/// wire. Waiting ends after `Patience.limit`.
 final class RealtimePeer {
     enum Incoming: Equatable {
         case text(String)

@@ -28,13 +28,13 @@ struct StorageFaultTests {
     private func ask(
         _ server: RealtimeTestServer, _ target: String, until isRight: (RESTClient.Answer) -> Bool
     ) throws -> RESTClient.Answer {
-        for _ in 0..<3_000 {
-            let answer = try server.connectREST().ask("GET", target)
-            if isRight(answer) { return answer }
-            usleep(10_000)
+        var answer: RESTClient.Answer?
+        try blockUntil("what \(target) should be") {
+            let latest = try server.connectREST().ask("GET", target)
+            answer = latest
+            return isRight(latest)
         }
-        Issue.record("\(target) never came to be what it should")
-        return try server.connectREST().ask("GET", target)
+        return try #require(answer)
     }
 
     @Test("answers each connection in order while the log can neither be written nor read")

@@ -19,7 +19,7 @@ import HearthRealtimeSessions
         configuration.connectionLimits.keepAliveTimeout = .seconds(600)
         configuration.connectionLimits.realtimeTimeout = .seconds(600)
         // An answer that comes later has its event sent again.
-        configuration.triggers.timeout = .seconds(60)
+        configuration.triggers.timeout = Patience.limit
         configuration.triggers.pauses.retries = [5, 20, 50]
         configuration.triggers.pauses.outage = 5
         configuration.triggers.pauses.outageMax = 50
@@ -160,7 +160,6 @@ import HearthRealtimeSessions
         let receiver = try EventReceiver()
         let server = try RealtimeTestServer {
             Self.configure(&$0)
-            $0.triggers.timeout = .seconds(600)
         }
         let client = try server.connectREST()
         let triggers = """
@@ -240,7 +239,6 @@ import HearthRealtimeSessions
         chmod(script, 0o700)
         let server = try RealtimeTestServer {
             Self.configure(&$0)
-            $0.triggers.timeout = .seconds(30)
             $0.triggers.commandFolder = folder.path
         }
         let client = try server.connectREST()

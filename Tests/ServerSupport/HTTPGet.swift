@@ -2,7 +2,7 @@ import Glibc
 import HearthTestSupport
 import Testing
 
-/// Asks a server on loopback over HTTP, once, waiting at most three minutes. The whole answer.
+/// Asks a server on loopback over HTTP, once, waiting at most `Patience.limit`. The whole answer.
 package func httpGet(_ path: String, from address: String) throws -> String { try http("GET", path, at: address) }
 
 /// Any request. `fields` are whole lines.

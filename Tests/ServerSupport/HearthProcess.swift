@@ -130,7 +130,7 @@ package final class HearthProcess: Sendable {
     // A test that fails half-way leaves nothing running.
     deinit { process.kill() }
 
-    /// The next line of output; nil at its end, and if none comes within five minutes.
+    /// The next line of output; nil at its end, and if none comes within `Patience.limit`.
     package func line() async -> String? { await output.line() }
 
     /// Ends its input and waits for it.
@@ -196,7 +196,7 @@ private final class LineReader: Sendable {
                 return nil
             }
             group.addTask {
-                try? await Task.sleep(for: .seconds(300))
+                try? await Task.sleep(for: Patience.limit)
                 return nil
             }
             defer { group.cancelAll() }

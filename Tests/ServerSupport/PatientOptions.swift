@@ -13,6 +13,13 @@ extension ConnectionOptions {
         options.keepAlive.answer = Patience.limit
         return options
     }
+
+    /// The same for servers that end silent connections: it says in time that it is still there.
+    package static var persistent: ConnectionOptions {
+        var options = ConnectionOptions.patient
+        options.keepAlive.idle = ConnectionOptions().keepAlive.idle
+        return options
+    }
 }
 
 extension DatabaseOptions {

@@ -8,7 +8,7 @@ struct SemaphoreTests {
     func counts() {
         let semaphore = Semaphore(value: 1)
         semaphore.signal()
-        for _ in 0..<2 { #expect(semaphore.wait(atMost: .seconds(60))) }
+        for _ in 0..<2 { #expect(semaphore.wait(atMost: Patience.limit)) }
         #expect(!semaphore.wait(atMost: .milliseconds(1)))
     }
 
@@ -20,7 +20,7 @@ struct SemaphoreTests {
             back.signal()
         }
         there.signal()
-        #expect(back.wait(atMost: .seconds(60)))
+        #expect(back.wait(atMost: Patience.limit))
         thread.join()
     }
 

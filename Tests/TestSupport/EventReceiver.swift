@@ -34,7 +34,8 @@ package final class EventReceiver: Sendable {
         self.answer = answer
         let group = try EventLoopGroup(count: 1, name: "receiver")
         let box = Box()
-        let listener = try Self.listen(at: 0, on: group, box)
+        // Nobody else may get it between two starts.
+        let listener = try Self.listen(at: FreePort.several(1)[0], on: group, box)
         port = listener.address.port
         box.receiver.withLock { $0 = Weak(self) }
         state.withLock { ($0.group, $0.listener) = (group, listener) }

@@ -1,9 +1,10 @@
+import CHearthLinux
 import CHearthOpenSSL
 import Glibc
 import Testing
 
 /// A blocking TLS client on loopback that trusts everybody, for what our own client would never do. Reads and writes give
-/// up after a minute.
+/// up after `Patience.limit`.
 package final class TestTLSClient {
     private let descriptor: Int32
     private let context: OpaquePointer
@@ -12,6 +13,8 @@ package final class TestTLSClient {
     /// - parameter version: the only one offered.
     /// - parameter protocols: the protocols offered by ALPN.
     package init(port: UInt16, version: Int32? = nil, protocols: [String] = []) throws {
+        // OpenSSL writes without `MSG_NOSIGNAL`, and the peer may be gone.
+        linux_block_broken_pipe_signal()
         let version = version ?? TLS1_3_VERSION
         descriptor = try Self.connect(port)
         context = try #require(SSL_CTX_new(TLS_client_method()))

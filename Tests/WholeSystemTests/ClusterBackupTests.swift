@@ -6,7 +6,7 @@ import Testing
 /// A cluster that has lost everything but a backup.
 @Suite(
     "A cluster that is put back", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(15)))
 struct ClusterBackupTests {
     private static func account(_ operation: String, _ body: String, port: UInt16) async throws -> NodeAnswer? {
         try await NodeAnswer.ask(

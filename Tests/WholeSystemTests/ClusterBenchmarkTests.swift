@@ -5,7 +5,7 @@ import HearthTestSupport
 import Testing
 
 /// `hearth bench cluster`, with loads and times so small that its figures mean nothing.
-@Suite("The benchmark of a cluster", .timeLimit(.minutes(10)))
+@Suite("The benchmark of a cluster", .timeLimit(.minutes(15)))
 struct ClusterBenchmarkTests {
     private let folder = TemporaryFolder()
 

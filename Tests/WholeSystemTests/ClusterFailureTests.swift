@@ -9,10 +9,16 @@ import Testing
 /// of etcd answer too late.
 @Suite(
     "Failures of a cluster", .serialized, .enabled(if: EtcdServers.isInstalled, "etcd is not installed"),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(15)))
 struct ClusterFailureTests {
     /// Those that take longest run in `make test-cluster` only.
     private static let isThorough = TestScale.clusterSeconds != nil
+
+    /// Safe because: one thread sends it, and another one waits for the answer afterwards.
+    private struct Question: @unchecked Sendable {
+        let sent: NodeQuestion
+        init(_ sent: NodeQuestion) { self.sent = sent }
+    }
 
     /// Three nodes with a network that can be cut, and the one that takes the writes.
     private struct World {
@@ -79,9 +85,15 @@ struct ClusterFailureTests {
     func link() async throws {
         let world = try await World()
         let (owner, other, third) = (world.owner, world.followers[0], world.followers[1])
-        try world.cluster.cutOff(world.name(owner), from: [world.name(other)], .silent)
-        // The request is on its way to the owner, which does not get it.
-        async let lost = world.ask("PUT", "/lost", "1", at: other, within: .seconds(20))
+        // The request is on its way to the owner, which does not get it. It is sent at once, without waiting for tasks
+        // of other tests: a node that knows of the cut refuses it.
+        let network = try #require(world.cluster.network)
+        let (names, port) = ((world.name(owner), world.name(other)), world.cluster.ports[other])
+        let question = try await onThread {
+            network.cut(names.0, from: names.1, .silent)
+            return Question(try NodeQuestion("PUT", "/lost", "1", port: port, within: Patience.limit))
+        }
+        async let lost = onThread { question.sent.answer() }
         // Everybody else writes on, and the node that is cut off reads what they write.
         try await world.write("a", at: owner)
         try await world.write("b", at: third)
@@ -111,13 +123,17 @@ struct ClusterFailureTests {
         for node in world.followers { try await world.write("b/\(node)", at: node) }
         #expect(try await world.recordedOwner() != owner)
         for node in world.followers { try await world.awaitReading("b/\(node)", "1", at: owner) }
-        let answer = try await world.ask("GET", "/readyz", at: owner)
-        #expect(answer?.status == 503)
-        #expect(answer?.body.contains("other nodes do not reach the node '\(world.name(owner))'") == true)
-        let status = try await world.cluster.command("status")
-        #expect(status.code == 1)
-        for node in world.followers.map(world.name) {
-            #expect(status.errors.contains("the node '\(node)' does not reach the node '\(world.name(owner))'"))
+        try await eventually("that it is not ready") {
+            let answer = try await world.ask("GET", "/readyz", at: owner)
+            return answer?.status == 503
+                && answer?.body.contains("other nodes do not reach the node '\(world.name(owner))'") == true
+        }
+        try await eventually("that the status says so") {
+            let status = try await world.cluster.command("status")
+            return status.code == 1
+                && world.followers.map(world.name).allSatisfy {
+                    status.errors.contains("the node '\($0)' does not reach the node '\(world.name(owner))'")
+                }
         }
         try world.cluster.cutOff(world.name(owner), from: world.followers.map(world.name), nil)
         try await world.awaitReadiness()
@@ -129,10 +145,10 @@ struct ClusterFailureTests {
         let world = try await World()
         let (owner, other) = (world.owner, world.followers[0])
         try await world.write("n", "1", at: owner)
+        let cut = MonotonicTime.current
         try world.cluster.cutOff(world.name(owner), from: ProcessCluster.memberNames, .silent)
         async let orphaned = world.ask("PUT", "/n", "2", at: owner, within: .seconds(20))
         // Another node takes over after the end of the lease.
-        let cut = MonotonicTime.current
         try await world.write("n", "3", at: other)
         #expect(MonotonicTime.current - cut >= .seconds(1), "the owner's lease lasted that long")
         #expect(try await world.recordedOwner(except: owner) != owner)

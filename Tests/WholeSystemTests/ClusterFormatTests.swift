@@ -8,7 +8,7 @@ import HearthTestSupport
 import Testing
 
 @Suite(
-    "The format of a cluster", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(5)))
+    "The format of a cluster", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(15)))
 struct ClusterFormatTests {
     /// What etcd has.
     private struct Store: Sendable {
@@ -18,7 +18,7 @@ struct ClusterFormatTests {
         where Call.Reply: Sendable {
             try await onThread {
                 let members = try EtcdMember.list("etcd://127.0.0.1:\(port)")
-                return try EtcdClient(EtcdCluster(members, tls: nil)).call(call, within: .seconds(5))
+                return try EtcdClient(EtcdCluster(members, tls: nil)).call(call, within: Patience.limit)
             }
         }
 

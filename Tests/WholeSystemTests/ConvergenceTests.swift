@@ -115,7 +115,7 @@ struct ConvergenceTests {
             counted += try await Self.disturb(server, views, loops, seed: seed &+ UInt64(round) &* 1000)
         }
         let server = try await ServerProcess(folder.path)
-        let connection = try await Connection.open(server.url(), on: loops[0].loop)
+        let connection = try await Connection.open(server.url(), on: loops[0].loop, options: .persistent)
         // One more may have been counted by each writer, in each round, than it was told.
         let total = Int(try await connection.get(path("data/total")).description) ?? 0
         #expect((counted...counted + Self.rounds * Self.writers).contains(total), "seed \(seed): \(total), \(counted)")
@@ -130,7 +130,8 @@ struct ConvergenceTests {
     ) async throws -> Int {
         var connections: [Connection] = []
         for index in 0..<writers + views.count {
-            connections.append(try await Connection.open(server.url(), on: loops[index % loops.count].loop))
+            let loop = loops[index % loops.count].loop
+            connections.append(try await Connection.open(server.url(), on: loop, options: .persistent))
         }
         let all = connections
         let counted = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -145,7 +146,7 @@ struct ConvergenceTests {
             }
             group.addTask {
                 let clock = ContinuousClock.now
-                let watcher = try await Connection.open(server.url(), on: loops[0].loop)
+                let watcher = try await Connection.open(server.url(), on: loops[0].loop, options: .persistent)
                 // So long that most of what writers and listeners do has been done many times.
                 while ContinuousClock.now < clock + .milliseconds(700) { _ = try await watcher.get(path("data/total")) }
                 server.process.signal(SIGKILL)
@@ -163,13 +164,15 @@ struct ConvergenceTests {
     ) async throws {
         var followers: [Connection] = []
         for index in views.indices {
-            followers.append(try await Connection.open(server.url(), on: loops[index % loops.count].loop))
+            let loop = loops[index % loops.count].loop
+            followers.append(try await Connection.open(server.url(), on: loop, options: .persistent))
         }
         let all = followers
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (view, follower) in zip(views, all) { group.addTask { try await view.follow(follower) } }
             for index in 0..<writers {
-                let writer = try await Connection.open(server.url(), on: loops[index % loops.count].loop)
+                let loop = loops[index % loops.count].loop
+                let writer = try await Connection.open(server.url(), on: loop, options: .persistent)
                 group.addTask { _ = try await write(index, seed: seed &+ UInt64(index), writer) }
                 group.addTask {
                     for _ in 0..<100 { _ = try await connection.get(path("data/total")) }
@@ -180,7 +183,7 @@ struct ConvergenceTests {
                 for (view, follower) in zip(views, all) {
                     var (seen, expected) = (view.current, try await view.expected(connection))
                     // Writers may still be running, and writes may still be in transit.
-                    try? await eventually("what the server has", within: .seconds(600)) {
+                    try? await eventually("what the server has") {
                         (seen, expected) = (view.current, try await view.expected(connection))
                         return seen == expected
                     }

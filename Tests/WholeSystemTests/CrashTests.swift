@@ -28,7 +28,8 @@ struct CrashTests {
         for round in 0..<rounds {
             let server = try await start(folder)
             for database in databases {
-                let connection = try await Connection.open(server.url(database.name), on: clients.loop)
+                let connection = try await Connection.open(
+                    server.url(database.name), on: clients.loop, options: .persistent)
                 if round == 0 { try await database.fill(connection) }
                 try await database.check(connection, "round \(round), seed \(seed)")
             }
@@ -37,7 +38,8 @@ struct CrashTests {
         let server = try await start(folder)
         for database in databases {
             try await database.check(
-                Connection.open(server.url(database.name), on: clients.loop), "after the last round, seed \(seed)")
+                Connection.open(server.url(database.name), on: clients.loop, options: .persistent),
+                "after the last round, seed \(seed)")
         }
         // Otherwise nothing was tried. That none survives without its acknowledgement may be luck, but not for long.
         let acknowledged = databases.reduce(0) { $0 + $1.acknowledged }
@@ -75,7 +77,7 @@ struct CrashTests {
         // Before the first writer may have it killed.
         var listeners: [Connection] = []
         for database in databases {
-            listeners.append(try await Connection.open(server.url(database.name), on: loop))
+            listeners.append(try await Connection.open(server.url(database.name), on: loop, options: .persistent))
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (database, listener) in zip(databases, listeners) {

@@ -13,7 +13,7 @@ struct FullDiskTests {
         let folder = TemporaryFolder()
         let clients = try TestLoop()
         let server = try await ServerProcess(folder.path)
-        let client = try await Connection.open(server.url(), on: clients.loop)
+        let client = try await Connection.open(server.url(), on: clients.loop, options: .persistent)
         try await client.set(place("a"), to: json("1"))
         #expect(try httpGet("/readyz", from: server.address).hasSuffix("\r\n\r\nready\n"))
 

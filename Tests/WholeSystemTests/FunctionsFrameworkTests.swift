@@ -7,7 +7,7 @@ import HearthTestSupport
 import Testing
 
 @Suite(
-    "Functions written for Firebase, on the functions framework for Python", .timeLimit(.minutes(10)),
+    "Functions written for Firebase, on the functions framework for Python", .timeLimit(.minutes(15)),
     .enabled(
         "needs the packages functions-framework, firebase-functions and firebase-admin, in the Python that HEARTH_PYTHON names"
     ) {
@@ -37,7 +37,7 @@ struct FunctionsFrameworkTests {
                 environment: ["FIREBASE_DATABASE_EMULATOR_HOST": server.address])
         }
         let clients = try TestLoop()
-        let connection = try await Connection.open(server.url(Self.database), on: clients.loop)
+        let connection = try await Connection.open(server.url(Self.database), on: clients.loop, options: .persistent)
         func set(_ path: String, _ json: CanonicalJSON) async throws {
             try await connection.set(WriteTarget(path: try Path(parsing: path)), to: json)
         }

@@ -56,7 +56,9 @@ struct PastCrashTests {
                 server.process.signal(SIGKILL)
             }
             var connections: [Connection] = []
-            for _ in 0..<4 { connections.append(try await Connection.open(server.url(), on: clients.loop)) }
+            for _ in 0..<4 {
+                connections.append(try await Connection.open(server.url(), on: clients.loop, options: .persistent))
+            }
             let seeds = connections.map { _ in UInt64.random(in: 0...999_999, using: &random) }
             try await withThrowingTaskGroup(of: Void.self) { [connections] group in
                 for (number, connection) in connections.enumerated() {
@@ -68,7 +70,7 @@ struct PastCrashTests {
             #expect(try await server.process.outcome().code == -SIGKILL, "seed \(seed)")
         }
         let server = try await ServerProcess(folder.path + "/data", "--settings", settings, "--durability", "full")
-        let connection = try await Connection.open(server.url(), on: clients.loop)
+        let connection = try await Connection.open(server.url(), on: clients.loop, options: .persistent)
         func present() async throws -> Set<String> {
             let value = try await connection.get(Self.codes)
             return Set(value.children.map { "\($0.key)" })

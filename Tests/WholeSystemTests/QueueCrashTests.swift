@@ -84,7 +84,9 @@ struct QueueCrashTests {
             }
             // All before the first of them kills the server.
             var connections: [Connection] = []
-            for _ in 0..<6 { connections.append(try await Connection.open(server.url(), on: clients.loop)) }
+            for _ in 0..<6 {
+                connections.append(try await Connection.open(server.url(), on: clients.loop, options: .persistent))
+            }
             try await withThrowingTaskGroup(of: Void.self) { [connections] group in
                 for (number, connection) in connections.enumerated() {
                     group.addTask {
@@ -102,7 +104,7 @@ struct QueueCrashTests {
             #expect(try await server.process.outcome().code == -SIGKILL, "seed \(seed)")
         }
         let server = try await ServerProcess(folder.path + "/data", "--settings", settings, "--durability", "full")
-        let connection = try await Connection.open(server.url(), on: clients.loop)
+        let connection = try await Connection.open(server.url(), on: clients.loop, options: .persistent)
         while try await !connection.get("q/jobs").isNull { try await Self.work(connection, told) {} }
         let sent = try await connection.get("sent")
         let counts = Dictionary(

@@ -50,7 +50,8 @@ struct TerminationTests {
         }
         #expect(acknowledged >= 19)
         #expect(try await process.outcome().code == 0)
-        #expect(MonotonicTime.current - start < .seconds(30))
+        // Not as long as it would take if anything waited for a client that never rests.
+        #expect(MonotonicTime.current - start < .seconds(300))
         let next = try await serve(usesTLS: false)
         #expect(try http("GET", "/count.json", at: next.address).hasSuffix("\r\n\r\n\(acknowledged)"))
     }
@@ -59,7 +60,7 @@ struct TerminationTests {
     func idleConnection(usesTLS: Bool) async throws {
         let server = try await serve(usesTLS: usesTLS)
         let process = server.process
-        var options = DatabaseOptions()
+        var options = DatabaseOptions.patient
         if usesTLS { options.certificateAuthorityFile = folder.path + "/certificate.pem" }
         let database = try Database(url: (usesTLS ? "wss://" : "ws://") + server.address, options: options)
         try await database.reference(withPath: "a").setValue(1)
@@ -79,7 +80,7 @@ struct TerminationTests {
         }
         #expect(try http("PUT", "/a.json", [], "1", at: address).hasPrefix("HTTP/1.1 200 "))
         #expect(try httpGet("/healthz", from: address).hasPrefix("HTTP/1.1 200 "))
-        let database = try Database(url: "ws://" + address)
+        let database = try Database(url: "ws://" + address, options: .patient)
         #expect(try await database.reference(withPath: "a").getData().value == 1)
         process.signal(SIGTERM)
         #expect(try await process.outcome().code == 0)

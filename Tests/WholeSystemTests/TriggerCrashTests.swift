@@ -30,7 +30,7 @@ struct TriggerCrashTests {
         var acknowledged: [String: [Int]] = [:]
         for round in 0..<rounds {
             let server = try await ServerProcess(folder.path + "/data", "--settings", settings)
-            let connection = try await Connection.open(server.url(), on: clients.loop)
+            let connection = try await Connection.open(server.url(), on: clients.loop, options: .persistent)
             let writes = Int.random(in: 5...150, using: &random)
             for number in 0..<writes {
                 let (place, value) = ("p\(Int.random(in: 0..<4, using: &random))", round * 1000 + number)
@@ -43,7 +43,7 @@ struct TriggerCrashTests {
         }
         let server = try await ServerProcess(folder.path + "/data", "--settings", settings)
         let expected = acknowledged
-        try await eventually("all events, seed \(seed)", within: .seconds(120)) {
+        try await eventually("all events, seed \(seed)") {
             taken.withLock { taken in expected.allSatisfy { place, values in taken[place]?.last == values.last } }
         }
         taken.withLock { taken in

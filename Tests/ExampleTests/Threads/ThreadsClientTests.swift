@@ -15,7 +15,7 @@ struct ThreadsClientTests {
     init() throws { house = try ThreadsHouse() }
 
     private func session(_ name: String) throws -> Session {
-        try Session(server: house.url, file: house.server.sessionFile(name))
+        try Session(server: house.url, file: house.server.sessionFile(name), patience: Patience.limit)
     }
 
     /// Somebody with a new account.
@@ -129,7 +129,7 @@ struct ThreadsClientTests {
     func failedReload() async throws {
         let session = try await signUp("Ann")
         let relay = try Relay(to: house.port)
-        let far = try Session(server: relay.url, file: house.server.sessionFile("far"))
+        let far = try Session(server: relay.url, file: house.server.sessionFile("far"), patience: Patience.limit)
         try await far.logIn(email: "ann@example.com", password: "secret1")
         let threads = ThreadList(far)
         relay.admit(1)

@@ -77,7 +77,13 @@ import HearthWireProtocol
     /// if the cost of a write grows with the writes under way.
     private func isLinear(_ observed: Observed, _ path: (Int) -> String) throws -> Bool {
         _ = try time(50, observed, path)
-        return try time(1200, observed, path) / time(300, observed, path) < 11
+        var (many, few) = (try time(1200, observed, path), try time(300, observed, path))
+        // What else the processor does can only add to a time: the shortest of several is the nearest to the cost.
+        for _ in 0..<4 where many / few >= 11 {
+            many = try min(many, time(1200, observed, path))
+            few = try min(few, time(300, observed, path))
+        }
+        return many / few < 11
     }
 
     @Test("is linear for new children of a list", arguments: Observed.allCases)

@@ -136,7 +136,7 @@ extension AccountsFixture {
     fileprivate func waitUntilComplete(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let isHere = Semaphore()
         accounts.whenComplete { isHere.signal() }
-        try #require(isHere.wait(atMost: .seconds(60)), "the accounts are not here", sourceLocation: sourceLocation)
+        try #require(isHere.wait(atMost: Patience.limit), "the accounts are not here", sourceLocation: sourceLocation)
     }
 }
 
@@ -171,10 +171,10 @@ struct SharedAccountsTests {
         for index in cluster.nodes.indices {
             // The answer to a question comes after what happened before.
             _ = try cluster.nodes[index].accounts.lookUp([.id(user.id)], in: cluster.nodes[index].realm)
-            let deadline = MonotonicTime.current + .seconds(10)
             var told: [Revocation.Loss] = []
-            while told.count < losses.count, MonotonicTime.current < deadline {
+            try blockUntil("the losses at node \(index)") {
                 told = cluster.log.revoked.withLock { $0[index] ?? [] }.map(\.loss)
+                return told.count >= losses.count
             }
             #expect(told == losses, "node \(index)")
         }
@@ -215,7 +215,7 @@ struct SharedAccountsTests {
             if case .damaged? = error { isTold.signal() }
         }
         try cluster.add(stranger, 2)
-        try #require(isTold.wait(atMost: .seconds(60)))
+        try #require(isTold.wait(atMost: Patience.limit))
         #expect(problem.withLock { $0?.message.contains("not those of the cluster") } == true)
         let failure = AccountFailure.storage(try #require(problem.withLock { $0 }))
         #expect(throws: failure) { try stranger.signUp("eve@example.com") }
@@ -292,7 +292,7 @@ struct SharedAccountsTests {
             }
         }
         try cluster.add(new, 1)
-        try #require(isReading.wait(atMost: .seconds(60)))
+        try #require(isReading.wait(atMost: Patience.limit))
         let answers = Mutex<[Result<String?, any Error>]>([])
         let isAnswered = Semaphore()
         let (accounts, realm) = (new.accounts, new.realm)
@@ -330,7 +330,7 @@ struct SharedAccountsTests {
         let isTold = Semaphore()
         node.accounts.observeStorage { if case .damaged? = $0 { isTold.signal() } }
         try cluster.add(node, 1)
-        try #require(isTold.wait(atMost: .seconds(60)))
+        try #require(isTold.wait(atMost: Patience.limit))
         let error = #expect(throws: AccountFailure.self) { try node.signUp("eve@example.com") }
         guard case .storage(.damaged(let text))? = error else { throw error ?? .busy }
         #expect(text.contains("not those of the cluster"))
@@ -379,7 +379,7 @@ struct SharedAccountsTests {
             let isTold = Semaphore()
             node.accounts.observeStorage { if case .damaged? = $0 { isTold.signal() } }
             try cluster.add(node, 1)
-            try #require(isTold.wait(atMost: .seconds(60)))
+            try #require(isTold.wait(atMost: Patience.limit))
             node.accounts.endSharing()
             cluster.removeLast()
         }

@@ -42,7 +42,7 @@ final class CrashWriter: @unchecked Sendable {
     ) {
         self.onAnswer = onAnswer
         self.onEnd = onEnd
-        let core = ConnectionCore(loop: loop, options: ConnectionOptions()) { [self] hello in
+        let core = ConnectionCore(loop: loop, options: .persistent) { [self] hello in
             guard case .success = hello else { return end() }
             for _ in 0..<Int.random(in: 1...64, using: &random) { write() }
             self.onAnswer()

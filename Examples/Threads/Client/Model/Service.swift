@@ -18,10 +18,12 @@ final class Service: Sendable {
     let url: String
     private let http: HTTPClient
 
-    /// - parameter url: the service's, `http://host:port` or `https`.
-    init(url: String) throws {
+    /// - parameters:
+    ///   - url: the service's, `http://host:port` or `https`.
+    ///   - patience: for how long the service may be silent.
+    init(url: String, patience: Duration) throws {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
-        http = try HTTPClient()
+        http = try HTTPClient(timeout: patience)
     }
 
     /// Asks for something at a path.

@@ -30,8 +30,9 @@ final class Session {
 
     /// - parameter server: the service's URL.
     /// - parameter file: where to stay logged in between runs.
-    init(server: String, file: String) throws {
-        service = try Service(url: server)
+    /// - parameter patience: for how long the service may be silent.
+    init(server: String, file: String, patience: Duration = .seconds(60)) throws {
+        service = try Service(url: server, patience: patience)
         self.file = SecretFile(path: file)
         // Of another service it is of no use here.
         guard let bytes = try self.file.read(), let saved = try? DatabaseValue(json: bytes),
