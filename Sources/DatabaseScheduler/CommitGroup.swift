@@ -47,7 +47,7 @@ package struct CommitGroup {
                 waiting[database, default: (log, [])].records.append(record)
             case .storeArrived(let database, let log, let sequence):
                 commit(database)
-                arrived[database] = (log, sequence)
+                arrived[database] = (log, max(sequence, arrived[database]?.sequence ?? 0))
             case .store(let database, let log, let text, let serial): storing.append((database, log, text, serial))
             case .dropParts(let log): log.dropParts()
             case .resume(let database):
