@@ -306,9 +306,14 @@ package final class EventLoop: @unchecked Sendable {
             defer { inbox.work = [] }
             return inbox.work
         }
-        // Work that `execute` accepted runs, so no caller waits for it forever; no new stream can be made.
+        // Work that `execute` accepted runs, so no caller waits for it forever. Streams that it makes are closed at
+        // once, and their handlers are told.
         for work in rest { work() }
         endTurn()
+        while !closed.isEmpty {
+            reportClosed()
+            endTurn()
+        }
         // These hold streams and handlers, which hold the loop.
         timers.removeAll()
         (resolving, unread, staged, closed, held, spare) = ([], [], [], [], [], [])

@@ -19,7 +19,8 @@ final class EventLoopStream: ClientStream, StreamHandler, @unchecked Sendable {
         do throws(ClientTransportError) {
             tls = endpoint.usesTLS ? try context(endpoint.authorities) : nil
         } catch {
-            loop.execute { self.tellEnd(.failed(error.description)) }
+            // Also told by a loop that is ending, which takes no more work.
+            loop.atEndOfTurn { self.tellEnd(.failed(error.description)) }
             return
         }
         var limits = StreamLimits()

@@ -53,6 +53,31 @@ struct ShutdownTests {
         server.group.join()
     }
 
+    @Test("closes a stream that is made when it is all but over, and tells its handler")
+    func late() throws {
+        let server = try TestServer { _ in ScriptedHandler.echo() }
+        let owner = try TestLoop()
+        let (port, loop) = (server.port, owner.loop)
+        let (opened, closed) = (Channel<Void>(), Channel<CloseReason>())
+        loop.execute {
+            let last = ScriptedHandler {
+                $0.onOpened = { _ in opened.put(()) }
+                // Posted after the last turn has run its posted work.
+                $0.onClosed = { _, _ in
+                    loop.execute {
+                        loop.connect(
+                            host: "127.0.0.1", port: port, handler: ScriptedHandler.collecting(Channel(), closed))
+                    }
+                }
+            }
+            loop.connect(host: "127.0.0.1", port: port, handler: last)
+        }
+        try opened.next()
+        loop.stop()
+        loop.join()
+        #expect(closed.waiting == [.shutdown])
+    }
+
     @Test("does not wait long for peers that have everything and keep their end open", arguments: [false, true])
     func openPeers(hasClosedBefore: Bool) throws {
         let lingering = Channel<Void>()
