@@ -32,6 +32,7 @@ package final class ScriptedServer: Sendable {
     private let port: UInt16
     private let log: Log
     private let peers = Peers()
+    private let clients = ClientsOfServer()
     private let loop: any ClientLoop
     /// For connections to it.
     package let clientLoop: any ClientLoop
@@ -91,12 +92,12 @@ package final class ScriptedServer: Sendable {
 
     package var urlText: String { "ws://scripted:\(port)" }
 
-    /// A client of its own.
+    /// A client of its own, which ends with the server.
     package func client(_ configure: (inout DatabaseOptions) -> Void = { _ in }) throws -> Database {
         var options = DatabaseOptions.patient
         options.transport = network
         configure(&options)
-        return try Database(url: urlText, options: options)
+        return clients.add(try Database(url: urlText, options: options))
     }
 
     /// The upgrade's target as `GET …`, then each message as it came, then `close CODE REASON`, `end`.

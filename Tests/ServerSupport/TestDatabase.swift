@@ -62,6 +62,7 @@ package final class TestLoop: Sendable {
 package final class TestDatabase: Sendable {
     package let server: Server
     package let clients: TestLoop
+    package let databases = ClientsOfServer()
     private let folder: TestFolder
     private let isStopped = Mutex(false)
     private let usesTLS: Bool

@@ -51,10 +51,10 @@ extension DatabaseQueryable {
 }
 
 extension TestDatabase {
-    /// A client that comes back quickly.
+    /// A client that comes back quickly, and ends with the server.
     func client(_ configure: (inout DatabaseOptions) -> Void = { _ in }) throws -> Database {
         var options = DatabaseOptions.patient
         configure(&options)
-        return try Database(url: urlText, options: options)
+        return databases.add(try Database(url: urlText, options: options))
     }
 }
