@@ -43,7 +43,7 @@ package final class Connection {
         if flags & SQLITE_OPEN_CREATE != 0 { createPrivately(path) }
         let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let handle else {
-            let error = Self.error(code: code, handle: handle, path: path)
+            let error = Self.error(code, handle: handle, path: path)
             sqlite3_close(handle)
             throw error
         }
@@ -78,16 +78,18 @@ package final class Connection {
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     package func error(_ code: Int32) -> StorageError {
-        Self.error(
-            code: code, handle: handle, path: sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "")
+        Self.error(code, handle: handle, path: sqlite3_db_filename(handle, "main").map(String.init(cString:)) ?? "")
     }
 
-    private static func error(code: Int32, handle: OpaquePointer?, path: String) -> StorageError {
+    private static func error(_ code: Int32, handle: OpaquePointer?, path: String) -> StorageError {
+        // That of the last system call. `sqlite3_system_errno` does not know it after a commit.
+        let cause = errno
         // Without a handle there was no memory for one, which it says then.
         let detail = "\(String(cString: sqlite3_errmsg(handle))) (\(path))"
         return switch code & 0xFF {
         case SQLITE_FULL: .full
-        case SQLITE_IOERR where [ENOSPC, EDQUOT].contains(sqlite3_system_errno(handle)): .full
+        // Failed reads (1) and short ones (2) are never for lack of room.
+        case SQLITE_IOERR where code >> 8 > 2 && [ENOSPC, EDQUOT].contains(cause): .full
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: .readOnly(detail)
         case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(detail)
         case SQLITE_BUSY, SQLITE_LOCKED: .busy(detail)

@@ -1,3 +1,4 @@
+import Glibc
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSQLite
@@ -189,13 +190,18 @@ struct TreeFileTests {
         let rows = (0..<10).map { row(("a" as Path).appending(Path([Key(Int32($0))])), "1") }
         try tree.apply(RowChanges(rows: rows), upTo: 1)
         let change = RowChanges(cleared: [range("a")], rows: [row("b", "2")])
-        for fault in SimulatedDisk.Fault.allCases {
+        for fault in SimulatedDisk.Fault.allCases + SimulatedDisk.Fault.allCases {
             disk.fail(after: 0, fault)
             let failed = fault == .full ? StorageError.full : .inputOutput("disk I/O error (\(path))")
             #expect(throws: failed) { try tree.apply(change, upTo: 2) }
             // It begins with a sync.
             #expect(throws: failed) { try tree.checkpoint() }
             disk.heal()
+            // A commit whose sync alone fails.
+            let code = fault == .full ? EDQUOT : EIO
+            disk.observe { call, _ in if case .sync = call { code } else { 0 } }
+            #expect(throws: failed) { try tree.apply(change, upTo: 2) }
+            disk.observe(nil)
             #expect(tree.sequence == 1)
             #expect(try keys(reader).count == 10)
         }
