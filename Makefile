@@ -41,7 +41,7 @@ SECONDS ?= 5
 MINUTES ?= 30
 SANITIZED_SECONDS ?= 1500
 MODEL_SCALE ?= 50
-MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|ExpiredReadsTests|RateTableTests|QueueModelTests|HistoryModelTests
+MODELS = ConditionQueryTests|CompositeIndexTests|AggregateTests|UniqueTests|CounterTests|ChildLimitTests|ExpiryTests|ExpiredReadsTests|RateTableTests|QueueModelTests|HistoryModelTests|TriggerTests
 
 .PHONY: .build/static/hearth run run-cluster test test-release test-asan test-tsan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
 .PHONY: fuzz-build test-cluster test-python test-models test-proxies docs accept-api simulate

@@ -131,6 +131,8 @@ struct ExpiredReadsTests {
         }
         // The queries that are listened to, and since when.
         var listening: [Int64: (query: Query, since: Int64)] = [:]
+        // What they should have seen last, and of which list: most steps change nothing.
+        var seen: [Int64: (list: CanonicalJSON, answer: CanonicalJSON)] = [:]
         var listSince: Int64?
         for step in 0..<60 {
             run.now += random.pick([0, 0, 1, 20])
@@ -167,9 +169,12 @@ struct ExpiredReadsTests {
             }
             for (tag, listener) in listening.sorted(by: { $0.key < $1.key }) {
                 let list = try run.list(at: listener.since)
-                let expected = try Self.answer(.listenQuery("l", listener.query, .tagged(1)), of: list, indexes)
+                if seen[tag]?.list != list {
+                    let answer = try Self.answer(.listenQuery("l", listener.query, .tagged(1)), of: list, indexes)
+                    seen[tag] = (list, answer)
+                }
                 try #require(
-                    run.views[tag]?.tree.value(at: "l") ?? .null == expected,
+                    run.views[tag]?.tree.value(at: "l") ?? .null == seen[tag]?.answer,
                     "seed \(seed), step \(step): listener \(tag) of \(listener.query.index)")
             }
             if let listSince {

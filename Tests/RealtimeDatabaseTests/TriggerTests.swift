@@ -232,7 +232,7 @@ struct TriggerTests {
 
     @Test(
         "are exactly the differences of the places, whatever is written; the log brings them back",
-        arguments: 0..<300 as Range<UInt64>)
+        arguments: 0..<(300 * TestScale.factor))
     func model(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var generator = StepGenerator(seed: seed)

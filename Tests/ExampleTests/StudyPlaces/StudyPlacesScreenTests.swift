@@ -66,6 +66,8 @@ struct StudyPlacesScreenTests {
         ann.type("y")
         try await bob.wait(for: "ann@example.com was at Studio Schwabing today")
         try await bob.waitUntilGone("★")
+        // What is typed before this is over would be lost.
+        try await ann.wait(for: "c check in")
         try await ann.waitUntilGone("Checking out…")
         ann.type(.escape, "a")
         try await ann.wait(for: "Activities of Ann")
