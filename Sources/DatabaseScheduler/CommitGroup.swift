@@ -29,7 +29,7 @@ package enum CommitJob: Sendable {
 package struct CommitGroup {
     private let report: @Sendable (UInt32, Event) -> Void
     private var waiting: [UInt32: (log: any CommitLog, records: [LogRecord])] = [:]
-    /// Records of other nodes to store, up to a sequence number. No database has these and records that wait.
+    /// Records of other nodes to store, up to a sequence number. A database has these or waiting ones, never both.
     private var arrived: [UInt32: (log: any CommitLog, sequence: UInt64)] = [:]
     private var failed: Set<UInt32> = []
     private var storing: [(database: UInt32, log: any CommitLog, text: TextParts, serial: UInt64)] = []

@@ -88,7 +88,7 @@ package final class WaitingConnection {
             // It may have to write, too, but in a handshake there is always room for that.
             try waitForPeer(POLLIN)
         }
-        // A peer that does not know of the choice speaks HTTP/1.1 (RFC 9113, section 3.2).
+        // A peer without ALPN speaks HTTP/1.1 (RFC 9113, section 3.2).
         guard offered == .http1 || session.speaks(offered.rawValue) else {
             throw Failure(description: "the peer does not choose '\(offered.rawValue)' in the TLS handshake (ALPN)")
         }

@@ -82,13 +82,13 @@ package final class Connection {
     }
 
     private static func error(_ code: Int32, handle: OpaquePointer?, path: String) -> StorageError {
-        // That of the last system call. `sqlite3_system_errno` does not know it after a commit.
+        // The error of the last system call, which `sqlite3_system_errno` does not have after a commit.
         let cause = errno
-        // Without a handle there was no memory for one, which it says then.
+        // Without a handle, this says that there was no memory for one.
         let detail = "\(String(cString: sqlite3_errmsg(handle))) (\(path))"
         return switch code & 0xFF {
         case SQLITE_FULL: .full
-        // Failed reads (1) and short ones (2) are never for lack of room.
+        // Reads that fail (1) or are short (2) do not need room.
         case SQLITE_IOERR where code >> 8 > 2 && [ENOSPC, EDQUOT].contains(cause): .full
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: .readOnly(detail)
         case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(detail)
