@@ -99,6 +99,7 @@ package struct CommitGroup {
 
     private mutating func storeArrived(_ database: UInt32) {
         guard let (log, sequence) = arrived.removeValue(forKey: database) else { return }
+        assert(waiting[database] == nil)
         if failed.contains(database) {
             // They are in the shared log, and do not arrive again: the memory that is built now has them too.
             return log.noteArrived(through: sequence)

@@ -69,6 +69,7 @@ package final class Connection {
             try body()
             try execute("COMMIT")
         } catch {
+            // A full disk ends the transaction by itself; then there is nothing to roll back.
             if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }
