@@ -32,6 +32,8 @@ package struct CommitGroup {
     /// Records of other nodes to store, up to a sequence number. A database has these or waiting ones, never both.
     private var arrived: [UInt32: (log: any CommitLog, sequence: UInt64)] = [:]
     private var failed: Set<UInt32> = []
+    /// Operations of the appends that the last call of ``run(_:)`` has made, or tried.
+    package private(set) var appendedCount = 0
     private var storing: [(database: UInt32, log: any CommitLog, text: TextParts, serial: UInt64)] = []
 
     /// - parameter report: told of the results, by the number of the database.
@@ -39,6 +41,7 @@ package struct CommitGroup {
 
     /// Carries out all jobs that wait.
     package mutating func run(_ jobs: [CommitJob]) {
+        appendedCount = 0
         for job in jobs {
             switch job {
             case .append(let database, let log, let record):
@@ -91,6 +94,7 @@ package struct CommitGroup {
 
     private mutating func commit(_ database: UInt32) {
         guard let (log, records) = waiting.removeValue(forKey: database), let last = records.last else { return }
+        appendedCount += records.reduce(0) { $0 + $1.count }
         report(database) { () throws(CommitFailure) in
             try log.append(records)
             return last.lastSequence

@@ -77,6 +77,7 @@ struct CommitGroupTests {
             arrived(10), arrived(11), append(12), append(13), arrived(14), arrived(15), .probe(database: 1, log),
             append(16), arrived(17), .close(log),
         ])
+        #expect(group.appendedCount == 3)
         #expect(
             log.calls.withLock { $0 } == [
                 "store 11", "append 12 13", "store 15", "probe", "append 16", "store 17", "close",

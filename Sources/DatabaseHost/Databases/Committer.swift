@@ -1,3 +1,4 @@
+import Glibc
 import HearthDatabaseScheduler
 import HearthRealtimeDatabase
 import HearthSystem
@@ -8,10 +9,17 @@ import HearthStorageErrors
 final class Committer: Sendable {
     private let worker: Worker<CommitJob>
 
-    init(report: @escaping @Sendable (UInt32, Event) -> Void) throws(SystemError) {
+    /// - parameter pauses: after large appends (``AppendPause``).
+    init(pauses: Bool = false, report: @escaping @Sendable (UInt32, Event) -> Void) throws(SystemError) {
         worker = try Worker(name: "committer", priority: .prompt) {
             var group = CommitGroup(report: report)
-            return { jobs in group.run(jobs) }
+            if !pauses { return { jobs in group.run(jobs) } }
+            return { jobs in
+                let start = MonotonicTime.current
+                group.run(jobs)
+                let pause = AppendPause.after(group.appendedCount, took: MonotonicTime.current - start)
+                if pause > .zero { usleep(UInt32(pause / .microseconds(1))) }
+            }
         }
     }
 

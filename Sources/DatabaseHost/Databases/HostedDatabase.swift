@@ -102,7 +102,7 @@ final class HostedDatabase {
 
     private static func ownCommitter(_ host: DatabaseHost) throws(StorageError) -> Committer {
         do throws(SystemError) {
-            return try Committer { [report = host.report] in report(.event($0, $1)) }
+            return try Committer(pauses: true) { [report = host.report] in report(.event($0, $1)) }
         } catch {
             throw .inputOutput("\(error)")
         }
