@@ -8,7 +8,7 @@ import Testing
         #expect(AppendPause.after(5000, took: .seconds(2)) == .milliseconds(5))
     }
 
-    @Test("is none where clients wait for each write") func small() {
+    @Test("is zero after a small one, where a client may wait for each write") func small() {
         #expect(AppendPause.after(127, took: .milliseconds(4)) == .zero)
         #expect(AppendPause.after(0, took: .zero) == .zero)
     }
