@@ -117,9 +117,13 @@ final class LogProgress: Sendable {
     func keep(_ records: [LogRecord]) {
         state.withLock { state in
             // Parts of texts that are stored apart from the log may be gone when the log takes them.
-            state.arrived += records.map {
+            let whole = records.map {
                 LogRecord(firstSequence: $0.firstSequence, count: $0.count, time: $0.time, body: $0.wholeBody)
             }
+            // Records of a later owner may have been read from etcd meanwhile.
+            let end = records.last?.lastSequence ?? 0
+            let place = state.arrived.firstIndex { $0.firstSequence > end } ?? state.arrived.endIndex
+            state.arrived.insert(contentsOf: whole, at: place)
             state.arrivedBytes += records.reduce(0) { $0 + $1.byteCount }
             state.appliedSequence = max(state.appliedSequence, records.last?.lastSequence ?? 0)
         }

@@ -50,4 +50,14 @@ import Testing
         progress.stored(1)
         #expect(progress.applied(through: 1).isEmpty)
     }
+
+    @Test("records that the file did not take come before those of a later owner, which may arrive first")
+    func order() {
+        let progress = LogProgress()
+        let records = (1...3).map { Self.record($0) }
+        progress.arrived([records[2]])
+        progress.keep([records[0], records[1]])
+        #expect(progress.applied() == [records[0], records[1]])
+        #expect(progress.applied(through: 3) == records)
+    }
 }
