@@ -17,9 +17,9 @@ final class HostedDatabase {
     let name: String
     private let index: UInt32
     private let logFile: LogFile
-    private let log: MeasuredLog
+    private var log: MeasuredLog
     /// The same; nil for a log of this process's own.
-    private let keeper: LogKeeper?
+    private var keeper: LogKeeper?
     /// How often it was said that this node owns it.
     private var ownedCount = 0
     private let logReader: LogReader
@@ -55,23 +55,9 @@ final class HostedDatabase {
         logReader = logFile.makeReader()
         self.tree = tree
         self.host = host
-        if let cluster = host.cluster {
-            // Appends of one database wait for etcd, those of others do not wait for them.
-            committer = try Self.ownCommitter(host)
-            let sequence = max(tree.sequence, logFile.lastSequence)
-            let nodeLog = try cluster.openLog(of: name, logFile, sequence: sequence, isVisited: isVisited) {
-                [report = host.report] arrivals in
-                report(.event(index, .arrived(arrivals)))
-            } needsCopy: { [report = host.report] need in
-                report(.needsCopy(index, need))
-            }
-            keeper = nodeLog.keeper
-            log = MeasuredLog(nodeLog, host.metrics)
-        } else {
-            committer = host.committer
-            keeper = nil
-            log = MeasuredLog(SQLiteLog(logFile), host.metrics)
-        }
+        log = MeasuredLog(SQLiteLog(logFile), host.metrics)
+        // Appends of one database wait for etcd, those of others do not wait for them.
+        committer = host.cluster == nil ? host.committer : try Self.ownCommitter(host)
         let limits = host.limits
         let database = Database(
             index: index, epochs: logFile.epochs, store: try tree.makeReader(), sequence: tree.sequence,
@@ -92,12 +78,26 @@ final class HostedDatabase {
         try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }
+        if let cluster = host.cluster { try join(cluster, isVisited: isVisited) }
         host.log.info(
             "database.open",
             [
                 ("database", name), ("sequence", "\(database.sequence)"),
                 ("replayed", "\(database.sequence - tree.sequence)"),
             ])
+    }
+
+    /// The log is that of the cluster from now on. Only now, as a node that cannot read its files must not own it.
+    private func join(_ cluster: ClusterNode, isVisited: Bool) throws(StorageError) {
+        let sequence = max(tree.sequence, logFile.lastSequence)
+        let log = try cluster.openLog(of: name, logFile, sequence: sequence, isVisited: isVisited) {
+            [index, report = host.report] arrivals in
+            report(.event(index, .arrived(arrivals)))
+        } needsCopy: { [index, report = host.report] need in
+            report(.needsCopy(index, need))
+        }
+        keeper = log.keeper
+        self.log = MeasuredLog(log, host.metrics)
     }
 
     private static func ownCommitter(_ host: DatabaseHost) throws(StorageError) -> Committer {
