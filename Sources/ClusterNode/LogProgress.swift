@@ -125,7 +125,7 @@ final class LogProgress: Sendable {
             let place = state.arrived.firstIndex { $0.firstSequence > end } ?? state.arrived.endIndex
             state.arrived.insert(contentsOf: whole, at: place)
             state.arrivedBytes += records.reduce(0) { $0 + $1.byteCount }
-            state.appliedSequence = max(state.appliedSequence, records.last?.lastSequence ?? 0)
+            state.appliedSequence = max(state.appliedSequence, end)
         }
     }
 
