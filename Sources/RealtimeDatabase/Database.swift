@@ -194,6 +194,7 @@ package final class Database {
         var waiting: [Int] = []
         var away: Set<Int> = []
         let span = requests.span
+        let (observer, tally) = (observer, tally)
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
             if count.isMultiple(of: TreeRows.touchedMax) { touchRows(of: requests, from: count) }

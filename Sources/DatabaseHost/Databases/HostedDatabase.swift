@@ -301,13 +301,16 @@ final class HostedDatabase {
     private func deliver(_ turns: [[Output]]) {
         var builder = makeBuilder()
         var forwarded: [(connection: ConnectionID, number: Int64, reply: Reply)] = []
-        for outputs in turns {
-            for output in outputs {
-                if case .reply(let connection, let number, let reply) = output, connection.isForwarded {
+        for turn in turns {
+            // Elements of a span are borrowed: copies would count references.
+            let outputs = turn.span
+            for index in outputs.indices {
+                if outputs[index].isForwardedReply, case .reply(let connection, let number, let reply) = outputs[index]
+                {
                     forwarded.append((connection, number, reply))
                     continue
                 }
-                builder.add(output)
+                builder.add(outputs[index])
                 if builder.byteCount > host.limits.turnReadBytesMax {
                     builder.finish(host.deliver)
                     builder = makeBuilder()

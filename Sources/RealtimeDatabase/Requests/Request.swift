@@ -33,11 +33,12 @@ package final class Request: Sendable {
         self.client = client
         self.claim = claim
         self.examined = examined
-        kind = operation.kind
-        byteCount = operation.byteCount
+        // Of the property, so that the parameter is moved into it.
+        kind = self.operation.kind
+        byteCount = self.operation.byteCount
         isLarge =
-            byteCount > Self.largeBytes || operation.entryCount >= Self.demandingCount
-            || byteCount >= Self.demandingBytes && operation.isDemanding
+            byteCount > Self.largeBytes || self.operation.entryCount >= Self.demandingCount
+            || byteCount >= Self.demandingBytes && self.operation.isDemanding
     }
 
     /// Bytes that the request holds while it waits, about: its values, and the places of an update. O(its places).

@@ -47,9 +47,7 @@ package final class RequestTally: Sendable {
         guard let kind = request.kind else { return }
         // Only a refusal can be answered later (``TransactionTurns``).
         var outcome = kind == .transaction && outputs.count == start ? Outcome.conflict : .ok
-        if outputs.count > start, case .reply(_, _, .failed(let failure)) = outputs[outputs.count - 1] {
-            outcome = failure.outcome
-        }
+        if outputs.count > start, let failure = outputs.span[outputs.count - 1].failure { outcome = failure.outcome }
         add(kind, outcome)
     }
 

@@ -31,6 +31,16 @@ package enum Output: Sendable {
     case stream(SnapshotRead)
 }
 
+extension Output {
+    /// Of a reply.
+    var failure: Failure? { if case .reply(_, _, .failed(let failure)) = self { failure } else { nil } }
+
+    /// It answers a request that another node has forwarded.
+    package var isForwardedReply: Bool {
+        if case .reply(let connection, _, _) = self { connection.isForwarded } else { false }
+    }
+}
+
 /// How a client knows a listener that has ended.
 package enum RevokedListener: Sendable {
     case plain
