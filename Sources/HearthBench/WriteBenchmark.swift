@@ -13,7 +13,7 @@ struct WriteBenchmark {
             try compare(
                 "pushes of new keys, \(many)", connections: settings.connections, inFlight: settings.inFlight,
                 source: ObjectPushes.init, redis: RedisCommands.pushes
-            ) { runs in Finding.rates("writes", runs.server, over: runs.floor, .atLeast(0.4)) },
+            ) { runs in Finding.rates("writes", runs.server, over: runs.floor, .atLeast(0.45)) },
             try compare(
                 "one connection, one in flight", connections: 1, inFlight: 1, source: ObjectSets.init,
                 redis: RedisCommands.sets
