@@ -39,7 +39,6 @@ extension HTTPConnection {
         _ head: RequestHead, _ writer: ResponseWriter,
         then body: @escaping @Sendable (HTTPConnection, Authentication) -> Void
     ) {
-        if let identified { return body(self, identified) }
         guard let credential = Credential(head) else { return body(self, .nobody) }
         let finish: @Sendable (HTTPConnection, Authenticator.Outcome) -> Void = { connection, result in
             switch result {

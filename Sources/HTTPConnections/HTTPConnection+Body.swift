@@ -29,25 +29,25 @@ extension HTTPConnection {
                 if let refusal = connection.refusal(ofDatabaseOf: head, by: authentication) {
                     return connection.refuseBody(refusal.response)
                 }
-                connection.admitBody(of: head, by: authentication)
+                connection.admitBody(of: head)
             }
         case .settings:
             identify(head, ResponseWriter()) { connection, authentication in
                 guard authentication.principal.isAdministrator else {
                     return connection.refuseBody(RESTError.notAdministrator.response)
                 }
-                connection.admitBody(of: head, by: authentication)
+                connection.admitBody(of: head)
             }
         case .unknown, .notWebSocket, .databases, .health, .readiness, .metrics, .console:
             var writer = ResponseWriter(answering: head)
             writer.close()
             handle(head, writer)
-        case .preflight, .longPoll: admitBody(of: head, by: nil)
+        case .preflight, .longPoll: admitBody(of: head)
         case .identity(let route):
             if let length = head.contentLength, length > route.bodyBytesMax {
                 return refuseBody(RESTError.payloadTooLarge.response)
             }
-            admitBody(of: head, by: nil)
+            admitBody(of: head)
         }
     }
 
@@ -67,8 +67,9 @@ extension HTTPConnection {
         return nil
     }
 
-    /// Nothing speaks against the request as yet.
-    private func admitBody(of head: RequestHead, by authentication: Authentication?) {
+    /// Nothing speaks against the request as yet. Who makes it is found out again when all of the body is there. That
+    /// may take hours, in which a credential can expire or be revoked.
+    private func admitBody(of head: RequestHead) {
         let memory = context.services.requestMemory
         if let length = head.contentLength, !body.isDropped {
             if length > memory.claimBytesMax { return refuseBody(RESTError.payloadTooLarge.response) }
@@ -76,7 +77,6 @@ extension HTTPConnection {
                 return refuseBody(RESTError.noRoom.response)
             }
         }
-        identified = authentication
         restartPace()
         guard head.expectsContinue else { return }
         var interim: [UInt8] = []

@@ -33,8 +33,6 @@ final class HTTPConnection: StreamHandler, TableMember {
     var body = IncomingBody()
     /// How long the peer may take to send the rest of it.
     private var pace: Pace
-    /// Who makes the request, where that was found out before its body came.
-    var identified: Authentication?
     /// The client of the last request, which is not the peer where a trusted proxy passes it on.
     private(set) var client: Client
     /// The bytes read after the present request, from `unreadStart` on.
@@ -151,7 +149,6 @@ final class HTTPConnection: StreamHandler, TableMember {
             switch event {
             case .head(let head):
                 self.head = head
-                identified = nil
                 if context.services.clients.knowsProxies {
                     client = context.services.clients.client(
                         stream.peer, forwardedFor: head.headers.combined("x-forwarded-for"))

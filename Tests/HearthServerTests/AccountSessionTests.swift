@@ -70,6 +70,25 @@ import Testing
         #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
     }
 
+    @Test("a body that is still coming when its user's account ends is not written")
+    func revocationWithinBody() throws {
+        let client = try Self.client()
+        let user = try Self.signUp(client, "a@example.com")
+        let value = "\"\(String(repeating: "x", count: 8000))\""
+        for isRevoked in [false, true] {
+            let target = "/\(user.id).json?auth=\(user.token)"
+            let upload = try client.server.connectREST()
+            let fields = "Host: h\r\nExpect: 100-continue\r\nContent-Length: \(value.utf8.count)"
+            try upload.send("PUT \(target) HTTP/1.1\r\n\(fields)\r\n\r\n")
+            // Its head has been let in.
+            #expect(try String(decoding: upload.receiveSome(), as: UTF8.self).hasPrefix("HTTP/1.1 100 "))
+            try upload.send(String(value.prefix(4000)))
+            if isRevoked { #expect(try client.post("delete", #"{"idToken":"\#(user.token)"}"#).status == 200) }
+            try upload.send(String(value.dropFirst(4000)))
+            #expect(try upload.receive().status == (isRevoked ? 401 : 200))
+        }
+    }
+
     private static func connect(_ client: IdentityClient, _ token: String, as id: String) throws -> RealtimePeer {
         let peer = try client.server.connect("/.ws?v=5&ns=default")
         _ = try peer.receiveMessage()
