@@ -93,6 +93,34 @@ struct OwedWritesTests {
         }
     }
 
+    @Test("several places are set as they are one by one", arguments: 0..<(100 * TestScale.factor) as Range<UInt64>)
+    func severalPlaces(seed: UInt64) throws {
+        var generator = StepGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
+        var (together, oneByOne) = (OwedWrites(), OwedWrites())
+        for step in 0..<20 {
+            var assignments: [Assignment] = []
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                let target = WriteTarget(path: generator.path(), isPriority: random.next() % 4 == 0)
+                let overlaps = assignments.contains { other in
+                    if other.target.path == target.path { return true }
+                    return !other.target.isPriority && other.target.path.contains(target.path)
+                        || !target.isPriority && target.path.contains(other.target.path)
+                }
+                if overlaps { continue }
+                let value = target.isPriority ? generator.priority() : generator.value()
+                assignments.append(Assignment(target: target, value: value))
+            }
+            together.set(assignments)
+            // A node that loses its only child before it gets another one would lose its priority.
+            let values = assignments.filter { !$0.target.isPriority }
+            for assignment in values where !assignment.value.isNull { oneByOne.set(assignment) }
+            for assignment in values where assignment.value.isNull { oneByOne.set(assignment) }
+            for assignment in assignments where assignment.target.isPriority { oneByOne.set(assignment) }
+            try #require(together == oneByOne, "seed \(seed) step \(step)")
+        }
+    }
+
     @Test(
         "cancelling a part of a value keeps the rest of it",
         arguments: [

@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthTreeText
 
 /// The on-disconnect writes of a connection (Protocol.md 17): a sparse tree of values, with server values still to be
 /// resolved.
@@ -26,85 +27,140 @@ package struct OwedWrites: Hashable, Sendable {
 
     var byteCount: Int { assignments.reduce(0) { $0 + $1.target.path.encoded.count + $1.value.bytes.count } }
 
-    package mutating func set(_ assignment: Assignment) {
-        let target = assignment.target
-        if let index = indexOfValue(around: target) {
-            let owner = assignments[index]
-            let relative = target.path.dropFirst(bytes: owner.target.path.encoded.count)
-            if target.isPriority {
-                assignments[index].value = owner.value.settingPriority(assignment.value, at: relative) ?? owner.value
-            } else {
-                assignments[index].value = owner.value.setting(assignment.value, at: relative)
-            }
-            incrementCount += assignments[index].value.incrementCount - owner.value.incrementCount
-            return
+    /// The memory that they use, about.
+    var memoryByteCount: Int { byteCount + 100 * assignments.count }
+
+    package mutating func set(_ assignment: Assignment) { set([assignment]) }
+
+    /// Sets several places that do not overlap (Protocol.md 4.6). A value is copied once for all places within it, and
+    /// once for each priority (``partsByteCount(of:)``).
+    package mutating func set(_ new: [Assignment]) {
+        for assignment in new where !assignment.target.isPriority && indexOfValue(around: assignment.target) == nil {
+            insert(assignment)
         }
-        remove { Self.replaces(target, $0) }
-        let index = assignments.firstIndex { Self.precedes(target, $0.target) } ?? assignments.count
-        assignments.insert(assignment, at: index)
-        incrementCount += assignment.value.incrementCount
+        var edits: [Int: [CanonicalJSON.Edit]] = [:]
+        for assignment in new where !assignment.target.isPriority {
+            guard let index = indexOfValue(around: assignment.target) else { continue }
+            let edit = CanonicalJSON.Edit(path: relative(assignment.target, to: index), value: assignment.value)
+            edits[index, default: []].append(edit)
+        }
+        for (index, edits) in edits { replace(assignments[index].value.setting(edits), at: index) }
+        for assignment in new where assignment.target.isPriority {
+            guard let index = indexOfValue(around: assignment.target) else {
+                insert(assignment)
+                continue
+            }
+            let path = relative(assignment.target, to: index)
+            if let value = assignments[index].value.settingPriority(assignment.value, at: path) {
+                replace(value, at: index)
+            }
+        }
     }
 
-    private mutating func remove(where isGone: (WriteTarget) -> Bool) {
-        assignments.removeAll { assignment in
-            guard isGone(assignment.target) else { return false }
-            incrementCount -= assignment.value.incrementCount
-            return true
+    /// The bytes of the values of which ``set(_:)`` would change parts, as often as it copies them.
+    func partsByteCount(of new: [Assignment]) -> Int {
+        var owners: Set<Int> = []
+        var count = 0
+        for assignment in new {
+            guard let index = indexOfValue(around: assignment.target) else { continue }
+            if owners.insert(index).inserted || assignment.target.isPriority {
+                count += assignments[index].value.bytes.count
+            }
         }
+        return count
+    }
+
+    private func relative(_ target: WriteTarget, to index: Int) -> Path {
+        target.path.dropFirst(bytes: assignments[index].target.path.encoded.count)
+    }
+
+    private mutating func replace(_ value: CanonicalJSON, at index: Int) {
+        incrementCount += value.incrementCount - assignments[index].value.incrementCount
+        assignments[index].value = value
+    }
+
+    /// Adds an assignment that lies in no value, in place of those that it replaces.
+    private mutating func insert(_ assignment: Assignment) {
+        let target = assignment.target
+        let start = firstIndex(notBefore: target)
+        var end = firstIndex(after: target.path, from: start)
+        if target.isPriority { end = index(of: target) == nil ? start : start + 1 }
+        replace(start..<end, with: [assignment])
+    }
+
+    private mutating func replace(_ range: Range<Int>, with new: [Assignment]) {
+        incrementCount += new.incrementCount - assignments[range].incrementCount
+        assignments.replaceSubrange(range, with: new)
     }
 
     /// Cancels the writes at and below a place. A value above it loses only this part, and no longer removes other
     /// data: its other children remain as separate writes. A leaf above has no such part, and stays.
-    package mutating func cancel(_ path: Path) {
-        if let index = indexOfValue(around: WriteTarget(path: path)) {
-            if assignments[index].value.isLeaf { return }
-            let owner = assignments.remove(at: index)
-            let count = assignments.count
-            keepAllBut(path, of: owner, at: index)
-            let kept = assignments[index..<index + assignments.count - count]
-            incrementCount += kept.incrementCount - owner.value.incrementCount
-            return
+    ///
+    /// - returns: false, and nothing is changed, if that value has more than `splitBytesMax` bytes or more than
+    ///   `entriesMax` writes would remain.
+    @discardableResult
+    package mutating func cancel(_ path: Path, entriesMax: Int = .max, splitBytesMax: Int = .max) -> Bool {
+        let target = WriteTarget(path: path)
+        guard let index = indexOfValue(around: target) else {
+            let start = firstIndex(notBefore: target)
+            replace(start..<firstIndex(after: path, from: start), with: [])
+            return true
         }
-        remove { path.contains($0.path) }
+        let owner = assignments[index]
+        if owner.value.isLeaf { return true }
+        if owner.value.bytes.count > splitBytesMax { return false }
+        var kept: [Assignment] = []
+        Self.keepAllBut(path, of: owner, in: &kept)
+        if assignments.count - 1 + kept.count > entriesMax { return false }
+        replace(index..<index + 1, with: kept)
+        return true
     }
 
-    /// Restores the parts of an assignment that are not on the way to a place below it.
-    private mutating func keepAllBut(_ path: Path, of owner: Assignment, at index: Int) {
+    /// Appends the parts of an assignment that are not on the way to a place below it.
+    private static func keepAllBut(_ path: Path, of owner: Assignment, in kept: inout [Assignment]) {
         let way = owner.target.path.encoded.count
         let end = path.segmentEnd(from: way)
-        var index = index
         for child in owner.value.children {
             var encoded = owner.target.path.encoded
             child.appendSegment(to: &encoded)
             let value = owner.value.part(child.value)
+            let isOnWay = encoded == Array(path.encoded[..<end])
+            if isOnWay, end == path.encoded.count { continue }
             let part = Assignment(target: WriteTarget(path: Path(encoded: encoded)), value: value)
-            if encoded == Array(path.encoded[..<end]) {
-                if end < path.encoded.count {
-                    let count = assignments.count
-                    if value.isLeaf {
-                        assignments.insert(part, at: index)
-                    } else {
-                        keepAllBut(path, of: part, at: index)
-                    }
-                    index += assignments.count - count
-                }
-            } else {
-                assignments.insert(part, at: index)
-                index += 1
-            }
+            if isOnWay, !value.isLeaf { keepAllBut(path, of: part, in: &kept) } else { kept.append(part) }
         }
     }
 
-    /// The value at or above a place.
+    // MARK: Looking up, by bisection
+
+    /// The value above a place, or at that of a priority. There is one at most.
     private func indexOfValue(around target: WriteTarget) -> Int? {
-        assignments.firstIndex { other in
-            guard !other.target.isPriority, other.target.path.contains(target.path) else { return false }
-            return target.isPriority || other.target.path != target.path
+        if target.isPriority, let index = index(of: WriteTarget(path: target.path)) { return index }
+        var above = target.path.parent
+        while let path = above {
+            if let index = index(of: WriteTarget(path: path)) { return index }
+            above = path.parent
         }
+        return nil
     }
 
-    private static func replaces(_ new: WriteTarget, _ old: WriteTarget) -> Bool {
-        new.isPriority ? new == old : new.path.contains(old.path)
+    private func index(of target: WriteTarget) -> Int? {
+        let index = firstIndex(notBefore: target)
+        return index < assignments.count && assignments[index].target == target ? index : nil
+    }
+
+    private func firstIndex(notBefore target: WriteTarget) -> Int {
+        var (low, high) = (0, assignments.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if Self.precedes(assignments[middle].target, target) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The end of the assignments at and below a path, of which `start` is the first.
+    private func firstIndex(after path: Path, from start: Int) -> Int {
+        assignments[start...].firstIndex { !path.contains($0.target.path) } ?? assignments.count
     }
 
     private static func precedes(_ a: WriteTarget, _ b: WriteTarget) -> Bool {

@@ -25,7 +25,12 @@ struct NaiveDatabase {
     }
 
     mutating func owe(_ assignments: [Assignment], of connection: UInt64) {
-        for assignment in assignments { owed[connection, default: OwedWrites()].set(assignment) }
+        // At once: a node that loses its only child before it gets another one would lose its priority.
+        let values = assignments.filter { !$0.target.isPriority }
+        let ordered =
+            values.filter { !$0.value.isNull } + values.filter(\.value.isNull)
+            + assignments.filter(\.target.isPriority)
+        for assignment in ordered { owed[connection, default: OwedWrites()].set(assignment) }
     }
 
     mutating func cancelOwed(_ path: Path, of connection: UInt64) {

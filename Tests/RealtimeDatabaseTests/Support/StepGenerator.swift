@@ -85,7 +85,9 @@ struct StepGenerator {
             return .onDisconnect([(target, value)])
         case 24:
             guard case .merge(_, let assignments) = merge() else { return .onDisconnect([]) }
-            return .onDisconnect(assignments.map(\.incoming))
+            // Clients cannot register a value and a priority of one place in the same request.
+            var paths: Set<Path> = []
+            return .onDisconnect(assignments.filter { paths.insert($0.target.path).inserted }.map(\.incoming))
         case 25: return .cancelOnDisconnect(path())
         case 16:
             let path = queriedPath()
