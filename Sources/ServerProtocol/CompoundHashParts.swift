@@ -1,12 +1,16 @@
 import HearthJSONTree
 
 extension CompoundHash.Parts {
-    /// Reads `{"hs":["…",…],"ps":["a/b",…]}` (Protocol.md 4.2). Nil if it is something else: without it the client is
-    /// sent more, and nothing is wrong.
+    /// SDKs send about a hundred parts of the largest values that are compared. Many short ones would take a hundred
+    /// times the memory of their text, and as long to compare.
+    private static let textBytesMax = 128 << 10
+
+    /// Reads `{"hs":["…",…],"ps":["a/b",…]}` (Protocol.md 4.2). Nil if it is something else, or too long: without it
+    /// the client is sent more, and nothing is wrong.
     init?(parsing text: UnsafeRawBufferPointer) throws(JSONError) {
         var hashes: [JSONStringText]?
         var posts: [JSONStringText]?
-        guard text.first == UInt8(ascii: "{") else { return nil }
+        guard text.count <= Self.textBytesMax, text.first == UInt8(ascii: "{") else { return nil }
         var reader = JSONReader(text)
         try reader.forEachMember { (reader, key) throws(JSONError) in
             let value = try reader.skipValue()

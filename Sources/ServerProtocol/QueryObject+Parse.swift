@@ -3,8 +3,16 @@ import HearthTreeQueries
 package import HearthWireProtocol
 
 extension QueryObject {
+    /// Bytes of the text of a query, which is kept as long as somebody listens.
+    package static let textBytesMax = 16 << 10
+
+    private static func checkLength(_ text: [UInt8]) throws(RequestError) {
+        if text.count > textBytesMax { throw .missing("query \"q\" of at most \(textBytesMax) bytes") }
+    }
+
     /// Reads a query object. Unknown members do not count, nor does a null, except as the value of a bound.
     package init(parsing text: [UInt8]) throws(RequestError) {
+        try Self.checkLength(text)
         let members = try text.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
             try QueryMembers(text)
         }
@@ -14,6 +22,7 @@ extension QueryObject {
     /// Reads a list of query objects. SDKs 1.x select from the whole value themselves, so it selects everything; its
     /// text is the text between the brackets.
     package init(parsingList list: [UInt8]) throws(RequestError) {
+        try Self.checkLength(list)
         guard list.first == UInt8(ascii: "["), list.last == UInt8(ascii: "]") else { throw .missing("query \"q\"") }
         self.init(query: .everything, text: Array(list.dropFirst().dropLast()), isList: true)
         var queries: [[UInt8]] = []
@@ -34,6 +43,7 @@ extension QueryObject {
 
     /// Reads the query object of a query with conditions (Protocol.md 18.3).
     package init(parsingConditions text: [UInt8]) throws(RequestError) {
+        try Self.checkLength(text)
         let query: Query
         do throws(QueryError) { query = try ConditionParser.query(text) } catch { throw .query(error) }
         self.init(query: query, text: text)

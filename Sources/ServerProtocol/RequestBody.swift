@@ -44,7 +44,8 @@ struct RequestBody {
         } else if try shared.read(key, from: &reader) {
             return
         } else if key.equals("h") {
-            hash = try shared.string("hash \"h\"", from: &reader)?.utf8
+            // A hash has 28 characters. The beginning of a longer text is not one either.
+            hash = try shared.string("hash \"h\"", from: &reader).map { Array($0.utf8.prefix(64)) }
         } else if key.equals("ch") {
             parts = try CompoundHash.Parts(parsing: try reader.skipValue())
         } else if key.equals("since") {

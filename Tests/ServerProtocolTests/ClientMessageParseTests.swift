@@ -26,6 +26,17 @@ struct ClientMessageParseTests {
         #expect(try request("q", #"{"p":"a","h":"x","ch":\#(text)}"#) == .request(number: 7, listen))
     }
 
+    @Test("a compound hash that is very long is as good as none, and of a long hash only the beginning is kept")
+    func longHashes() throws {
+        let count = 20_000
+        let hashes = Array(repeating: #""x""#, count: count + 1).joined(separator: ",")
+        let posts = (0..<count).map { "\"\($0)\"" }.joined(separator: ",")
+        let hash = String(repeating: "h", count: 1000)
+        let body = #"{"p":"a","h":"\#(hash)","ch":{"hs":[\#(hashes)],"ps":[\#(posts)]}}"#
+        let listen = ClientRequest.listen(try path("a"), query: nil, tag: nil, hash: Array(hash.utf8.prefix(64)))
+        #expect(try request("q", body) == .request(number: 7, listen))
+    }
+
     @Test("requests in the forms of the SDKs (Protocol.md 4, 4.5, 4.6)")
     func requests() throws {
         let table: [(action: String, body: String, request: ClientRequest)] = [

@@ -10,6 +10,26 @@ struct QueryObjectTests {
         try QueryObject(parsing: Array(text.utf8)).query
     }
 
+    @Test("a text that is too long is refused, however it is written")
+    func longTexts() {
+        let max = QueryObject.textBytesMax
+        let tooLong = RequestError.missing("query \"q\" of at most \(max) bytes")
+        for (start, end) in [("{", "}"), ("[{", "}]")] {
+            func text(_ count: Int) -> [UInt8] {
+                Array((start + String(repeating: " ", count: count - start.count - end.count) + end).utf8)
+            }
+            let isList = start == "[{"
+            func parse(_ text: [UInt8]) throws(RequestError) {
+                _ = try isList ? QueryObject(parsingList: text) : QueryObject(parsing: text)
+            }
+            #expect(throws: Never.self) { try parse(text(max)) }
+            #expect(throws: tooLong) { try parse(text(max + 1)) }
+        }
+        #expect(throws: tooLong) {
+            try QueryObject(parsingConditions: Array(repeating: UInt8(ascii: " "), count: max + 1))
+        }
+    }
+
     @Test("what the SDKs make of public calls (Protocol.md 16.1)")
     func forms() throws {
         let two = try json("2")

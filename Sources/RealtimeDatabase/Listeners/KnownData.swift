@@ -15,6 +15,12 @@ package struct KnownData: Hashable, Sendable {
         self.parts = parts
     }
 
+    /// The memory that it uses, about.
+    var byteCount: Int {
+        guard let parts else { return hash.count }
+        return parts.posts.reduce(hash.count + 160 * parts.hashes.count) { $0 + $1.encoded.count }
+    }
+
     /// What the client needs to have a value.
     enum Missing: Hashable {
         case nothing

@@ -87,6 +87,16 @@ extension Operation {
         }
     }
 
+    /// What a listener's request holds, in bytes, about.
+    var listenByteCount: Int {
+        switch self {
+        case .listen(let path, let known, _, _): path.encoded.count + (known?.byteCount ?? 0)
+        case .listenQuery(let path, _, _, let known, let text, _):
+            path.encoded.count + text.count + (known?.byteCount ?? 0)
+        default: 0
+        }
+    }
+
     /// A place and a value, without their bytes.
     private static var entryByteCount: Int { 100 }
 

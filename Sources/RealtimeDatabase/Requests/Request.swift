@@ -41,10 +41,12 @@ package final class Request: Sendable {
             || byteCount >= Self.demandingBytes && self.operation.isDemanding
     }
 
-    /// Bytes that the request holds while it waits, about: its values, and the places of an update. O(its places).
+    /// Bytes that the request holds while it waits, about: its values, the places of an update, and the words of a
+    /// query and hashes of a listener. O(its places and parts).
     package var heldByteCount: Int {
         switch kind {
         case .update, .onDisconnect: byteCount + operation.placesByteCount
+        case .listen: operation.listenByteCount
         default: byteCount
         }
     }
