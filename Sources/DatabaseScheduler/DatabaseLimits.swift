@@ -1,3 +1,5 @@
+package import HearthRealtimeDatabase
+
 /// Sizes and times that a database keeps to.
 package struct DatabaseLimits: Sendable {
     /// Memory for nodes that are in use, per database, in bytes.
@@ -35,6 +37,8 @@ package struct DatabaseLimits: Sendable {
     package var queriesOfPlaceMax = 1000
     /// Children that the windows of the queries of one connection keep: those of limited queries.
     package var keptPlacesMax = 1 << 18
+    /// The memory that all databases may keep for connections.
+    package var keptMemory = KeptMemory()
     /// The cost of telling listeners of queries of a commit before others have their turn, in bytes: those that are
     /// read, and as many for other work as take the same time. A millisecond is about a MiB.
     package var tellingStepCostMax = 2 << 20

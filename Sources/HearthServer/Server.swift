@@ -128,8 +128,10 @@ package final class Server: Sendable {
             }
             let sessions = identity.map { StoredSessions(accounts: $0.accounts, trust: trust) }
             let sharing = SharingSlot()
+            var databaseLimits = configuration.databaseLimits
+            databaseLimits.keptMemory = KeptMemory(bytesMax: configuration.requestMemoryBytes)
             let databases = try DatabaseThread(
-                folder: folder, directory: directory, limits: configuration.databaseLimits,
+                folder: folder, directory: directory, limits: databaseLimits,
                 freeBytesMin: configuration.freeBytesMin, rules: rules,
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
                 readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,

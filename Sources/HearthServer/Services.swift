@@ -68,8 +68,7 @@ final class Services: Sendable {
         self.log = log
         self.trail = trail
         self.identity = identity
-        let requestMemory = RequestMemory(
-            bytesMax: configuration.requestBytesTotalMax ?? RequestMemory.bytesMax(of: Memory.byteCount))
+        let requestMemory = RequestMemory(bytesMax: configuration.requestMemoryBytes)
         self.requestMemory = requestMemory
         self.clients = clients
         sharingSlot = sharing

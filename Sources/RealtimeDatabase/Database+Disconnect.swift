@@ -7,6 +7,8 @@ extension Database {
     static let owedEntriesMax = 1000
     static let owedBytesMax = 4 << 20
     static let owedIncrementsMax = 1000
+    /// Bytes of the values of which one request may change or cancel parts: they are copied.
+    static let owedPartsBytesMax = 256 << 10
 
     /// Registers writes for the end of a connection.
     func owe(
@@ -19,13 +21,12 @@ extension Database {
         let assignments = entries.map { Assignment(target: $0.target, value: $0.value.json) }
         var writes = onDisconnect.registered[connection.raw] ?? OwedWrites()
         writes.principal = turn.principal
-        // Each is compared with all there are.
-        if assignments.count <= Self.owedEntriesMax { for assignment in assignments { writes.set(assignment) } }
-        guard assignments.count <= Self.owedEntriesMax, writes.assignments.count <= Self.owedEntriesMax,
-            writes.byteCount <= Self.owedBytesMax
-        else {
-            throw .refused(status: StaticText("too_big"), "too much is to be written when this connection ends")
-        }
+        guard assignments.count <= Self.owedEntriesMax else { throw Self.tooMuchOwed }
+        guard writes.partsByteCount(of: assignments) <= Self.owedPartsBytesMax else { throw Self.tooLargeToSplit }
+        writes.set(assignments)
+        guard writes.assignments.count <= Self.owedEntriesMax, writes.byteCount <= Self.owedBytesMax,
+            onDisconnect.hasRoom(writes, for: connection.raw, of: turn.client)
+        else { throw Self.tooMuchOwed }
         guard writes.incrementCount <= Self.owedIncrementsMax else {
             let text = "more than \(Self.owedIncrementsMax) values are to be incremented when this connection ends"
             throw .refused(status: StaticText("too_big"), text)
@@ -38,7 +39,7 @@ extension Database {
         }
         try checkAllowed(.write(resolved), in: turn)
         try countWrites(resolved, in: turn)
-        onDisconnect.set(writes, of: connection.raw)
+        onDisconnect.set(writes, of: connection.raw, client: turn.client)
         turn.record.append(owed: assignments, of: connection.raw, by: turn.principal)
         log.advance(at: turn.record.time)
     }
@@ -46,13 +47,22 @@ extension Database {
     func cancelOwed(_ path: Path, of connection: ConnectionID, in turn: inout Turn) throws(Failure) {
         // Owed writes of another node's connection may have the same number.
         guard ownedElsewhere == nil, var writes = onDisconnect.registered[connection.raw] else { return }
-        writes.cancel(path)
+        guard writes.cancel(path, entriesMax: Self.owedEntriesMax, splitBytesMax: Self.owedPartsBytesMax) else {
+            throw Self.tooLargeToSplit
+        }
         if writes == onDisconnect.registered[connection.raw] { return }
         try checkWritable()
         onDisconnect.set(writes, of: connection.raw)
         turn.record.append(cancelled: path, of: connection.raw)
         log.advance(at: turn.record.time)
     }
+
+    private static let tooMuchOwed = Failure.refused(
+        status: StaticText("too_big"), "too much is to be written when this connection ends")
+
+    private static let tooLargeToSplit = Failure.refused(
+        status: StaticText("too_big"),
+        "the value above, which is to be written when this connection ends, is too large to change a part of it")
 
     /// Drops what a connection has registered: now, or, while writes are refused, when they are not any more.
     func forfeit(_ connection: ConnectionID, in turn: inout Turn) {

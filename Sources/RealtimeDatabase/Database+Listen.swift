@@ -39,7 +39,8 @@ extension Database {
         in turn: inout Turn
     ) {
         let connection = request.connection
-        if let failure = refusal(ofListener: { $0.contains(path) }, on: connection) {
+        let bytes = KeptBytes.listener(at: path)
+        if let failure = refusal(ofListener: { $0.contains(path) }, bytes, for: request) {
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
@@ -115,13 +116,20 @@ extension Database {
         turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
     }
 
-    /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
-    func refusal(ofListener isKnown: (SessionListens) -> Bool, on connection: ConnectionID) -> Failure? {
-        guard let session = listeners.sessions[connection], session.count >= listenersMax, !isKnown(session) else {
-            return nil
-        }
-        return .refused(
-            status: StaticText("too_big"), "this connection has \(session.count) listeners, as many as it may have")
+    /// Why a connection may have no further listener, of so many bytes; nil if it may, or if `isKnown`.
+    func refusal(
+        ofListener isKnown: (SessionListens) -> Bool, _ bytes: Int, for request: Request
+    ) -> Failure? {
+        let session = listeners.sessions[request.connection]
+        let count = session?.count ?? 0
+        let hasRoom = listeners.hasRoom(bytes, for: request)
+        if count < listenersMax, hasRoom { return nil }
+        if let session, isKnown(session) { return nil }
+        let reason =
+            hasRoom
+            ? "this connection has \(count) listeners, as many as it may have"
+            : "the server has no room for further listeners of this client"
+        return .refused(status: StaticText("too_big"), reason)
     }
 
     /// Why a connection may have no further listener of a query at a place; nil if it may.

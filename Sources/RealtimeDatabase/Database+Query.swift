@@ -54,7 +54,10 @@ extension Database {
         let connection = request.connection
         let name = ReadDependencies.Listener(connection: connection, name: .query(form.name))
         do throws(Failure) {
-            if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, on: connection) { throw failure }
+            let bytes = KeptBytes.listener(at: path, query: text)
+            if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, bytes, for: request) {
+                throw failure
+            }
             if let failure = refusal(ofQueryAt: path, form.name, on: connection) { throw failure }
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)

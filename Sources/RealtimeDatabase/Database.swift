@@ -70,7 +70,7 @@ package final class Database {
     var explainsDenials = false
     var denials: [DeniedRequest] = []
     /// The writes that connections have registered for their end.
-    package internal(set) var onDisconnect = OnDisconnectWrites()
+    package internal(set) var onDisconnect: OnDisconnectWrites
     /// The indexes, and other data that is kept with the tree.
     let indexes: IndexKeeper
     /// The workers of queues.
@@ -122,6 +122,7 @@ package final class Database {
         residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
         listenersMax: Int = .max, queriesOfPlaceMax: Int = .max, keptPlacesMax: Int = .max,
+        keptMemory: KeptMemory = KeptMemory(),
         tellingStepCostMax: Int = .max, tellingCostMax: Int = .max, scannedAtOnceMax: Int = 1000,
         largeBytesMin: Int = Operation.largeBytesMin, rowsAtOnceMax: Int = .max,
         packing: RowPacking = RowPacking()
@@ -141,7 +142,8 @@ package final class Database {
         self.rowsAtOnceMax = rowsAtOnceMax
         tree = DatabaseTree(TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing))
         indexes = IndexKeeper(store: store, workers.news)
-        listeners = ListenerRegistry(database: index)
+        listeners = ListenerRegistry(database: index, keptMemory)
+        onDisconnect = OnDisconnectWrites(keptMemory)
     }
 
     /// The tree.

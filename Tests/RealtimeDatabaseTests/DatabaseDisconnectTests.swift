@@ -148,6 +148,64 @@ struct DatabaseDisconnectTests {
         #expect(try Self.tree(bench) == #"{"a":1}"#)
     }
 
+    @Test("change and cancel no parts of values that are large, or would leave too many")
+    func partsOfLargeValues() throws {
+        var bench = DatabaseBench()
+        func object(_ count: Int, _ value: String) -> CanonicalJSON {
+            let members = (0..<count).map { #""k\#(10_000 + $0)":\#(value)"# }
+            return CanonicalJSON(stringLiteral: "{\(members.joined(separator: ","))}")
+        }
+        let large = object(100, "\"\(String(repeating: "x", count: Database.owedPartsBytesMax / 100))\"")
+        let many = object(Database.owedEntriesMax + 2, "1")
+        let text =
+            "the value above, which is to be written when this connection ends, is too large to change a part of it"
+        let refused = "\(Failure.refused(status: StaticText("too_big"), text))"
+        bench.process(
+            try Self.onDisconnect(("large", large), ("many", many)), try Self.onDisconnect(("large/new", "1")),
+            try Self.onDisconnect(("large/k10000/.priority", "1")), .cancelOnDisconnect("large/k10000"),
+            .cancelOnDisconnect("many/k10000"), try Self.onDisconnect(("many/new", "1")),
+            // Twice the limit: a copy for each priority.
+            .onDisconnect(
+                (0..<100).map {
+                    let path = Path(stringLiteral: "many/k\(10_000 + $0)")
+                    return (WriteTarget(path: path, isPriority: true), IncomingValue(json: "1"))
+                }))
+        #expect(
+            bench.commit() == [
+                "1 done", "2 \(refused)", "3 \(refused)", "4 \(refused)", "5 \(refused)", "6 done", "7 \(refused)",
+            ])
+        bench.process(.disconnect)
+        #expect(try bench.database.rows.read("large") == large)
+        #expect(try bench.database.rows.read("many/k10000") == "1")
+        #expect(try bench.database.rows.read("many/new") == "1")
+    }
+
+    @Test("of all connections together use no more memory than there is, and none after these end")
+    func memory() throws {
+        let memory = KeptMemory(bytesMax: 300_000)
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0, keptMemory: memory)
+        let value = CanonicalJSON(string: Array(repeating: 0x78, count: KeptBytes.freeBytes + 50_000))
+        func outcome(of operation: Operation, _ serial: UInt64, client: UInt64) -> String {
+            let connection = ConnectionID(loop: 0, kind: .realtime, serial: serial)
+            let request = Request(connection: connection, number: 1, operation: operation, client: client)
+            if let record = database.process([request], now: 0) { database.committed(through: record.lastSequence) }
+            database.checkInvariants(isThorough: true)
+            guard case .reply(_, _, .failed(let failure))? = database.takeReady().first else { return "done" }
+            return failure.message
+        }
+        let large = try Self.onDisconnect(("a", value))
+        let refusal = "too much is to be written when this connection ends"
+        #expect(outcome(of: large, 1, client: 1) == "done")
+        #expect(outcome(of: large, 2, client: 1) == "done")
+        // It would have more than it leaves free.
+        #expect(outcome(of: large, 3, client: 1) == refusal)
+        #expect(outcome(of: large, 4, client: 2) == "done")
+        #expect(outcome(of: try Self.onDisconnect(("b", "1")), 3, client: 1) == "done")
+        #expect(memory.bytesUsed > 150_000)
+        for serial in 1...4 as ClosedRange<UInt64> { _ = outcome(of: .disconnect, serial, client: 1) }
+        #expect(memory.bytesUsed == 0)
+    }
+
     @Test("may not increment more than a connection may, in all of its requests together")
     func increments() throws {
         var bench = DatabaseBench()

@@ -56,6 +56,44 @@ struct DatabaseLimitTests {
         #expect(database.listeners.sessions[Self.connection]?.memberships == ["a", "c"])
     }
 
+    @Test("listeners of all connections together use no more memory than there is, and none after these end")
+    func listenerMemory() throws {
+        let memory = KeptMemory(bytesMax: 1_000_000)
+        var database: Database? = Database(index: 0, store: MemoryRowStore(), sequence: 0, keptMemory: memory)
+        /// How many of so many listeners a connection gets.
+        func listen(_ count: Int, _ serial: UInt64, client: UInt64, _ listen: (Int) throws -> Operation) throws -> Int {
+            let connection = ConnectionID(loop: 0, kind: .realtime, serial: serial)
+            let requests = try (0..<count).map {
+                Request(connection: connection, number: Int64($0), operation: try listen($0), client: client)
+            }
+            _ = database?.process(requests, now: 0)
+            database?.checkInvariants(isThorough: true)
+            let outputs = database?.takeReady() ?? []
+            return outputs.count { if case .reply(_, _, .listening) = $0 { true } else { false } }
+        }
+        func deep(_ index: Int) -> Operation {
+            .listen(Path(stringLiteral: "\(index)/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p"), known: [])
+        }
+        let text = Array(repeating: UInt8(ascii: " "), count: 10_000)
+        func query(_ index: Int) throws -> Operation {
+            let query = try Query(index: .key, limit: QueryLimit(.first, index + 1))
+            return .listenQuery("p", query, .tagged(Int64(index)), text: text)
+        }
+        let first = try listen(1000, 1, client: 1, deep)
+        #expect(first > 80 && first < 110)
+        // Others have half of the rest, and everybody a few.
+        let second = try listen(1000, 2, client: 2, query)
+        #expect(second > 8 && second < 12)
+        #expect(try listen(10, 3, client: 1, deep) == 10)
+        #expect(memory.bytesUsed > 700_000)
+        let other = ConnectionID(loop: 0, kind: .realtime, serial: 1)
+        _ = database?.process([Request(connection: other, number: 1, operation: .disconnect)], now: 0)
+        database?.checkInvariants(isThorough: true)
+        #expect(memory.bytesUsed < 300_000)
+        database = nil
+        #expect(memory.bytesUsed == 0)
+    }
+
     @Test("a value of very many members comes into the tree as text, as one of very many bytes does")
     func manyMembers() {
         func isText(_ value: String) -> Bool {

@@ -64,6 +64,7 @@ final class HostedDatabase {
             committedAt: try logFile.time(of: tree.sequence), residentBytesMax: limits.residentBytesMax,
             listenersMax: limits.listenersMax,
             queriesOfPlaceMax: limits.queriesOfPlaceMax, keptPlacesMax: limits.keptPlacesMax,
+            keptMemory: limits.keptMemory,
             tellingStepCostMax: limits.tellingStepCostMax, tellingCostMax: limits.tellingCostMax,
             rowsAtOnceMax: limits.rowsAtOnceMax)
         // Messages between nodes are not clients' requests.

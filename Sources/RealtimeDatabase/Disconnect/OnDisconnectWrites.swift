@@ -13,6 +13,10 @@ package struct OnDisconnectWrites {
     private var made: [(connection: UInt64, sequence: UInt64)] = []
     /// Connections whose writes are to be dropped instead of made, until that is durable.
     private(set) var forfeited: Set<UInt64> = []
+    /// The memory that the registered writes use.
+    private let kept: KeptBytes
+
+    init(_ memory: KeptMemory) { kept = KeptBytes(of: memory) }
 
     /// Nothing is registered, due, or on its way to the log.
     var isAtRest: Bool { registered.isEmpty && due.isEmpty && made.isEmpty && forfeited.isEmpty }
@@ -22,6 +26,8 @@ package struct OnDisconnectWrites {
 
     /// Replaces the known writes by those of the store. Writes that are due or being made stay.
     mutating func load(_ stored: [UInt64: OwedWrites]) {
+        for connection in registered.keys where stored[connection] == nil { kept.set(0, of: connection, client: 0) }
+        for (connection, writes) in stored { kept.set(writes.memoryByteCount, of: connection, client: 0) }
         registered = stored
         changed = []
     }
@@ -34,9 +40,15 @@ package struct OnDisconnectWrites {
 
     // MARK: Registering
 
+    /// Whether there is room for the writes of a connection of a client.
+    func hasRoom(_ writes: OwedWrites, for connection: UInt64, of client: UInt64) -> Bool {
+        kept.hasRoom(writes.memoryByteCount, for: connection, of: client)
+    }
+
     /// Sets the registered writes of a connection; removes them if `writes` is empty.
-    mutating func set(_ writes: OwedWrites, of connection: UInt64) {
+    mutating func set(_ writes: OwedWrites, of connection: UInt64, client: UInt64 = 0) {
         registered[connection] = writes.isEmpty ? nil : writes
+        kept.set(writes.isEmpty ? 0 : writes.memoryByteCount, of: connection, client: client)
         changed.insert(connection)
     }
 
@@ -47,7 +59,7 @@ package struct OnDisconnectWrites {
         case .owe(let assignments, let connection, by: let principal):
             var writes = registered[connection] ?? OwedWrites()
             writes.principal = principal
-            for assignment in assignments { writes.set(assignment) }
+            writes.set(assignments)
             set(writes, of: connection)
         case .cancelOwed(let path, let connection):
             var writes = registered[connection] ?? OwedWrites()
@@ -116,6 +128,7 @@ package struct OnDisconnectWrites {
     /// - parameter last: the number of the last operation in memory.
     func checkInvariants(last: UInt64) {
         precondition(registered.values.allSatisfy { !$0.isEmpty }, "a connection has registered nothing, and is known")
+        kept.checkInvariants(registered.mapValues(\.memoryByteCount))
         precondition(Set(due).count == due.count, "a connection has ended twice")
         precondition(
             zip(made, made.dropFirst()).allSatisfy { $0.sequence < $1.sequence }, "writes were made out of order")

@@ -12,15 +12,32 @@ struct ListenerRegistry {
     var scans = QueryScans()
     /// The members of each group, while they are wanted (``keepMembers(_:)``).
     private(set) var members: [GroupID: Set<ConnectionID>]?
+    /// The memory that listeners use.
+    private let kept: KeptBytes
 
     /// `database` keeps the group numbers of several databases apart.
-    init(database: UInt32) { trie = ListenerTrie(database: database) }
+    init(database: UInt32, _ memory: KeptMemory) {
+        trie = ListenerTrie(database: database)
+        kept = KeptBytes(of: memory)
+    }
 
     /// Connections that listen, or of which something is to be known, in the order of their numbers.
     var connections: [ConnectionID] { sessions.keys.sorted { $0.raw < $1.raw } }
 
     /// Listeners of all connections. O(connections).
     var count: Int { sessions.values.reduce(0) { $0 + $1.count } }
+
+    // MARK: Memory
+
+    /// Whether there is room for a further listener, which uses so many bytes.
+    func hasRoom(_ bytes: Int, for request: Request) -> Bool {
+        let before = sessions[request.connection]?.byteCount ?? 0
+        return kept.hasRoom(before + bytes, for: request.connection.raw, of: request.client)
+    }
+
+    private func count(_ connection: ConnectionID, _ client: UInt64) {
+        kept.set(sessions[connection]?.byteCount ?? 0, of: connection.raw, client: client)
+    }
 
     // MARK: Plain listeners
 
@@ -32,6 +49,7 @@ struct ListenerRegistry {
         let connection = request.connection
         let steps = sessions[connection, default: SessionListens(request.principal, client: request.client, audience)]
             .add(path, request: request.number, isStreamed: isStreamed)
+        count(connection, request.client)
         move(steps, connection, &outputs)
     }
 
@@ -40,6 +58,7 @@ struct ListenerRegistry {
         _ path: Path, of connection: ConnectionID, request: Int64? = nil, _ outputs: inout [Output]
     ) {
         if let steps = sessions[connection]?.remove(path, request: request) {
+            count(connection, 0)
             move(steps, connection, &outputs)
             dependencies.remove(.init(connection: connection, name: .plain(path)))
         }
@@ -81,7 +100,7 @@ struct ListenerRegistry {
         if let old = sessions[connection]?.queries[form.name] {
             if old.live === live, old.form == form {
                 sessions[connection]?.add(listener)
-                return
+                return count(connection, request.client)
             }
             takeOut(form.name, of: connection, &outputs)
         }
@@ -89,6 +108,7 @@ struct ListenerRegistry {
         let group = live.join(form, loop: connection.loop) { trie.makeGroup() }
         members?[group, default: []].insert(connection)
         sessions[connection, default: SessionListens(request.principal, client: request.client)].add(listener)
+        count(connection, request.client)
         outputs.append(.join(group, connection))
     }
 
@@ -100,6 +120,7 @@ struct ListenerRegistry {
 
     private mutating func takeOut(_ name: ListenerForm.Name, of connection: ConnectionID, _ outputs: inout [Output]) {
         guard let listener = sessions[connection]?.removeQuery(name) else { return }
+        count(connection, 0)
         forget(connection)
         let group = listener.live.leave(listener.form, loop: connection.loop)
         dropIfUnused(listener.live)
@@ -202,6 +223,7 @@ struct ListenerRegistry {
     /// A connection has ended.
     mutating func removeAll(of connection: ConnectionID) {
         guard let session = sessions.removeValue(forKey: connection) else { return }
+        count(connection, 0)
         for path in session.memberships {
             let group = trie.leave(path, session.audience, loop: connection.loop)
             if let group { members?.remove(connection, from: group) }
@@ -236,6 +258,8 @@ struct ListenerRegistry {
             }
         }
         precondition(members == nil || members == knownMembers, "the members of groups are others")
+        kept.checkInvariants(
+            Dictionary(uniqueKeysWithValues: sessions.map { ($0.key.raw, $0.value.byteCount) }))
         precondition(queries == 0 || trie.queriesCount > 0, "queries are listened to, and there are none")
     }
 }

@@ -35,6 +35,9 @@ final class LiveQuery {
 
     var isEmpty: Bool { groups.isEmpty }
 
+    /// Its listeners, on all loops.
+    var memberCount: Int { groups.reduce(0) { $0 + $1.members.count } }
+
     /// What listeners of another query that selects the same were told, they were told of this one.
     func takePlace(of other: LiveQuery) {
         window = other.window
@@ -81,6 +84,8 @@ struct LoopMembers {
     private var counts: [Int] = []
 
     var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
+
+    var count: Int { counts.reduce(0, +) }
 
     /// The loops that have members, one bit each.
     var loops: UInt64 {

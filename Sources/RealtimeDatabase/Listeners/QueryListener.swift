@@ -9,6 +9,8 @@ struct QueryListener {
     var text: [UInt8]
     /// Children that the window kept when the listener began.
     let keptPlaces: Int
+    /// The memory that it uses, about, with its share of the window.
+    let byteCount: Int
 
     init(live: LiveQuery, form: ListenerForm, asked: Query, text: [UInt8]) {
         self.live = live
@@ -16,6 +18,9 @@ struct QueryListener {
         self.asked = asked
         self.text = text
         keptPlaces = live.window.count ?? 0
+        byteCount =
+            KeptBytes.listener(at: live.path, query: text)
+            + KeptBytes.ofPlaceInWindow * keptPlaces / (live.memberCount + 1)
     }
 
     /// How the client knows it.

@@ -27,6 +27,8 @@ struct SessionListens {
     private var queryCounts: [Path: Int] = [:]
     /// Children that the windows of its queries keep, about.
     private(set) var keptPlaces = 0
+    /// The memory that its listeners use, about.
+    private(set) var byteCount = 0
     /// Its earlier listens.
     private(set) var ended = EndedListens()
     /// Whom the rules judge.
@@ -86,6 +88,7 @@ struct SessionListens {
             }
         }
         entries.insert(Entry(path: path, request: request, isMember: isMember, isStreamed: isStreamed), at: index)
+        byteCount += KeptBytes.listener(at: path)
         return steps
     }
 
@@ -99,6 +102,7 @@ struct SessionListens {
         let count = queryCount(at: path) + sign
         queryCounts[path] = count == 0 ? nil : count
         keptPlaces += sign * listener.keptPlaces
+        byteCount += sign * listener.byteCount
     }
 
     /// Listeners of queries at a place.
@@ -116,6 +120,7 @@ struct SessionListens {
         guard index < entries.count, entries[index].path == path else { return nil }
         if let request, entries[index].request != request { return nil }
         let removed = entries.remove(at: index)
+        byteCount -= KeptBytes.listener(at: path)
         ended.add(path)
         guard removed.isMember else { return steps }
         steps.leave.append(path)
