@@ -61,6 +61,16 @@ package struct LogKeys: Hashable, Sendable {
                 ?? EtcdKeyRange.end(ofPrefix: Array(folder.utf8)))
     }
 
+    /// The parts of batches that begin at a sequence number, except those of a term.
+    func parts(of batch: UInt64, exceptOf term: Int64) -> [EtcdKeyRange] {
+        let folder = Array("/hearth/1/part/\(database)/\(Self.digits(batch))/".utf8)
+        let own = folder + "\(term)-".utf8
+        return [
+            .keys(from: folder, upTo: own),
+            .keys(from: EtcdKeyRange.end(ofPrefix: own), upTo: EtcdKeyRange.end(ofPrefix: folder)),
+        ]
+    }
+
     package func kept(by node: String) -> [UInt8] { Array("/hearth/1/kept/\(database)/\(node)".utf8) }
 
     package var move: [UInt8] { Array("/hearth/1/move/\(database)".utf8) }

@@ -65,11 +65,11 @@ package struct LogTransactions: Hashable, Sendable {
             then: [.put(key: keys.files(of: owner.node), value: past.bytes, lease: lease)], isRepeatable: true)
     }
 
-    /// Removes what earlier owners have left of batches that they did not finish.
+    /// Removes what earlier owners have left of batches that they did not finish, which begin where the log ends. Parts
+    /// of the term itself stay: this may be carried out again after it has appended.
     func tidy(after head: LogHead, term: Int64) -> EtcdTransaction {
-        EtcdTransaction(
-            if: isCurrent(term), then: [.delete(keys.parts(from: head.lastSequence + 1, upTo: nil))],
-            isRepeatable: true)
+        let left = keys.parts(of: head.lastSequence + 1, exceptOf: term)
+        return EtcdTransaction(if: isCurrent(term), then: left.map { .delete($0) }, isRepeatable: true)
     }
 
     func put(part: [UInt8], _ index: Int, of batch: LogBatch) -> EtcdTransaction {

@@ -121,8 +121,14 @@ extension ReplicatedLog {
         guard case .readingParts(let batch) = following, case .parts(let count) = batch.content else { return }
         following = .reading
         let values = reply.values(0)
-        // They may have been trimmed in between; then reading finds that.
-        if values.count == count { _ = follow(batch, parts: values.flatMap(\.value)) }
+        if values.count == count {
+            _ = follow(batch, parts: values.flatMap(\.value))
+        } else if batch.id == incomplete {
+            stop("parts of the batch at \(batch.firstSequence) are missing")
+        } else {
+            // They may have been trimmed in between; then reading finds that.
+            incomplete = batch.id
+        }
     }
 
     /// The node has everything that the log had when it was read.

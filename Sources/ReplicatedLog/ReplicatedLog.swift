@@ -199,6 +199,8 @@ package struct ReplicatedLog: Sendable {
     package internal(set) var following = Following.reading
     /// What the node has seen of the log: everything up to this was followed or appended.
     package internal(set) var position: LogPosition
+    /// A batch whose parts were not there when they were read.
+    var incomplete: AppendID?
     var append: Append?
     var waiting: [LogRecord]?
     /// Another node is to own the log. Only at its owner.

@@ -29,6 +29,12 @@ extension Simulation {
             if Bool.random(using: &random) { return }
             return queue.add(unanswered(.unavailable("refused")), at: arrival)
         }
+        // An attempt at another member, which was given up.
+        if case .transaction = call, faultCount > 0, Int.random(in: 0..<20, using: &random) == 0 {
+            queue.add(
+                .request(node: node, incarnation: incarnation, call, loses: true),
+                at: now + .random(in: 100...8000, using: &random))
+        }
         guard let fault = machines[node].requestFaults.popLast() else { return queue.add(request, at: arrival) }
         switch fault.kind {
         case .loseRequest: break
@@ -52,7 +58,10 @@ extension Simulation {
         switch call {
         case .transaction(let transaction, let serial):
             let result = engine.apply(transaction)
-            if case .success(let reply) = result, reply.hasSucceeded { try observe(transaction) }
+            if case .success(let reply) = result, reply.hasSucceeded {
+                try observe(transaction)
+                try checkParts(after: transaction)
+            }
             answer = .transaction(serial: serial, result)
         case .placement(let call, let serial):
             let result = engine.apply(call.transaction)
@@ -117,6 +126,19 @@ extension Simulation {
                 if refused.contains(operation) { throw violation("\(operation) reaches the log after it was refused") }
                 histories[epoch, default: []].append(operation)
                 takenCount += 1
+            }
+        }
+    }
+
+    /// Every batch that is in parts has them until it is removed itself.
+    private func checkParts(after transaction: EtcdTransaction) throws(Violation) {
+        guard transaction.success.contains(where: { if case .delete = $0 { true } else { false } }) else { return }
+        let keys = LogKeys(database: "main")
+        for value in engine.values.values where keys.isBatch(value.key) {
+            guard let batch = LogBatch(value.value), case .parts(let count) = batch.content else { continue }
+            let parts = keys.parts(of: batch.firstSequence, batch.id)
+            if engine.values.keys.count(where: parts.contains) != count {
+                throw violation("the parts of the batch at \(batch.firstSequence) are removed without it")
             }
         }
     }
