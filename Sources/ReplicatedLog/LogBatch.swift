@@ -32,6 +32,9 @@ package struct LogBatch: Hashable, Sendable {
         if case .whole(let bytes) = content { size.map { Int(clamping: $0) } ?? bytes.count } else { 0 }
     }
 
+    /// How many values of their own the records are in.
+    var partCount: Int { if case .parts(let count) = content { count } else { 0 } }
+
     package var lastSequence: UInt64 { firstSequence + count - 1 }
 
     private static let version: UInt8 = 1

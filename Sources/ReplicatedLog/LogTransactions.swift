@@ -25,8 +25,11 @@ package struct LogTransactions: Hashable, Sendable {
             ], isRepeatable: true)
     }
 
-    func readParts(of batch: LogBatch) -> EtcdTransaction {
-        EtcdTransaction(then: [.range(EtcdRange(keys.parts(of: batch.firstSequence, batch.id)))], isRepeatable: true)
+    /// Reads some of the parts of a batch.
+    func readParts(_ indexes: Range<Int>, of batch: LogBatch) -> EtcdTransaction {
+        let first = keys.part(indexes.lowerBound, of: batch.firstSequence, batch.id)
+        let end = keys.part(indexes.upperBound, of: batch.firstSequence, batch.id)
+        return EtcdTransaction(then: [.range(EtcdRange(.keys(from: first, upTo: end)))], isRepeatable: true)
     }
 
     /// Makes this process the owner if there is none.

@@ -15,8 +15,10 @@ extension ReplicatedLog {
             if isLost, isOfLog, !statesFiles, keptSequence >= position.sequence, let lease {
                 return call(transactions.state(files: filesPast, lease: lease), for: .stateFiles)
             }
-            call(transactions.read(from: position.sequence + 1, limit: options.readLimit), for: .read)
-        case .readingParts(let batch): call(transactions.readParts(of: batch), for: .parts)
+            call(transactions.read(from: position.sequence + 1, limit: readCount), for: .read)
+        case .readingParts(let batch, let parts):
+            let indexes = parts.count..<min(parts.count + Int(readCount), max(batch.partCount, parts.count + 1))
+            call(transactions.readParts(indexes, of: batch), for: .parts(indexes))
         case .watching, .fed:
             if isFeedSilent {
                 following = .reading
@@ -71,7 +73,13 @@ extension ReplicatedLog {
         }
     }
 
+    /// A read was answered.
+    private mutating func noteRead() {
+        if now - calledAt <= options.quickReadMilliseconds { readCount = min(2 * readCount, options.readLimit) }
+    }
+
     mutating func read(_ reply: EtcdTransactionReply) {
+        noteRead()
         guard let reading = LogReading(reply) else { return stop("a value cannot be read") }
         see(reading.owner)
         floor = reading.floor
@@ -102,7 +110,7 @@ extension ReplicatedLog {
     /// Passes on the records of a batch. Answers false if they must be read first, or are damaged.
     private mutating func follow(_ batch: LogBatch, parts: [UInt8]? = nil) -> Bool {
         if case .parts = batch.content, parts == nil {
-            following = .readingParts(batch)
+            following = .readingParts(batch, [])
             return false
         }
         guard batch.epoch == position.epoch, let records = batch.records(parts: parts ?? []) else {
@@ -117,12 +125,16 @@ extension ReplicatedLog {
         return true
     }
 
-    mutating func readParts(_ reply: EtcdTransactionReply) {
-        guard case .readingParts(let batch) = following, case .parts(let count) = batch.content else { return }
+    mutating func readParts(_ indexes: Range<Int>, _ reply: EtcdTransactionReply) {
+        guard case .readingParts(let batch, var parts) = following else { return }
+        noteRead()
         following = .reading
         let values = reply.values(0)
-        if values.count == count {
-            _ = follow(batch, parts: values.flatMap(\.value))
+        parts += values.map(\.value)
+        if parts.count == batch.partCount {
+            _ = follow(batch, parts: parts.flatMap(\.self))
+        } else if values.count == indexes.count {
+            following = .readingParts(batch, parts)
         } else if batch.id == incomplete {
             stop("parts of the batch at \(batch.firstSequence) are missing")
         } else {

@@ -17,8 +17,11 @@ package struct ReplicatedLog: Sendable {
     package struct Options: Hashable, Sendable {
         /// Values of the store are at most about so large.
         package var partBytesMax = 1 << 20
-        /// Batches that a follower reads at once.
+        /// Batches, or parts of one, that a follower reads at once. An attempt of a call has little time: after a read
+        /// without an answer the next one is of half as many.
         package var readLimit: Int64 = 16
+        /// A read that takes no longer than this, in milliseconds, may be of twice as many the next time.
+        package var quickReadMilliseconds: Int64 = 250
         /// How long an append is repeated, in milliseconds.
         package var appendMilliseconds: Int64 = 10_000
         /// Between two attempts of a call, in milliseconds.
@@ -162,8 +165,8 @@ package struct ReplicatedLog: Sendable {
     package enum Following: Hashable {
         /// Reading, or about to.
         case reading
-        /// Reading the parts of a batch.
-        case readingParts(LogBatch)
+        /// Reading the parts of a batch. The first ones have come.
+        case readingParts(LogBatch, [[UInt8]])
         case watching(serial: UInt64)
         /// Another node passes on what the log has. A node that may own the log watches who owns it.
         case fed(serial: UInt64)
@@ -175,7 +178,8 @@ package struct ReplicatedLog: Sendable {
 
     /// What a call is for.
     enum Purpose: Hashable {
-        case read, parts, stateFiles, claim(lease: Int64), end, found, tidy, part, append, readKept, trim(UInt64)
+        case read, parts(Range<Int>), stateFiles, claim(lease: Int64), end, found, tidy, part, append
+        case readKept, trim(UInt64)
         case keep(HeldFiles?)
         case readMove, handOver, refuseMove
     }
@@ -199,6 +203,8 @@ package struct ReplicatedLog: Sendable {
     package internal(set) var following = Following.reading
     /// What the node has seen of the log: everything up to this was followed or appended.
     package internal(set) var position: LogPosition
+    /// Batches, or parts, that are read at once.
+    var readCount: Int64
     /// A batch whose parts were not there when they were read.
     var incomplete: AppendID?
     var append: Append?
@@ -250,6 +256,8 @@ package struct ReplicatedLog: Sendable {
     var passedEpoch: UInt64?
 
     var pending: (serial: UInt64, purpose: Purpose)?
+    /// When the last call was made.
+    var calledAt: Int64 = 0
     /// Of the last request; an answer with another number is not taken.
     package var serial: UInt64 = 0
     /// After a failed call: the next one is made at this time.
@@ -279,6 +287,7 @@ package struct ReplicatedLog: Sendable {
         self.options = options
         tail = TailMeasure(stretchBytes: options.stretchBytes)
         feedPause = options.feedMilliseconds
+        readCount = options.readLimit
     }
 
     /// The node owns the log, as far as it knows. Whether it may answer for that is up to its lease
@@ -357,6 +366,7 @@ package struct ReplicatedLog: Sendable {
         precondition(pending == nil, "one call at a time")
         serial += 1
         pending = (serial, purpose)
+        calledAt = now
         retryAt = nil
         emit(.call(transaction, serial: serial))
     }
@@ -383,7 +393,7 @@ package struct ReplicatedLog: Sendable {
     private mutating func succeeded(_ purpose: Purpose, _ reply: EtcdTransactionReply) {
         switch purpose {
         case .read: read(reply)
-        case .parts: readParts(reply)
+        case .parts(let indexes): readParts(indexes, reply)
         case .claim(let lease): claimed(lease, reply)
         case .stateFiles: statesFiles = true
         case .end: ended()
@@ -409,7 +419,8 @@ package struct ReplicatedLog: Sendable {
         case .keep: (statedSequence, statedFiles) = (nil, nil)
         case .readKept, .trim: nextTrim = now + options.trimMilliseconds
         case .refuseMove: refuseMoveFailed(error)
-        case .read, .parts, .stateFiles, .end, .found, .tidy, .readMove: break
+        case .read, .parts: if error.mayHaveBeenApplied { readCount = max(1, readCount / 2) }
+        case .stateFiles, .end, .found, .tidy, .readMove: break
         }
     }
 }
