@@ -155,14 +155,15 @@ package struct LogTransactions: Hashable, Sendable {
             isRepeatable: true)
     }
 
-    /// Removes all batches that begin before `floor`.
-    func trim(to floor: UInt64, term: Int64) -> EtcdTransaction {
+    /// Removes all batches that begin before `floor`. If another request has moved the floor, the reply has the owner
+    /// and the present floor.
+    func trim(from old: UInt64, to floor: UInt64, term: Int64) -> EtcdTransaction {
         EtcdTransaction(
-            if: isCurrent(term),
+            if: isCurrent(term) + [.init(keys.floor, .equal, .value(LogTransactions.number(old)))],
             then: [
                 .put(key: keys.floor, value: LogTransactions.number(floor)),
                 .delete(keys.batches(from: 0, upTo: floor)), .delete(keys.parts(from: 0, upTo: floor)),
-            ], isRepeatable: true)
+            ], else: [range(keys.owner), range(keys.floor)], isRepeatable: true)
     }
 
     /// The value has a random number of the process. The revision alone would not do where a new etcd, which counts

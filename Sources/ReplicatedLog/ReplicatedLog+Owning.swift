@@ -201,12 +201,22 @@ extension ReplicatedLog {
         if let limit = tail.floor(keeping: options.tailBytesMax), let own = tail.beginning(upTo: keptSequence + 1) {
             target = max(target, min(limit, own))
         }
-        if target > floor { call(transactions.trim(to: target, term: term), for: .trim(target)) }
+        if target > floor { call(transactions.trim(from: floor, to: target, term: term), for: .trim(target)) }
     }
 
-    mutating func trimmed(_ floor: UInt64, _ reply: EtcdTransactionReply) {
-        guard reply.hasSucceeded else { return fenced(nil) }
-        self.floor = floor
+    mutating func trimmed(_ target: UInt64, _ reply: EtcdTransactionReply) {
+        guard case .owner(let term, _) = role else { return }
+        var target = target
+        if !reply.hasSucceeded {
+            let owner = reply.values(0).first
+            guard isOwn(term, owner) else { return fenced(owner) }
+            // An earlier request was carried out, though no answer came.
+            guard let present = reply.values(1).first.flatMap({ LogTransactions.number($0.value) }) else {
+                return emit(.damaged("the floor of the log cannot be read"))
+            }
+            target = present
+        }
+        floor = target
         tail.trim(to: floor)
     }
 }

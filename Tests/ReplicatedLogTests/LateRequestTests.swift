@@ -71,4 +71,56 @@ import HearthReplicatedLog
         reader.run(&engine)
         #expect(reader.followed == [1])
     }
+
+    private var floor: UInt64? { engine.values[keys.floor].flatMap { LogTransactions.number($0.value) } }
+
+    /// Appends some batches, and has the owner look at what may be removed.
+    private mutating func appendAndTrim(_ owner: inout LoneLog) {
+        // After a call that has failed, the next one is made a little later.
+        owner.tell(.tick, after: 100)
+        for _ in 0..<6 {
+            owner.append(bytes: 50)
+            owner.run(&engine)
+        }
+        owner.keep(&engine)
+        for _ in 0..<10 {
+            guard let (transaction, _) = owner.call, !setsFloor(transaction) else { return }
+            owner.answer(&engine)
+        }
+    }
+
+    private func setsFloor(_ transaction: EtcdTransaction) -> Bool {
+        transaction.success.contains { if case .put(keys.floor, _, _) = $0 { true } else { false } }
+    }
+
+    @Test("a late request to remove batches does not put the floor of the log back")
+    mutating func trimming() throws {
+        var owner = LoneLog("a", rank: 0, &engine)
+        appendAndTrim(&owner)
+        let late = try #require(owner.call?.transaction)
+        #expect(setsFloor(late))
+        owner.giveUp()
+        appendAndTrim(&owner)
+        owner.run(&engine)
+        let floor = try #require(floor)
+        #expect(floor > 1)
+        _ = engine.apply(late)
+        #expect(self.floor == floor)
+    }
+
+    @Test("an owner goes on after a removal of batches whose answer was lost")
+    mutating func trimmedUnheard() throws {
+        var owner = LoneLog("a", rank: 0, &engine)
+        appendAndTrim(&owner)
+        let request = try #require(owner.call?.transaction)
+        _ = engine.apply(request)
+        owner.giveUp()
+        let first = try #require(floor)
+        #expect(first > 1)
+        appendAndTrim(&owner)
+        owner.run(&engine)
+        #expect(try #require(floor) > first)
+        #expect(owner.log.floor == floor)
+        #expect(owner.log.isOwner && !owner.hasDisowned)
+    }
 }
