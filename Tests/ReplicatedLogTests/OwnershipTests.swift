@@ -130,6 +130,34 @@ import HearthReplicatedLog
         #expect(world.violation == nil)
     }
 
+    /// An attempt at one member is still on its way when another member says that nothing can be done.
+    @Test(
+        "is not used again by a node whose request to hand it over may still come, whatever was said last",
+        arguments: [EtcdError.noSpace, .denied("no permission"), .invalidRequest("no")])
+    func handedOverLate(error: EtcdError) throws {
+        var world = try Self.draining()
+        expect(&world, .drained, 0)
+        for _ in 0..<5 where world.nodes[0].call.map({ !Self.handsOver($0.0) }) ?? false { expect(&world, .answer, 0) }
+        let (late, _) = try #require(world.nodes[0].call)
+        #expect(Self.handsOver(late))
+        for _ in 0..<10 {
+            guard let (transaction, serial) = world.nodes[0].call, Self.handsOver(transaction) else { break }
+            world.nodes[0].call = nil
+            world.tell(0, .replied(serial, .failure(error)))
+            if world.nodes[0].call == nil { world.tell(0, .tick) }
+        }
+        let mayUse = world.nodes[0].log.isOwner && world.nodes[0].draining == .no
+        _ = world.apply(late)
+        let owner = world.engine.values[LogKeys(database: "main").owner].flatMap { OwnerRecord($0.value) }
+        #expect(!mayUse || owner?.node != "n1")
+        Self.goOn(&world) { world in world.nodes.contains { $0.log.isOwner && $0.draining == .no } }
+        #expect(world.violation == nil)
+    }
+
+    private static func handsOver(_ transaction: EtcdTransaction) -> Bool {
+        transaction.success.contains(.delete(.key(LogKeys(database: "main").move)))
+    }
+
     @Test(
         "stays where it is if the other node cannot take it, and the asker is told why",
         arguments: [

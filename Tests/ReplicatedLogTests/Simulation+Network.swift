@@ -41,6 +41,10 @@ extension Simulation {
         case .loseReply:
             queue.add(.request(node: node, incarnation: incarnation, call, loses: true), at: arrival)
         case .delayRequest:
+            // Another member says that nothing can be done.
+            if case .transaction = call, fault.milliseconds.isMultiple(of: 2) {
+                queue.add(unanswered(.noSpace), at: arrival)
+            }
             queue.add(
                 .request(node: node, incarnation: incarnation, call, loses: true), at: patience + fault.milliseconds)
         case .repeatRequest:
