@@ -144,6 +144,8 @@ struct MetricsTests {
         #expect(try page.number(#"hearth_database_durable_sequence{database="default"}"#) == 2)
         #expect(try page.number(#"hearth_database_file_bytes{database="default"}"#) > 0)
         #expect(try page.number(#"hearth_account_events_total{event="admin.rules"}"#) == 1)
+        #expect(try page.number(#"hearth_memory_bytes{budget="kept"}"#) == 0)
+        #expect(try page.number(#"hearth_memory_limit_bytes{budget="kept"}"#) > 0)
         #expect(try page.number("hearth_ready") == 1)
         #expect(try page.number("process_open_fds") > 5)
         #expect(try page.number("process_resident_memory_bytes") > 1_000_000)

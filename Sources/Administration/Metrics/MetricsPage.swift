@@ -90,10 +90,12 @@ package struct MetricsPage: Sendable {
         out.begin("hearth_memory_bytes", .gauge, "Memory in use of a budget that all clients share.")
         let outbound = server.outbound
         out.sample(["budget": "requests"], server.requestMemory.bytesUsed)
+        out.sample(["budget": "kept"], server.databases.keptMemory.bytesUsed)
         out.sample(["budget": "outbound"], outbound.bytesUsed)
         out.sample(["budget": "delivery"], server.databases.backlogBytes)
         out.begin("hearth_memory_limit_bytes", .gauge, "The limit of that budget.")
         out.sample(["budget": "requests"], server.requestMemory.bytesMax)
+        out.sample(["budget": "kept"], server.databases.keptMemory.bytesMax)
         out.sample(["budget": "outbound"], outbound.bytesMax)
         out.sample(["budget": "delivery"], server.configuration.backlogBytesMax)
         out.begin("hearth_log_messages_total", .counter, "Lines of the server's log.")

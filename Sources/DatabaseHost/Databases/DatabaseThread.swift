@@ -29,6 +29,8 @@ package final class DatabaseThread: Sendable {
     private weak let readers: SnapshotReaders?
     private let preparer: Preparer
     private let opener: Opener
+    /// The memory that databases keep for connections.
+    package let keptMemory: KeptMemory
     /// Sends the events of all databases.
     package let triggers: TriggerSender
 
@@ -51,6 +53,7 @@ package final class DatabaseThread: Sendable {
         let address = Address()
         let backlog = DeliveryBacklog(bytesMax: limits.backlogBytesMax)
         self.backlog = backlog
+        keptMemory = limits.keptMemory
         let report: @Sendable (DatabaseNews) -> Void = { address.post(.news($0)) }
         let committer = try Committer { report(.event($0, $1)) }
         let applier = try Applier(readers: readers, metrics: metrics, report: report)
