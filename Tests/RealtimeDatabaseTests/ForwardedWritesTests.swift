@@ -62,6 +62,20 @@ struct ForwardedWritesTests {
         #expect(writes.isEmpty)
     }
 
+    @Test("nobody waits for the answer of a worker that has gone")
+    func endedClaimUnanswered() throws {
+        var writes = Self.writes(of: "n1")
+        let claim = Operation.job("q", .claim(count: 1, lease: nil, wait: .milliseconds(1000)))
+        writes.add(Request(connection: Self.connection, number: 1, operation: claim), now: 0)
+        let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+        writes.add(Self.end, now: 0)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [0])
+        #expect(writes.isUnused)
+        writes.checkInvariants()
+        writes.take(.answered(Self.connection, number: number, .value(#"{"count":0}"#), sequence: 0), now: 0)
+        #expect(writes.takeWork(applied: 0, now: 0).isEmpty)
+    }
+
     @Test("a worker that has gone gets no job of this node when it becomes the owner")
     func returnedClaim() throws {
         var writes = Self.writes(of: nil)
@@ -147,14 +161,75 @@ struct ForwardedWritesTests {
         }
     }
 
-    @Test("the end of a connection is told to the node that knows it, after its requests")
+    @Test("the end of a connection is told to the node that knows it, once that has answered its requests")
     func ending() {
         var writes = Self.writes(of: "n1")
         writes.add(Self.end, now: 0)
         #expect(writes.takeWork(applied: 0, now: 0).isEmpty, "no node knows it")
         writes.add(Self.owe(), now: 0)
+        writes.add(Self.set(1), now: 0)
         writes.add(Self.end, now: 0)
-        #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [100, 0])
+        let requests = writes.takeWork(applied: 0, now: 0).toSend[0].requests
+        #expect(requests.map(\.request.number) == [100, 1])
+        // The node would forget the connection, and its answers would not come.
+        writes.take(.answered(Self.connection, number: requests[0].number, .done, sequence: 0), now: 0)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [])
+        writes.tick(now: ForwardedWrites.patience)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: ForwardedWrites.patience)) == [])
+        writes.take(.answered(Self.connection, number: requests[1].number, .done, sequence: 0), now: 0)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: ForwardedWrites.patience)) == [0])
+        #expect(writes.isUnused)
+        writes.checkInvariants()
+    }
+
+    @Test("the node that has made the last write hears of the end, also if another one owns the log by then")
+    func endingAfterMove() {
+        for isTurnedAway in [false, true] {
+            var writes = Self.writes(of: "n1")
+            writes.add(Self.set(1), now: 0)
+            var number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+            writes.add(Self.end, now: 0)
+            writes.ownership(false, node: "n2")
+            #expect(writes.takeWork(applied: 0, now: 0).isEmpty)
+            let reply = isTurnedAway ? Self.turnedAway : .done
+            writes.take(.answered(Self.connection, number: number, reply, sequence: 0), now: 0)
+            var work = writes.takeWork(applied: 0, now: 0)
+            if isTurnedAway {
+                #expect(work.toSend.map(\.node) == ["n2"])
+                #expect(Self.sent(work) == [1])
+                number = work.toSend[0].requests[0].number
+                writes.take(.answered(Self.connection, number: number, .done, sequence: 0), now: 0)
+                work = writes.takeWork(applied: 0, now: 0)
+            }
+            #expect(work.toSend.map(\.node) == [isTurnedAway ? "n2" : "n1"])
+            #expect(Self.sent(work) == [0])
+            #expect(writes.isUnused)
+        }
+    }
+
+    @Test("nothing is left of a connection that has ended when the link to the node with its requests is lost")
+    func endingWithLink() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.owe(), now: 0)
+        _ = writes.takeWork(applied: 0, now: 0)
+        writes.add(Self.end, now: 0)
+        writes.take(.lost(node: "n1"), now: 0)
+        #expect(writes.takeWork(applied: 0, now: 0).toSend.isEmpty)
+        #expect(writes.isUnused)
+        writes.checkInvariants()
+    }
+
+    @Test("a node that lost the log hears of the end of a connection that it owed writes")
+    func endingWithoutOwed() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.owe(), now: 0)
+        _ = writes.takeWork(applied: 0, now: 0)
+        writes.add(Self.end, now: 0)
+        writes.ownership(false, node: "n2")
+        let work = writes.takeWork(applied: 0, now: 0)
+        #expect(work.toSend.map(\.node) == ["n1"])
+        #expect(Self.sent(work) == [0])
+        #expect(writes.isUnused)
     }
 
     @Test("a request that no node takes is refused after ten seconds")
@@ -198,7 +273,17 @@ struct ForwardedWritesSimulationTests {
 
     private struct Link {
         var requests: [ForwardedRequest] = []
+        /// Those of connections that the node has forgotten since.
+        var unanswered: Set<Int64> = []
         var answers: [(ForwardedRequest, Reply, UInt64)] = []
+
+        /// A node forgets a connection when it hears of its end, though it does what came before.
+        mutating func take(_ request: ForwardedRequest) {
+            guard case .disconnect = request.request.operation else { return requests.append(request) }
+            for other in requests where other.request.connection == request.request.connection {
+                unanswered.insert(other.number)
+            }
+        }
     }
 
     private struct Simulation {
@@ -214,6 +299,8 @@ struct ForwardedWritesSimulationTests {
         var answered: [Entry] = []
         var refused: [Entry] = []
         var ended: Set<ConnectionID> = []
+        /// Connections whose clients have gone.
+        var left: Set<ConnectionID> = []
         var connections: [ConnectionID]
         var time: Int64 = 0
 
@@ -223,7 +310,7 @@ struct ForwardedWritesSimulationTests {
         }
 
         mutating func take(_ work: ForwardedWrites.Work) {
-            for (node, requests) in work.toSend { links[node]!.requests += requests }
+            for (node, requests) in work.toSend { for request in requests { links[node]!.take(request) } }
             for request in work.returned {
                 log.append(Entry(connection: request.connection, number: request.number))
                 answered.append(log[log.count - 1])
@@ -244,6 +331,7 @@ struct ForwardedWritesSimulationTests {
                 log.append(Entry(connection: forwarded.request.connection, number: forwarded.request.number))
                 reply = .done
             }
+            if links[node]!.unanswered.remove(forwarded.number) != nil { return }
             links[node]!.answers.append((forwarded, reply, UInt64(log.count)))
         }
 
@@ -260,12 +348,18 @@ struct ForwardedWritesSimulationTests {
             writes.ownership(owner == "here", node: owner == "here" ? nil : owner)
         }
 
+        /// A client goes away, whatever waits for it. Other requests of HTTP connections than claims have no end.
+        mutating func leave(_ connection: ConnectionID) {
+            if connection.kind == .http || !left.insert(connection).inserted { return }
+            writes.add(Request(connection: connection, number: 0, operation: .disconnect), now: time)
+        }
+
         mutating func step() {
             time += Int64.random(in: 0...40, using: &random)
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<30:
                 let connection = connections.randomElement(using: &random)!
-                guard !ended.contains(connection) else { return }
+                guard !ended.contains(connection), !left.contains(connection) else { return }
                 asked[connection, default: 0] += 1
                 let number = asked[connection]!
                 let value = IncomingValue(json: CanonicalJSON(trusted: Array("1".utf8)))
@@ -280,7 +374,8 @@ struct ForwardedWritesSimulationTests {
                 } else {
                     writes.add(request, now: time)
                 }
-            case 30..<60: serve(Bool.random(using: &random) ? "a" : "b")
+            case 30: leave(connections.randomElement(using: &random)!)
+            case 31..<60: serve(Bool.random(using: &random) ? "a" : "b")
             case 60..<80: answer(Bool.random(using: &random) ? "a" : "b")
             case 80..<92:
                 if applied < log.count { applied += Int.random(in: 1...(log.count - applied), using: &random) }
@@ -328,20 +423,25 @@ struct ForwardedWritesSimulationTests {
             }
             // A client that was told to end comes back as another connection.
             for (index, connection) in simulation.connections.enumerated()
-            where simulation.ended.contains(connection) {
+            where simulation.ended.contains(connection) || simulation.left.contains(connection) {
+                simulation.leave(connection)
                 simulation.connections[index] = ConnectionID(
                     loop: 0, kind: connection.kind, serial: UInt64(100 + step * 4 + index))
             }
         }
+        let current = simulation.connections.filter { !simulation.left.contains($0) }
         simulation.settle()
         #expect(simulation.writes.isEmpty, "seed \(seed)")
+        for connection in simulation.connections { simulation.leave(connection) }
+        simulation.settle()
+        #expect(simulation.writes.isUnused, "seed \(seed)")
         for entry in simulation.answered {
             #expect(simulation.log.filter { $0 == entry }.count == 1, "seed \(seed): \(entry) was answered")
         }
         for entry in simulation.refused {
             #expect(!simulation.log.contains(entry), "seed \(seed): \(entry) was refused")
         }
-        for connection in simulation.connections where !simulation.ended.contains(connection) {
+        for connection in current where !simulation.ended.contains(connection) {
             let answers = simulation.answered.filter { $0.connection == connection }.map(\.number)
             let others = simulation.refused.filter { $0.connection == connection }.count
             #expect(answers.count + others == simulation.asked[connection] ?? 0, "seed \(seed)")

@@ -22,7 +22,13 @@ extension Database {
 
     /// Takes a request for the node that makes the writes. False if it is to be done here, be it as well.
     func forward(_ request: Request, now: Int64) -> Bool {
-        guard mayForward(request) else { return false }
+        guard mayForward(request) else {
+            // Another node that took the writes may know the connection.
+            if case .disconnect = request.operation, !request.connection.isForwarded {
+                forwarded?.add(request, now: forwardingTime)
+            }
+            return false
+        }
         if parksInsteadOfForwarding(request, now: now) { return true }
         // That node gives server values their values.
         forwarded?.add(request.original, now: forwardingTime)

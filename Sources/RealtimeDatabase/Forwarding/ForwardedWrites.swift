@@ -10,6 +10,9 @@ import HearthStorageErrors
 /// is sent to the next owner, after all that came before it on its connection. When the link to a node is lost, the
 /// outcome of its requests is unknown: their connections end without an answer, and clients send them again.
 ///
+/// The end of a connection is sent once its requests are answered: the node that has them forgets the connection with
+/// it, and could answer them no more.
+///
 /// A pure value: time is handed in, in milliseconds of a clock that is not set.
 package struct ForwardedWrites {
     /// The work to do. ``takeWork(applied:now:)`` returns it in order.
@@ -107,14 +110,14 @@ package struct ForwardedWrites {
     package var isEmpty: Bool { lines.isEmpty }
 
     /// The same, and no other node owes a write to a connection of this one.
-    var isUnused: Bool { lines.isEmpty && creditors.isEmpty && ending.isEmpty }
+    package var isUnused: Bool { lines.isEmpty && creditors.isEmpty && ending.isEmpty }
 
     /// Takes the next request of a connection.
     package mutating func add(_ request: Request, now: Int64) {
         let connection = request.connection
         if request.isEnd, ending.remove(connection) != nil { creditors.remove(connection) }
         if request.isEnd, lines[connection] == nil {
-            return tellEnd(request)
+            return tellEnd(of: connection)
         }
         switch request.operation {
         case .forfeit where !creditors.contains(connection) && lines[connection] == nil: return
@@ -133,11 +136,12 @@ package struct ForwardedWrites {
     }
 
     /// A node that knows a connection forgets it, also if it takes the writes no more.
-    private mutating func tellEnd(_ request: Request) {
-        creditors.remove(request.connection)
-        guard let node = known.removeValue(forKey: request.connection) else { return }
+    private mutating func tellEnd(of connection: ConnectionID) {
+        creditors.remove(connection)
+        guard let node = known.removeValue(forKey: connection) else { return }
         lastNumber += 1
-        work.toSend.append((node, [ForwardedRequest(number: lastNumber, request: request)]))
+        let end = Request(connection: connection, number: 0, operation: .disconnect)
+        work.toSend.append((node, [ForwardedRequest(number: lastNumber, request: end)]))
     }
 
     // MARK: News
@@ -162,12 +166,10 @@ package struct ForwardedWrites {
             answered(connection, number, reply, sequence, now: now)
         case .ended(let connection): if creditors.contains(connection) { end(connection) }
         case .lost(let node):
-            for (connection, line) in lines.sorted(by: { $0.key.raw < $1.key.raw })
-            where line.node == node && !line.sent.isEmpty {
-                end(connection)
-            }
-            endCreditors { $0 == node }
+            let concerned = creditors.filter { known[$0] == node }
+                .union(lines.filter { $0.value.node == node && !$0.value.sent.isEmpty }.keys)
             known = known.filter { $0.value != node }
+            for connection in concerned.sorted(by: { $0.raw < $1.raw }) { end(connection) }
         }
     }
 
@@ -212,9 +214,14 @@ package struct ForwardedWrites {
     /// The connection ends without an answer: the outcome of its requests is unknown, or it relies on writes that are
     /// no longer owed to it.
     private mutating func end(_ connection: ConnectionID) {
+        let hasEnded = lines[connection]?.hasEnded == true
         drop(connection)
         creditors.remove(connection)
-        if connection.kind == .realtime { ending.insert(connection) }
+        if hasEnded {
+            tellEnd(of: connection)
+        } else if connection.kind == .realtime {
+            ending.insert(connection)
+        }
         work.ended.append(connection)
     }
 
@@ -232,12 +239,14 @@ package struct ForwardedWrites {
         let error = StorageError.ownedElsewhere(node: node)
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) {
             enqueue(connection)
-            while let entry = lines[connection]?.waiting.first, now - entry.since >= Self.patience {
+            while let line = lines[connection], let entry = line.waiting.first, now - entry.since >= Self.patience,
+                !entry.request.isEnd || line.sent.isEmpty
+            {
                 lines[connection]?.waiting.removeFirst()
                 if entry.request.isAnswered {
                     work.answers.append((entry.request, .failed(.unavailable(error))))
                 } else if entry.request.isEnd {
-                    tellEnd(entry.request)
+                    tellEnd(of: connection)
                 }
             }
             endIfEmpty(connection)
@@ -335,7 +344,7 @@ package struct ForwardedWrites {
         guard line.sent.isEmpty else { return }
         for entry in line.waiting {
             // The end of a connection was noted here when it came.
-            if entry.request.isEnd { tellEnd(entry.request) }
+            if entry.request.isEnd { tellEnd(of: entry.request.connection) }
             if line.hasEnded, entry.request.operation.mayWait { continue }
             if entry.request.isAnswered { work.returned.append(entry.request) }
         }
@@ -352,8 +361,11 @@ package struct ForwardedWrites {
         for entry in line.waiting {
             let weight = entry.request.weight
             guard sentBytes == 0 || sentBytes + weight <= Self.sentBytesMax else { break }
+            if entry.request.isEnd, mustWaitToEnd(&line) { break }
             count += 1
-            if batches.isEmpty { batches.append((node, [])) }
+            // The node that knows the connection may have lost the log.
+            let node = entry.request.isEnd ? known[connection] ?? node : node
+            if batches.last?.node != node { batches.append((node, [])) }
             batches[batches.count - 1].requests.append(ForwardedRequest(number: entry.number, request: entry.request))
             note(entry.request, sentTo: node)
             guard entry.request.isAnswered else { continue }
@@ -361,6 +373,15 @@ package struct ForwardedWrites {
             line.sent.append(entry)
         }
         line.waiting.removeFirst(count)
+    }
+
+    /// Whether the end of a connection waits for answers. Nobody is left to do jobs, and the end frees those that the
+    /// node has handed out: their answers are not needed.
+    private mutating func mustWaitToEnd(_ line: inout Line) -> Bool {
+        guard line.sent.allSatisfy(\.request.operation.mayWait) else { return true }
+        for entry in line.sent { sentBytes -= entry.request.weight }
+        line.sent = []
+        return false
     }
 
     private mutating func note(_ request: Request, sentTo node: String) {
