@@ -58,6 +58,9 @@ struct LogDecider {
         return calls
     }
 
+    /// Whether a call brings records of others, and its answer is still awaited.
+    func awaitsRecords(of call: Call) -> Bool { log.awaitsRecords(of: call.serial) }
+
     private mutating func announce(_ ownership: Ownership) {
         guard ownership != announced else { return }
         announced = ownership

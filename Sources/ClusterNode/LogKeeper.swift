@@ -23,6 +23,10 @@ package final class LogKeeper: Sendable {
         /// The same, and has the calls made.
         func handle(_ event: ReplicatedLog.Event) { make(decide(event) ?? []) }
 
+        func awaitsRecords(of call: LogDecider.Call) -> Bool {
+            decider.withLock { $0?.awaitsRecords(of: call) ?? false }
+        }
+
         func notLocated(_ failure: LogPlace.Failure) { decider.withLock { $0?.notLocated(failure) } }
 
         func make(_ calls: [LogDecider.Call]) {
@@ -82,7 +86,8 @@ package final class LogKeeper: Sendable {
             var client: EtcdClient?
             return { calls in
                 for call in calls {
-                    progress.awaitRoom()
+                    // Others have to be made even if there is never room: by one of them the node gives the log up.
+                    progress.awaitRoom { shared.awaitsRecords(of: call) }
                     do throws(LogPlace.Failure) {
                         let (store, open) = try place.store(&client)
                         shared.handle(Self.make(call, with: open, progress, store.validity))

@@ -170,9 +170,11 @@ final class LogProgress: Sendable {
     var hasRoom: Bool { state.withLock { $0.arrivedBytes <= Self.arrivedBytesMax || $0.isClosed } }
 
     /// Waits while too much waits for the own log.
-    func awaitRoom() {
+    ///
+    /// - parameter isNeeded: whether more is still to come. Asked now and then.
+    func awaitRoom(while isNeeded: () -> Bool = { true }) {
         let pause = Semaphore()
-        while !hasRoom {
+        while !hasRoom, isNeeded() {
             _ = pause.wait(atMost: .milliseconds(20))
         }
     }

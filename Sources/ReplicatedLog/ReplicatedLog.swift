@@ -297,6 +297,15 @@ package struct ReplicatedLog: Sendable {
     /// Others can take the log over from this node, and have writes made by it.
     var mayOwn: Bool { storesRecords && isReached }
 
+    /// Whether a call brings records of others, and its answer is still awaited.
+    package func awaitsRecords(of serial: UInt64) -> Bool {
+        guard let pending, pending.serial == serial else { return false }
+        return switch pending.purpose {
+        case .read, .parts: true
+        default: false
+        }
+    }
+
     /// The node has seen the log, whose records its files may follow.
     package var hasBegun: Bool { isOfLog && !isLost }
 

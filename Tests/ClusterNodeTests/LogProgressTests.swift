@@ -60,4 +60,22 @@ import Testing
         #expect(progress.applied() == [records[0], records[1]])
         #expect(progress.applied(through: 3) == records)
     }
+
+    @Test("a call that is given up does not wait for room any more")
+    func room() {
+        let progress = LogProgress()
+        progress.awaitRoom()
+        let text = "\"\(String(repeating: "x", count: LogProgress.arrivedBytesMax))\""
+        progress.arrived([Self.record(1, text)])
+        var looks = 0
+        progress.awaitRoom {
+            looks += 1
+            return looks < 3
+        }
+        #expect(looks == 3)
+        #expect(!progress.hasRoom)
+        _ = progress.applied(through: 1)
+        progress.stored(1)
+        progress.awaitRoom()
+    }
 }

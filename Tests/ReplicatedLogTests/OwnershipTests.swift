@@ -29,6 +29,25 @@ import HearthReplicatedLog
         return nil
     }
 
+    @Test("of a log takes calls that bring no records, and a reading that is given up brings none any more")
+    func callsForRecords() throws {
+        var world = TwoNodes()
+        var kinds: [Bool] = []
+        while !world.nodes[0].log.isOwner {
+            let serial = try #require(world.nodes[0].call).1
+            kinds.append(world.nodes[0].log.awaitsRecords(of: serial))
+            #expect(!world.nodes[0].log.awaitsRecords(of: serial + 1))
+            _ = world.take(.answer, at: 0)
+            #expect(!world.nodes[0].log.awaitsRecords(of: serial))
+            if world.nodes[0].call == nil { world.tell(0, .tick) }
+        }
+        #expect(kinds.contains(true) && kinds.contains(false))
+        world.tell(0, .stores(false))
+        #expect(!world.nodes[0].log.awaitsRecords(of: try #require(world.nodes[0].call).1), "the end of the term")
+        _ = world.take(.answer, at: 0)
+        #expect(world.nodes[0].log.awaitsRecords(of: try #require(world.nodes[0].call).1))
+    }
+
     @Test("is never shared, in whatever order things happen")
     func interleavings() {
         let world = Self.owned()
