@@ -213,10 +213,6 @@ package final class ClusterNode: Sendable {
     /// Nothing is owed to connections of other nodes any more.
     package func endForwarded(_ connections: [ConnectionID]) { hub?.end(connections) }
 
-    /// Tells the nodes that got requests from this one that all its connections have ended. Unanswered requests are
-    /// reported as lost.
-    package func endForwarding() { hub?.endOutgoing() }
-
     /// Receives a copy of a database from one of the other nodes that run. Waits; not for event loops.
     ///
     /// - parameter path: the target of the copy; an existing file is replaced.

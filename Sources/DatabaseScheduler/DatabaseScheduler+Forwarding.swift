@@ -1,9 +1,20 @@
-import HearthRealtimeDatabase
+package import HearthRealtimeDatabase
 
 /// Writes that other nodes make for clients of this one.
 extension DatabaseScheduler {
     /// How long the end of the process waits for the answers of other nodes, in milliseconds.
     static var forwardingGrace: Int64 { 3000 }
+
+    /// The database is given up here: its connections end, and this object does nothing more.
+    ///
+    /// - returns: what the nodes are to be sent that know these connections.
+    package mutating func endForwarding() -> [(node: String, requests: [ForwardedRequest])] {
+        database.forwarded?.endAll() ?? []
+    }
+
+    /// The number after which a database that is opened now begins. It had none as high before in this process, as no
+    /// database is sent a thousand requests in a millisecond.
+    static func firstForwardingNumber(_ conditions: Conditions) -> Int64 { conditions.uptime << 10 }
 
     /// Processes forwarded requests as far as possible, and resumes the requests that wait for them.
     mutating func goOnForwarding() {

@@ -98,7 +98,7 @@ package struct DatabaseScheduler: ~Copyable {
         ownership = isShared ? .elsewhere(node: nil) : .alone
         ownershipSince = conditions.uptime
         database.ownedElsewhere = isShared ? .ownedElsewhere(node: nil) : nil
-        database.forwarded = forwardsWrites ? ForwardedWrites() : nil
+        database.forwarded = forwardsWrites ? ForwardedWrites(after: Self.firstForwardingNumber(conditions)) : nil
         clearing = Clearing(state: isClearing ? .due : .idle)
         clock = CommitClock(last: lastTime, wall: conditions.wall, uptime: conditions.uptime)
         self.conditions = conditions

@@ -1,3 +1,4 @@
+import HearthDatabaseHost
 import HearthEtcdGateway
 import HearthEtcdMessages
 import HearthEventLoop
@@ -70,7 +71,8 @@ extension ClusterTests {
 
         @Test("while a node copies, its clients are sent away, and are not present any more")
         func running() throws {
-            let cluster = try TestCluster(forwardsWrites: true)
+            let names = (1...6).map { "d\($0)" }
+            let cluster = try TestCluster(forwardsWrites: true) { $0.databaseNames.names = Set(names) }
             let etcd = SocketAddress.loopback(port: cluster.etcd.ports[0])
             let name = try cluster.followers()[0]
             try cluster.stop(name)
@@ -79,8 +81,8 @@ extension ClusterTests {
             let second = try FaultyProxy(to: .loopback(port: try FreePort.several(1)[0]), seed: 1)
             first?.faults.calm()
             second.faults.calm()
-            let members = [first!.address, second.address].map { EtcdMember(host: $0.host, port: $0.port) }
-            try cluster.start(name, members: members)
+            let proxies = [first!.address, second.address].map { EtcdMember(host: $0.host, port: $0.port) }
+            try cluster.start(name, members: proxies)
             try Self.awaitReadiness(of: name, in: cluster)
             let owner = try cluster.recordedOwner()
             try #require(owner != name)
@@ -91,6 +93,15 @@ extension ClusterTests {
             #expect(try peer.receiveMessage() == RealtimePeer.response(1))
             try peer.send(2, "q", #"{"p":"/n","h":""}"#)
             while try #require(try peer.receiveMessage()) != RealtimePeer.response(2, "ok", "{}") {}
+
+            // Another database is not copied.
+            let members = ClusterMembers(Dictionary(uniqueKeysWithValues: TestCluster.names.map { ($0, .member) }))
+            let database = try #require(names.first { members.holders(of: $0)?.first != name })
+            try #require(try cluster.recordedOwner(of: database) != name)
+            let other = try cluster[name].connect("/.ws?v=5&ns=\(database)")
+            _ = try other.receive()
+            try other.send(1, "o", #"{"p":"gone","d":true}"#)
+            #expect(try other.receiveMessage() == RealtimePeer.response(1))
 
             first = nil
             for number in 1...20 { #expect(try Self.put("/n", "\(number)", at: cluster[owner]) == 200) }
@@ -104,6 +115,12 @@ extension ClusterTests {
             try cluster.wait("all commits") { try cluster.get("/", at: name).contains(#""gone":true,"n":20"#) }
             #expect(try Self.put("/n", "21", at: cluster[name]) == 200)
             try cluster.wait("the write") { try cluster.get("/n", at: owner) == "21" }
+
+            // The node that owes its write has not heard of an end.
+            try other.send(2, "p", #"{"p":"/n","d":1}"#)
+            #expect(try other.receiveMessage() == RealtimePeer.response(2))
+            let answer = try cluster[owner].connectREST().ask("GET", "/.json?ns=\(database)")
+            #expect(answer.text == #"{"n":1}"#)
         }
     }
 }

@@ -78,14 +78,14 @@ final class TestCluster {
 
     func dataFolder(of name: String) -> String { "\(folder.path)/\(name)" }
 
-    /// The node that takes the writes of the default database, once etcd says so.
-    func recordedOwner(except other: String? = nil) throws -> String {
+    /// The node that takes the writes of a database, once etcd says so.
+    func recordedOwner(of database: String = "default", except other: String? = nil) throws -> String {
         let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
         let client = EtcdClient(EtcdCluster(members))
         var found: String?
         try wait("an owner") {
             let reply = try client.call(
-                EtcdRange(.key(LogKeys(database: "default").owner)), within: Patience.limit)
+                EtcdRange(.key(LogKeys(database: database).owner)), within: Patience.limit)
             found = reply.values.first.flatMap { OwnerRecord($0.value)?.node }
             return found != nil && found != other
         }

@@ -232,6 +232,25 @@ struct ForwardedWritesTests {
         #expect(writes.isUnused)
     }
 
+    @Test("nodes hear of the ends of all connections that they know when their database is given up")
+    func endingAll() {
+        let other = ConnectionID(loop: 0, kind: .realtime, serial: 2)
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.owe(), now: 0)
+        _ = writes.takeWork(applied: 0, now: 0)
+        writes.ownership(false, node: nil)
+        writes.add(Self.set(1, of: other), now: 0)
+        let ends = writes.endAll()
+        #expect(ends.map(\.node) == ["n1"])
+        #expect(ends.flatMap { $0.requests.map(\.request.connection) } == [Self.connection], "the other is not known")
+        // Late answers are not taken for those of another database's object.
+        let last = ends[0].requests[0].number
+        writes = ForwardedWrites(after: last)
+        writes.ownership(false, node: "n1")
+        writes.add(Self.set(2), now: 0)
+        #expect(writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number > last)
+    }
+
     @Test("a request that no node takes is refused after ten seconds")
     func patience() {
         var writes = Self.writes(of: nil)

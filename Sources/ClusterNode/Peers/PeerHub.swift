@@ -80,8 +80,6 @@ final class PeerHub: Sendable {
     /// - parameter nodes: nil for all.
     func endFeeds(of database: String, to nodes: [String]?) { run { $0.endFeeds(of: database, to: nodes) } }
 
-    func endOutgoing() { run { $0.endOutgoing() } }
-
     /// Sends what waits, and ends.
     func stop() {
         listener.close()

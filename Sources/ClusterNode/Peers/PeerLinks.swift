@@ -429,20 +429,6 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         for database in link.databases.sorted() { delegate.news(database, [.lost(node: link.node)]) }
     }
 
-    /// Ends all links to nodes that take writes: all connections of this node have ended.
-    func endOutgoing() {
-        for link in outgoing.values.sorted(by: { $0.node < $1.node }) {
-            link.session.send(PeerMessage.farewell.bytes)
-            pump(link)
-            // A node that does not get the farewell hears nothing more of the link, and ends it after some seconds.
-            link.connection?.close()
-            link.connection = nil
-            // Nobody waits for what was not sent.
-            link.given = []
-            lose(link)
-        }
-    }
-
     /// The other node is gone: its connections have ended.
     private func end(_ link: IncomingLink) {
         incoming[link.id] = nil

@@ -216,9 +216,10 @@ final class HostedDatabase {
     }
 
     /// Gives up everything that is under way, so that its files can be closed and replaced once this object is gone.
-    /// Only in a cluster.
+    /// Nodes that make writes for its connections hear that these have ended. Only in a cluster.
     func abandon() -> AbandonedDatabase {
         host.triggers.end(index)
+        for (node, requests) in scheduler.endForwarding() { host.cluster?.forward(requests, of: name, to: node) }
         return AbandonedDatabase(index: index, name: name, files: takeFiles()) { [committer, log] in
             committer.post(.close(log))
             committer.stop()

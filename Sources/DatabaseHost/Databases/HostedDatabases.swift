@@ -387,10 +387,7 @@ package final class HostedDatabases {
             [("database", database.name), ("sequence", "\(figures.sequence)"), ("needed", "\(need.floor - 1)")])
         if database.name == DataFolder.clusterDatabase { host.cluster?.forgetConfirmed() }
         // Its requests wait, so no connection has anything to lose.
-        if !isArriving {
-            host.cluster?.endForwarding()
-            host.abandonAll(index)
-        }
+        if !isArriving { host.abandonAll(index) }
         host.copier.close(database.abandon())
     }
 

@@ -97,11 +97,12 @@ package struct ForwardedWrites {
     /// When a line that was turned away is tried again.
     package private(set) var nextAttempt: Int64?
     private var sentBytes = 0
-    private var lastNumber: Int64 = 0
+    private var lastNumber: Int64
     private var isStopping = false
     private var work = Work()
 
-    package init() {}
+    /// - parameter number: of the last request before, if there was one.
+    package init(after number: Int64 = 0) { lastNumber = number }
 
     /// Whether requests of a connection wait for an answer.
     package func holds(_ connection: ConnectionID) -> Bool { lines[connection] != nil }
@@ -269,6 +270,15 @@ package struct ForwardedWrites {
 
     /// Answers are no longer needed.
     package mutating func giveUp() { for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) { end(connection) } }
+
+    /// All connections end at once, and nothing is sent any more but that.
+    ///
+    /// - returns: the ends of connections, for the nodes that know these.
+    package mutating func endAll() -> [(node: String, requests: [ForwardedRequest])] {
+        for connection in known.keys.sorted(by: { $0.raw < $1.raw }) { tellEnd(of: connection) }
+        defer { work.toSend = [] }
+        return work.toSend
+    }
 
     // MARK: Work
 
