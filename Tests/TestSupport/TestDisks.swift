@@ -75,11 +75,15 @@ package final class TestDisks: Sendable {
         try free(name)
     }
 
-    /// Leaves no room on it.
-    package func fill(_ name: String) throws {
+    /// Leaves no room on it, or only as much as is said.
+    package func fill(_ name: String, leaving mebibytes: Int = 0) throws {
         try script(
             """
             cd \(path(of: name))
+            if [ \(mebibytes) -gt 0 ]; then
+                fallocate --length $(($(stat --file-system --format '%a * %S' .) - (\(mebibytes) << 20))) filler
+                exit
+            fi
             fallocate --length $(($(stat --file-system --format '%a * %S' .))) filler || true
             cat /dev/zero >> filler.rest || true
             """)

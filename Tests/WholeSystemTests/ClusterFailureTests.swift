@@ -308,6 +308,16 @@ struct ClusterFailureTests {
         let owner = world.owner
         try await fill(owner, "owner", goOnAt: world.followers)
         world.owner = try await world.recordedOwner(except: owner)
+        // A write for which the owner has no room, though it had some: it is more than may wait for its file.
+        let full = world.owner
+        try disks.fill(world.name(full), leaving: 60)
+        let text = "\"" + String(repeating: "x", count: 9 << 20) + "\""
+        let texts = "[" + [String](repeating: text, count: 11).joined(separator: ",") + "]"
+        _ = try await world.ask("PUT", "/large", texts, at: full, within: .seconds(60))
+        for node in world.followers { try await world.write("large-later/\(node)", at: node) }
+        world.owner = try await world.recordedOwner(except: full)
+        try disks.free(world.name(full))
+        try await world.awaitReadiness()
         try disks.fill(ProcessCluster.memberNames[0])
         for node in 0..<3 { try await world.write("member/\(node)", at: node) }
         try disks.free(ProcessCluster.memberNames[0])
