@@ -129,7 +129,7 @@ package final class Server: Sendable {
             let sessions = identity.map { StoredSessions(accounts: $0.accounts, trust: trust) }
             let sharing = SharingSlot()
             var databaseLimits = configuration.databaseLimits
-            databaseLimits.keptMemory = KeptMemory(bytesMax: configuration.requestMemoryBytes)
+            databaseLimits.keptMemory = KeptMemory(bytesMax: KeptMemory.bytesMax(of: Memory.byteCount))
             let databases = try DatabaseThread(
                 folder: folder, directory: directory, limits: databaseLimits,
                 freeBytesMin: configuration.freeBytesMin, rules: rules,

@@ -88,8 +88,8 @@ package struct ServerConfiguration: Sendable {
     package var connectionLimits = ConnectionLimits()
     package var snapshotLimits = SnapshotLimits()
     /// Bytes of requests that all connections together may have sent without an answer; more is refused. Requests below
-    /// a kilobyte, and arriving ones below 4 KiB, are not counted. As much again is for listeners and on-disconnect
-    /// writes (``KeptMemory``). Nil for a quarter of the memory that the process may use, and at most 1 GiB.
+    /// a kilobyte, and arriving ones below 4 KiB, are not counted. Nil for a quarter of the memory that the process may
+    /// use, and at most 1 GiB.
     package var requestBytesTotalMax: Int?
     /// Bytes that may wait for all clients together. With more, those for whom most waits are disconnected.
     package var outboundBytesTotalMax = Memory.byteCount / 8
@@ -100,9 +100,6 @@ package struct ServerConfiguration: Sendable {
         self.address = address
         self.dataFolder = dataFolder
     }
-
-    /// The sizes of the ``RequestMemory`` and of the ``KeptMemory``, each.
-    var requestMemoryBytes: Int { requestBytesTotalMax ?? RequestMemory.bytesMax(of: Memory.byteCount) }
 
     /// In development mode, receivers are on this machine.
     var reachableByTriggers: TriggerConfiguration {

@@ -68,7 +68,8 @@ final class Services: Sendable {
         self.log = log
         self.trail = trail
         self.identity = identity
-        let requestMemory = RequestMemory(bytesMax: configuration.requestMemoryBytes)
+        let requestMemory = RequestMemory(
+            bytesMax: configuration.requestBytesTotalMax ?? RequestMemory.bytesMax(of: Memory.byteCount))
         self.requestMemory = requestMemory
         self.clients = clients
         sharingSlot = sharing

@@ -39,13 +39,13 @@ extension Database {
         in turn: inout Turn
     ) {
         let connection = request.connection
-        let bytes = KeptBytes.listener(at: path)
-        if let failure = refusal(ofListener: { $0.contains(path) }, bytes, for: request) {
+        if let failure = refusal(ofListener: { $0.contains(path) }, on: connection) {
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
         let listener = ReadDependencies.Listener(connection: connection, name: .plain(path))
         do throws(Failure) {
+            try checkRoom(forListenerAt: path, request)
             try checkAllowed(listener, toRead: path, nil, by: request.principal, now: turn.record.time)
             try count(.listen, at: path, in: turn)
         } catch {
@@ -116,21 +116,30 @@ extension Database {
         turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
     }
 
-    /// Why a connection may have no further listener, of so many bytes; nil if it may, or if `isKnown`.
-    func refusal(
-        ofListener isKnown: (SessionListens) -> Bool, _ bytes: Int, for request: Request
-    ) -> Failure? {
-        let session = listeners.sessions[request.connection]
-        let count = session?.count ?? 0
-        let hasRoom = listeners.hasRoom(bytes, for: request)
-        if count < listenersMax, hasRoom { return nil }
-        if let session, isKnown(session) { return nil }
-        let reason =
-            hasRoom
-            ? "this connection has \(count) listeners, as many as it may have"
-            : "the server has no room for further listeners of this client"
-        return .refused(status: StaticText("too_big"), reason)
+    /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
+    func refusal(ofListener isKnown: (SessionListens) -> Bool, on connection: ConnectionID) -> Failure? {
+        guard let session = listeners.sessions[connection], session.count >= listenersMax, !isKnown(session) else {
+            return nil
+        }
+        return .refused(
+            status: StaticText("too_big"), "this connection has \(session.count) listeners, as many as it may have")
     }
+
+    /// Throws if there is no room for a listener that a connection does not have yet.
+    private func checkRoom(forListenerAt path: Path, _ request: Request) throws(Failure) {
+        if listeners.sessions[request.connection]?.contains(path) == true { return }
+        if !listeners.hasRoom(KeptBytes.listener(at: path), for: request) { throw Self.noRoomForListener }
+    }
+
+    /// The same for one of a query, which may replace another one.
+    func checkRoom(for listener: QueryListener, _ request: Request) throws(Failure) {
+        let old = listeners.sessions[request.connection]?.queries[listener.form.name]
+        let more = listener.byteCount - (old?.byteCount ?? 0)
+        if !listeners.hasRoom(more, for: request) { throw Self.noRoomForListener }
+    }
+
+    private static let noRoomForListener = Failure.refused(
+        status: StaticText("too_big"), "the server has no room for further listeners of this client")
 
     /// Why a connection may have no further listener of a query at a place; nil if it may.
     func refusal(

@@ -54,10 +54,7 @@ extension Database {
         let connection = request.connection
         let name = ReadDependencies.Listener(connection: connection, name: .query(form.name))
         do throws(Failure) {
-            let bytes = KeptBytes.listener(at: path, query: text)
-            if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, bytes, for: request) {
-                throw failure
-            }
+            if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, on: connection) { throw failure }
             if let failure = refusal(ofQueryAt: path, form.name, on: connection) { throw failure }
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)
@@ -68,6 +65,8 @@ extension Database {
             try count(.listen, at: path, in: turn)
             let visible = visible(query, at: path, for: request, now: turn.record.time)
             let live = try liveQuery(visible, at: path, keepsOrder: form.needsOrder)
+            let listener = QueryListener(live: live, form: form, asked: query, text: text)
+            try checkRoom(for: listener, request)
             let value: CanonicalJSON
             if live.aggregates != nil {
                 value = live.told
@@ -94,8 +93,7 @@ extension Database {
             case .parts(let parts):
                 turn.outputs.append(.initialParts(connection, path, tag: form.tag, parts))
             }
-            listeners.add(
-                QueryListener(live: live, form: form, asked: query, text: text), for: request, &turn.outputs)
+            listeners.add(listener, for: request, &turn.outputs)
             let isUnindexed = !hasIndex(for: query, at: path)
             let reply: Reply =
                 if saysPosition {

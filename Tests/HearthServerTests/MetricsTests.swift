@@ -154,6 +154,25 @@ struct MetricsTests {
                 == "1")
     }
 
+    @Test("listeners of a database without files count for the memory that is kept, too")
+    func keptMemory() throws {
+        let server = try RealtimeTestServer()
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        let key = String(repeating: "k", count: 700)
+        for number in 1...100 {
+            try peer.send(number, "q", #"{"p":"/\#(key)/\#(number)","h":""}"#)
+            #expect(try peer.receiveMessage()?.contains(#""r":\#(number),"b":{"s":"ok""#) == true)
+        }
+        // One that writes makes its files.
+        for number in 101...102 {
+            let page = try Self.page(server)
+            #expect(try page.number(#"hearth_memory_bytes{budget="kept"}"#) > 50_000)
+            try peer.send(number, "p", #"{"p":"/x","d":1}"#)
+            #expect(try peer.receiveMessage() == RealtimePeer.response(number))
+        }
+    }
+
     @Test("event streams, ended connections and unindexed queries are counted")
     func streams() throws {
         let server = try RealtimeTestServer()

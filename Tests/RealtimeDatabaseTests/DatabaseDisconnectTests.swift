@@ -164,7 +164,14 @@ struct DatabaseDisconnectTests {
             try Self.onDisconnect(("large", large), ("many", many)), try Self.onDisconnect(("large/new", "1")),
             try Self.onDisconnect(("large/k10000/.priority", "1")), .cancelOnDisconnect("large/k10000"),
             .cancelOnDisconnect("many/k10000"), try Self.onDisconnect(("many/new", "1")),
-            // Twice the limit: a copy for each priority.
+            // A copy for each priority, of what is added, too.
+            try Self.onDisconnect(("small/z", "1")), try Self.onDisconnect(("small", #"{"z":1}"#)),
+            .onDisconnect(
+                [(WriteTarget(path: "small/a"), IncomingValue(json: large))]
+                    + (0..<2).map {
+                        let path = Path(stringLiteral: "small/b\($0)")
+                        return (WriteTarget(path: path, isPriority: true), IncomingValue(json: "1"))
+                    }),
             .onDisconnect(
                 (0..<100).map {
                     let path = Path(stringLiteral: "many/k\(10_000 + $0)")
@@ -172,7 +179,8 @@ struct DatabaseDisconnectTests {
                 }))
         #expect(
             bench.commit() == [
-                "1 done", "2 \(refused)", "3 \(refused)", "4 \(refused)", "5 \(refused)", "6 done", "7 \(refused)",
+                "1 done", "2 \(refused)", "3 \(refused)", "4 \(refused)", "5 \(refused)", "6 done", "7 done", "8 done",
+                "9 \(refused)", "10 \(refused)",
             ])
         bench.process(.disconnect)
         #expect(try bench.database.rows.read("large") == large)

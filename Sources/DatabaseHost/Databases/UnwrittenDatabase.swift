@@ -14,7 +14,8 @@ final class UnwrittenDatabase {
         let epochs = Epochs(current: .init(name: .random(in: 0 ... .max), start: 0))
         database = Database(
             index: index, epochs: epochs, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax,
-            queriesOfPlaceMax: host.limits.queriesOfPlaceMax)
+            queriesOfPlaceMax: host.limits.queriesOfPlaceMax, keptPlacesMax: host.limits.keptPlacesMax,
+            keptMemory: host.limits.keptMemory)
         database.tally = host.metrics.requests
         self.name = name
         self.host = host

@@ -57,17 +57,20 @@ package struct OwedWrites: Hashable, Sendable {
         }
     }
 
-    /// The bytes of the values of which ``set(_:)`` would change parts, as often as it copies them.
+    /// The bytes of the values of which ``set(_:)`` would change parts, as often as it copies them. With a priority,
+    /// what the same request adds to the value is copied too.
     func partsByteCount(of new: [Assignment]) -> Int {
-        var owners: Set<Int> = []
-        var count = 0
+        var added: [Int: Int] = [:]
+        var priorities: [Int: Int] = [:]
         for assignment in new {
             guard let index = indexOfValue(around: assignment.target) else { continue }
-            if owners.insert(index).inserted || assignment.target.isPriority {
-                count += assignments[index].value.bytes.count
-            }
+            added[index, default: 0] += assignment.value.bytes.count
+            if assignment.target.isPriority { priorities[index, default: 0] += 1 }
         }
-        return count
+        return added.reduce(0) { count, entry in
+            let bytes = assignments[entry.key].value.bytes.count
+            return count + bytes + (priorities[entry.key] ?? 0) * (bytes + entry.value)
+        }
     }
 
     private func relative(_ target: WriteTarget, to index: Int) -> Path {
@@ -109,15 +112,17 @@ package struct OwedWrites: Hashable, Sendable {
         let owner = assignments[index]
         if owner.value.isLeaf { return true }
         if owner.value.bytes.count > splitBytesMax { return false }
+        let keptMax = entriesMax - (assignments.count - 1)
         var kept: [Assignment] = []
-        Self.keepAllBut(path, of: owner, in: &kept)
-        if assignments.count - 1 + kept.count > entriesMax { return false }
+        guard Self.keepAllBut(path, of: owner, in: &kept, atMost: keptMax) else { return false }
         replace(index..<index + 1, with: kept)
         return true
     }
 
-    /// Appends the parts of an assignment that are not on the way to a place below it.
-    private static func keepAllBut(_ path: Path, of owner: Assignment, in kept: inout [Assignment]) {
+    /// Appends the parts of an assignment that are not on the way to a place below it. False if there are too many.
+    private static func keepAllBut(
+        _ path: Path, of owner: Assignment, in kept: inout [Assignment], atMost countMax: Int
+    ) -> Bool {
         let way = owner.target.path.encoded.count
         let end = path.segmentEnd(from: way)
         for child in owner.value.children {
@@ -127,8 +132,14 @@ package struct OwedWrites: Hashable, Sendable {
             let isOnWay = encoded == Array(path.encoded[..<end])
             if isOnWay, end == path.encoded.count { continue }
             let part = Assignment(target: WriteTarget(path: Path(encoded: encoded)), value: value)
-            if isOnWay, !value.isLeaf { keepAllBut(path, of: part, in: &kept) } else { kept.append(part) }
+            if isOnWay, !value.isLeaf {
+                guard keepAllBut(path, of: part, in: &kept, atMost: countMax) else { return false }
+            } else {
+                kept.append(part)
+                if kept.count > countMax { return false }
+            }
         }
+        return true
     }
 
     // MARK: Looking up, by bisection
