@@ -120,11 +120,11 @@ struct SharedLogSchedulerTests {
         /// As the owner, it knows that no other node owns the log.
         var isCertain = true
 
-        init() {
+        init(forwardsWrites: Bool = false) {
             scheduler = DatabaseScheduler(
                 database: Database(index: 0, store: MemoryRowStore(), sequence: 0), limits: DatabaseLimits(),
-                lastTime: 0, isClearing: false, isShared: true, at: Conditions(wall: 1000, uptime: 1000),
-                nanoseconds: { 0 })
+                lastTime: 0, isClearing: false, isShared: true, forwardsWrites: forwardsWrites,
+                at: Conditions(wall: 1000, uptime: 1000), nanoseconds: { 0 })
             handle(.opened)
         }
 
@@ -327,6 +327,22 @@ struct SharedLogSchedulerTests {
         bench.handle(.arrived([.ownership(.owner)]))
         #expect(bench.appended.count == 1)
         #expect(try bench.value("gone") == "true")
+    }
+
+    @Test("a node that becomes the owner makes what a connection that has ended could not register before, or drops it")
+    func endedBefore() throws {
+        let entry = (target: WriteTarget(path: "gone"), value: IncomingValue(json: "true"))
+        for isForfeited in [false, true] {
+            var bench = Bench(forwardsWrites: true)
+            bench.handle(.arrived([.ownership(.elsewhere(node: nil))]))
+            bench.ask(.onDisconnect([entry]))
+            if isForfeited { bench.ask(.forfeit) }
+            bench.ask(.disconnect)
+            #expect(bench.appended.isEmpty)
+            bench.handle(.arrived([.ownership(.owner)]))
+            #expect(try bench.value("gone") == (isForfeited ? .null : "true"))
+            #expect(bench.scheduler.database.creditors.isEmpty)
+        }
     }
 
     @Test("a node that hands the log over ends what it has begun; what comes then waits until it is known who has it")

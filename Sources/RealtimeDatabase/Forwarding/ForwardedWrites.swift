@@ -349,14 +349,14 @@ package struct ForwardedWrites {
         work.toSend += batches
     }
 
-    /// This node takes the writes. Requests that another one has not answered come first.
+    /// This node takes the writes. Requests that another one has not answered come first. An end comes back too, although
+    /// it was noted here when it came: it has to follow the on-disconnect writes that come back before it.
     private mutating func returnAll(of line: inout Line) {
         guard line.sent.isEmpty else { return }
         for entry in line.waiting {
-            // The end of a connection was noted here when it came.
             if entry.request.isEnd { tellEnd(of: entry.request.connection) }
             if line.hasEnded, entry.request.operation.mayWait { continue }
-            if entry.request.isAnswered { work.returned.append(entry.request) }
+            work.returned.append(entry.request)
         }
         line.waiting = []
     }
