@@ -135,7 +135,7 @@ struct ShutdownTests {
 
     @Test("tells a client that polls what it has done and that the session is over, with the same answer")
     func longPolling() async throws {
-        let server = try RealtimeTestServer()
+        let server = try Self.pollingServer()
         let (poll, id, context) = try await Self.openPoll(PollingPeer(server))
         // The acknowledgement and the end come in the same turn of the loop.
         let isKnown = await Self.run(on: context) {
@@ -155,7 +155,7 @@ struct ShutdownTests {
 
     @Test("ends open polls with the end of the session, and their connections without a reset")
     func openPoll() async throws {
-        let server = try RealtimeTestServer()
+        let server = try Self.pollingServer()
         let (poll, _, _) = try await Self.openPoll(PollingPeer(server))
         try server.beginToStop()
         let answer = try poll.receive()
@@ -163,6 +163,11 @@ struct ShutdownTests {
         #expect(answer.field("connection") == "close")
         #expect(poll.receivesCleanEnd())
         server.waitForEnd()
+    }
+
+    /// A server that answers no poll without a reason, however late this test goes on.
+    private static func pollingServer() throws -> RealtimeTestServer {
+        try RealtimeTestServer { $0.connectionLimits.pollHoldMax = Patience.limit }
     }
 
     /// A poll that the server keeps open; the session and where it lives.

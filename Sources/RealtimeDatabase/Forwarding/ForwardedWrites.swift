@@ -349,8 +349,8 @@ package struct ForwardedWrites {
         work.toSend += batches
     }
 
-    /// This node takes the writes. Requests that another one has not answered come first. An end comes back too, although
-    /// it was noted here when it came: it has to follow the on-disconnect writes that come back before it.
+    /// This node takes the writes. Requests that another one has not answered come first. An end comes back too,
+    /// although it was noted here when it came: it has to follow the on-disconnect writes that come back before it.
     private mutating func returnAll(of line: inout Line) {
         guard line.sent.isEmpty else { return }
         for entry in line.waiting {
