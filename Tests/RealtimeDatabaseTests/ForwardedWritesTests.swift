@@ -47,12 +47,18 @@ struct ForwardedWritesTests {
         #expect(writes.isEmpty)
     }
 
-    @Test("a worker that has gone is not answered, or it would wait here for a job")
-    func endedClaim() throws {
+    /// A claim for jobs that a node has not answered, and its number there.
+    private static func claimSent() -> (ForwardedWrites, number: Int64) {
         var writes = Self.writes(of: "n1")
         let claim = Operation.job("q", .claim(count: 1, lease: nil, wait: .milliseconds(1000)))
-        writes.add(Request(connection: Self.connection, number: 1, operation: claim), now: 0)
+        writes.add(Request(connection: connection, number: 1, operation: claim), now: 0)
         let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+        return (writes, number)
+    }
+
+    @Test("a worker that has gone is not answered, or it would wait here for a job")
+    func endedClaim() throws {
+        var (writes, number) = Self.claimSent()
         writes.add(Self.end, now: 0)
         writes.take(.answered(Self.connection, number: number, .value(#"{"count":0}"#), sequence: 0), now: 0)
         let work = writes.takeWork(applied: 0, now: 0)
@@ -64,10 +70,7 @@ struct ForwardedWritesTests {
 
     @Test("nobody waits for the answer of a worker that has gone")
     func endedClaimUnanswered() throws {
-        var writes = Self.writes(of: "n1")
-        let claim = Operation.job("q", .claim(count: 1, lease: nil, wait: .milliseconds(1000)))
-        writes.add(Request(connection: Self.connection, number: 1, operation: claim), now: 0)
-        let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+        var (writes, number) = Self.claimSent()
         writes.add(Self.end, now: 0)
         #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [0])
         #expect(writes.isUnused)
@@ -368,7 +371,8 @@ struct ForwardedWritesSimulationTests {
             writes.ownership(owner == "here", node: owner == "here" ? nil : owner)
         }
 
-        /// A client goes away, whatever waits for it. Other requests of HTTP connections than claims have no end.
+        /// A client goes away, even if its requests are not answered. Of HTTP connections, only those with claims have
+        /// an end.
         mutating func leave(_ connection: ConnectionID) {
             if connection.kind == .http || !left.insert(connection).inserted { return }
             writes.add(Request(connection: connection, number: 0, operation: .disconnect), now: time)

@@ -53,7 +53,7 @@ struct LoneLog {
         }
     }
 
-    /// The request that is under way is carried out, and answered. Answers false if there is none.
+    /// Carries out the request under way, and answers it. False if there is none.
     @discardableResult
     mutating func answer(_ engine: inout SimulatedEngine, after milliseconds: Int64 = 0) -> Bool {
         guard let (transaction, serial) = call else { return false }

@@ -151,7 +151,7 @@ import HearthReplicatedLog
 
     /// An attempt at one member is still on its way when another member says that nothing can be done.
     @Test(
-        "is not used again by a node whose request to hand it over may still come, whatever was said last",
+        "stays unused by a node whose handover may still be carried out, even after a definite error",
         arguments: [EtcdError.noSpace, .denied("no permission"), .invalidRequest("no")])
     func handedOverLate(error: EtcdError) throws {
         var world = try Self.draining()
