@@ -58,7 +58,7 @@ package struct MessageList: Sendable {
         if value.bytes.count > Self.copiedBytesMax {
             large = LargeValue(place: text.count, number: number(of: value))
         } else {
-            text.append(contentsOf: value.bytes)
+            value.bytes.withUnsafeBytes { text.append(contentsOf: $0) }
         }
         tail(&text)
         return appended(from: start, large)

@@ -216,7 +216,7 @@ package final class Database {
                 } else {
                     run(span[count], in: &turn)
                 }
-                tally?.add(span[count], turn.outputs, from: start)
+                tally?.add(span[count].kind, turn.outputs, from: start)
                 endScanUse(by: span[count])
             }
             count += 1

@@ -68,7 +68,13 @@ package enum ServerMessageWriter {
     }
 
     /// The text before and after the data of an answer, for data that is streamed.
-    package static func appendResponseHead(number: Int64, status: StaticString = "ok", to out: inout [UInt8]) {
+    package static func appendResponseHead(number: Int64, to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"r":"#)
+        out.append(decimal: number)
+        out.append(literal: #","b":{"s":"ok","d":"#)
+    }
+
+    private static func appendResponseHead(number: Int64, status: StaticString, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"r":"#)
         out.append(decimal: number)
         out.append(literal: #","b":{"s":""#)

@@ -304,15 +304,12 @@ final class HostedDatabase {
         var builder = makeBuilder()
         var forwarded: [(connection: ConnectionID, number: Int64, reply: Reply)] = []
         for turn in turns {
-            // Elements of a span are borrowed: copies would count references.
-            let outputs = turn.span
-            for index in outputs.indices {
-                if outputs[index].isForwardedReply, case .reply(let connection, let number, let reply) = outputs[index]
-                {
+            for output in turn {
+                if output.isForwardedReply, case .reply(let connection, let number, let reply) = output {
                     forwarded.append((connection, number, reply))
                     continue
                 }
-                builder.add(outputs[index])
+                builder.add(output)
                 if builder.byteCount > host.limits.turnReadBytesMax {
                     builder.finish(host.deliver)
                     builder = makeBuilder()

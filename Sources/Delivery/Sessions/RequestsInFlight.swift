@@ -32,6 +32,7 @@ package struct RequestsInFlight {
     /// The requests that count for bytes, from `start` on.
     private var costs: [Cost] = []
     private var start = 0
+    private static let costsAtFirst = 16
 
     package init(countMax: Int, bytesMax: Int, anonymousBytesMax: Int) {
         self.countMax = countMax
@@ -56,6 +57,7 @@ package struct RequestsInFlight {
     package mutating func add(bytes: Int, reads: Bool) {
         let cost = reads ? bytes + Database.assembledBytesMax : bytes
         if cost > 0 {
+            if costs.isEmpty { costs.reserveCapacity(Self.costsAtFirst) }
             costs.append(Cost(number: made, bytes: cost, isRead: reads))
             self.bytes += cost
         }

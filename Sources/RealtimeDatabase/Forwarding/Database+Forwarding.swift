@@ -43,7 +43,7 @@ extension Database {
         for (request, reply) in answers where !parksAgain(request, reply, now: now) {
             let start = outputs.count
             outputs.append(.reply(request.connection, number: request.number, reply))
-            tally?.add(request, outputs, from: start)
+            tally?.add(request.kind, outputs, from: start)
         }
         log.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: outputs))
     }

@@ -23,22 +23,23 @@ package final class Request: Sendable {
     package let claim: (any AnyObject & Sendable)?
 
     package init(
-        connection: ConnectionID, number: Int64, principal: Principal = .nobody, operation: Operation,
+        connection: ConnectionID, number: Int64, principal: Principal = .nobody, operation: consuming Operation,
         client: UInt64 = 0, claim: (any AnyObject & Sendable)? = nil, examined: ExaminedWrite? = nil
     ) {
         self.connection = connection
         self.number = number
         self.principal = principal
-        self.operation = operation
         self.client = client
         self.claim = claim
         self.examined = examined
-        // Of the property, so that the parameter is moved into it.
-        kind = self.operation.kind
-        byteCount = self.operation.byteCount
+        kind = operation.kind
+        let byteCount = operation.byteCount
+        self.byteCount = byteCount
         isLarge =
-            byteCount > Self.largeBytes || self.operation.entryCount >= Self.demandingCount
-            || byteCount >= Self.demandingBytes && self.operation.isDemanding
+            byteCount > Self.largeBytes || operation.entryCount >= Self.demandingCount
+            || byteCount >= Self.demandingBytes && operation.isDemanding
+        // Last, so that it is moved: a copy would count references.
+        self.operation = operation
     }
 
     /// Bytes that the request holds while it waits, about: its values, the places of an update, and the words of a

@@ -42,9 +42,12 @@ package final class RequestTally: Sendable {
         counters[Self.place(kind, outcome)].add(1, ordering: .relaxed)
     }
 
-    /// A request is done; its outputs are at the end of `outputs`.
-    func add(_ request: Request, _ outputs: [Output], from start: Int) {
-        guard let kind = request.kind else { return }
+    /// A request is done.
+    ///
+    /// - parameter outputs: those of its turn. Its own begin with that of the index `start`.
+    @inline(__always)
+    func add(_ kind: RequestKind?, _ outputs: borrowing [Output], from start: Int) {
+        guard let kind else { return }
         // Only a refusal can be answered later (``TransactionTurns``).
         var outcome = kind == .transaction && outputs.count == start ? Outcome.conflict : .ok
         if outputs.count > start, let failure = outputs.span[outputs.count - 1].failure { outcome = failure.outcome }

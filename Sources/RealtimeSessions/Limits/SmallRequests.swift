@@ -12,15 +12,18 @@ struct SmallRequests {
     private var claimed = 0
     private var claim: MemoryClaim?
 
-    /// One more, with values of `valueBytes`. False, and not counted, when there is no room.
-    mutating func add(_ valueBytes: Int, _ memory: RequestMemory, for client: Client) -> Bool {
+    /// One more, with values of `valueBytes`. False, and not counted, when there is no room. The memory and the client
+    /// are seldom needed, and to pass them costs as much as the rest.
+    mutating func add(
+        _ valueBytes: Int, _ memory: @autoclosure () -> RequestMemory, for client: @autoclosure () -> Client
+    ) -> Bool {
         let total = bytes + valueBytes + Self.overhead
         if total > Self.freeBytes, total > claimed {
             let wanted = total + Self.stepBytes
             if let claim {
                 guard claim.resize(to: wanted) else { return false }
             } else {
-                claim = memory.claim(wanted, for: client)
+                claim = memory().claim(wanted, for: client())
                 guard claim != nil else { return false }
             }
             claimed = wanted

@@ -106,13 +106,13 @@ package final class RealtimeSession: TableMember {
     /// Takes a message of the client.
     func handle(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
         if bytes.count >= LoopContext.besideBytesMin { return parseBesideLoop(Array(bytes)) }
-        guard let plain = PlainRequest(bytes) else { return handle(try ClientMessage.parse(bytes)) }
-        switch plain.action {
-        case .put(let assignment):
+        switch PlainRequest(bytes) {
+        case .put(let number, let assignment):
             let operation = Operation.set(assignment.target, IncomingValue(assignment), expecting: nil)
             context.noteWrite(operation, by: authentication, origin.client, in: database.index)
-            submit(plain.number, operation, reads: false)
-        case .get(let path): submit(plain.number, .get(path), reads: true)
+            submit(number, operation, reads: false)
+        case .get(let number, let path): submit(number, .get(path), reads: true)
+        case nil: handle(try ClientMessage.parse(bytes))
         }
     }
 
