@@ -96,7 +96,7 @@ test-console: build
 smoke: build
 	scripts/smoke $(HEARTH)
 
-# As packages need it.
+# The release binary, stripped, for packages.
 .build/static/hearth: build
 	install -D -m 755 $(HEARTH) $@
 	strip --strip-unneeded $@

@@ -429,8 +429,9 @@ let package = Package(
                 "Access", "AccountEndpoints", "Backups", "RealtimeSessions", "EventLoopTransport", "ClientSession",
                 "Connection", "HearthServer", "HearthShell", "HearthBench",
             ]),
-            // With Swift's runtime in it, the binary needs no toolchain where it runs, and calls between the two are cheaper.
             swiftSettings: settings,
+            // With Swift's runtime in it, the binary needs no toolchain where it runs, and calls of the runtime are
+            // cheaper.
             linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .release))]),
     ]
         + smallTargets + exampleTargets + threadsTargets + weatherTargets
