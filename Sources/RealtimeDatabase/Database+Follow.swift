@@ -12,25 +12,41 @@ extension Database {
         precondition(telling == nil, "the last commit is not told yet")
         let start = sequence
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: record.time), outputs: [])
-        let operations = try record.operations()
-        for (index, operation) in operations.enumerated() where operation.sequence > sequence {
+        // In the memory of earlier records. Before the C library makes a large array, it joins all small pieces of memory
+        // that are free, and splits them again for the next values.
+        var operations: [LoggedOperation] = []
+        swap(&operations, &followed)
+        defer {
+            operations.removeAll(keepingCapacity: operations.capacity <= Self.followedMax)
+            swap(&operations, &followed)
+        }
+        try record.decode(into: &operations)
+        for index in operations.indices {
+            let number = operations[index].sequence
+            if number <= sequence { continue }
+            precondition(number == sequence + 1, "a record that does not follow those before it")
             if index.isMultiple(of: TreeRows.touchedMax) { touchRows(of: operations, from: index) }
-            precondition(operation.sequence == sequence + 1, "a record that does not follow those before it")
-            indexes.willReplay(operation.content, in: rows)
-            switch operation.content {
+            // One copy: each counts references.
+            let content = operations[index].content
+            indexes.willReplay(content, in: rows)
+            switch content {
             case .change(let change):
                 do throws(Failure) {
-                    try perform(change, in: &turn)
+                    if case .set(let assignment) = change, isUnobserved(assignment) {
+                        try applySmall(assignment)
+                    } else {
+                        try perform(change, in: &turn)
+                    }
                 } catch {
                     let error = if case .unavailable(let error) = error { error } else { StorageError.damaged("log") }
                     tree.tear(by: error)
                     throw error
                 }
             // Its sender begins with the outbox's events when this node takes the writes.
-            case .outbox(let change): outbox.take(change, as: operation.sequence)
-            case .owe, .cancelOwed: onDisconnect.take(operation.content)
+            case .outbox(let change): outbox.take(change, as: number)
+            case .owe, .cancelOwed: onDisconnect.take(content)
             }
-            log.advance(to: operation)
+            log.advance(to: number, at: record.time)
         }
         if sequence == start { return }
         log.append(
@@ -39,6 +55,14 @@ extension Database {
                 recordBytes: record.byteCount), record)
         rows.trim(looks: 1000)
     }
+
+    /// Whether a small value can be set without further ado: no listener, index or setting has to know of it.
+    private func isUnobserved(_ assignment: Assignment) -> Bool {
+        listeners.trie.isEmpty && !isLarge(assignment) && !indexes.areConcerned(by: assignment.target.path)
+    }
+
+    /// Room for more operations is not kept.
+    private static let followedMax = 2048
 
     /// Touches what the next operations set.
     private func touchRows(of operations: [LoggedOperation], from start: Int) {

@@ -97,7 +97,7 @@ extension Database {
             case .outbox(let change): outbox.take(change, as: operation.sequence)
             case .owe, .cancelOwed: onDisconnect.take(operation.content)
             }
-            log.advance(to: operation)
+            log.advance(to: operation.sequence, at: operation.time)
         }
         log.recovered()
     }

@@ -260,7 +260,7 @@ extension Database {
     }
 
     /// The same for one assignment of a value that is not large.
-    private func applySmall(_ assignment: Assignment) throws(Failure) {
+    func applySmall(_ assignment: Assignment) throws(Failure) {
         pendingWrite.note([assignment])
         do throws(StorageError) {
             try change(assignment)

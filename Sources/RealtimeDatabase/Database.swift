@@ -115,6 +115,8 @@ package final class Database {
     package var observer: (any RequestObserver)?
     /// Counts every request.
     package var tally: RequestTally?
+    /// Empty, with the room of records that were followed.
+    var followed: [LoggedOperation] = []
     /// `sequence` is the last number that the store's rows include, and `time` that of its commit in milliseconds since
     /// 1970, if the log knows it. Without `epochs` there is one, of the name 0.
     package init(

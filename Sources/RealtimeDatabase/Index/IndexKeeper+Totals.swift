@@ -90,7 +90,7 @@ extension IndexKeeper {
     /// - parameter large: the place of a large value that it brings, at which the store may lack what was there before.
     func willReplay(_ content: LoggedOperation.Content, large: Path? = nil, in rows: TreeRows) {
         if trie.hasUniques { catalog.forgetProofs() }
-        guard case .change(let change) = content,
+        guard !catalog.counters.isEmpty, case .change(let change) = content,
             catalog.counters.contains(where: { $0.definition.pattern.concerns(change.base) })
         else { return }
         let isPartOfSum = catalog.counters.contains { counter in

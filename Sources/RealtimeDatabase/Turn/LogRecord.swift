@@ -188,15 +188,20 @@ package struct LogRecord: Sendable {
 
     /// The operations, decoded. Throws ``StorageError/damaged(_:)`` when the body is not what `append` wrote.
     package func operations() throws(StorageError) -> [LoggedOperation] {
-        var reader = Reader(bytes: wholeBody, time: time)
         var operations: [LoggedOperation] = []
+        try decode(into: &operations)
+        return operations
+    }
+
+    /// The same into an array that is empty, and has room from earlier records.
+    func decode(into operations: inout [LoggedOperation]) throws(StorageError) {
+        var reader = Reader(bytes: wholeBody, time: time)
         // The count may come from elsewhere; an operation has some bytes.
         operations.reserveCapacity(min(count, reader.bytes.count))
         while let next = try reader.operation(sequence: firstSequence + UInt64(operations.count)) {
             operations.append(next)
         }
         guard operations.count == count else { throw .damaged("log row \(firstSequence) is cut short") }
-        return operations
     }
 
     /// Those operations alone that change something at, above or below a place of the patterns. The others cost little:
@@ -335,7 +340,10 @@ package struct LogRecord: Sendable {
             return bytes[offset]
         }
 
-        private mutating func slice() throws(StorageError) -> [UInt8] { Array(bytes[try sliceRange()]) }
+        private mutating func slice() throws(StorageError) -> [UInt8] {
+            let range = try sliceRange()
+            return bytes.withUnsafeBytes { [UInt8]($0.part(range)) }
+        }
 
         private mutating func sliceRange() throws(StorageError) -> Range<Int> {
             let count = try varint()

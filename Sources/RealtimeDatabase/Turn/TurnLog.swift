@@ -102,11 +102,11 @@ struct TurnLog {
         self.sequence = sequence
     }
 
-    /// An operation of the log was applied.
-    mutating func advance(to operation: LoggedOperation) {
-        assert(operation.sequence > sequence, "operations are applied in their order")
-        sequence = operation.sequence
-        time = operation.time
+    /// The operation of the log with this number was applied, which was committed at this time.
+    mutating func advance(to sequence: UInt64, at time: Int64) {
+        assert(sequence > self.sequence, "operations are applied in their order")
+        self.sequence = sequence
+        self.time = time
     }
 
     /// Memory has what the log has, and no more.
