@@ -67,11 +67,9 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// The text before and after the data of an answer, for data that is streamed.
+    /// The text before the data of an answer to a request that succeeded; ``responseTail`` comes after it.
     package static func appendResponseHead(number: Int64, to out: inout [UInt8]) {
-        out.append(literal: #"{"t":"d","d":{"r":"#)
-        out.append(decimal: number)
-        out.append(literal: #","b":{"s":"ok","d":"#)
+        out.append(#"{"t":"d","d":{"r":"#, decimal: number, #","b":{"s":"ok","d":"#)
     }
 
     private static func appendResponseHead(number: Int64, status: StaticString, to out: inout [UInt8]) {

@@ -304,6 +304,7 @@ final class HostedDatabase {
         var builder = makeBuilder()
         var forwarded: [(connection: ConnectionID, number: Int64, reply: Reply)] = []
         for turn in turns {
+            // One copy of each, which counts references, instead of one for each use.
             for output in turn {
                 if output.isForwardedReply, case .reply(let connection, let number, let reply) = output {
                     forwarded.append((connection, number, reply))

@@ -32,6 +32,7 @@ package struct RequestsInFlight {
     /// The requests that count for bytes, from `start` on.
     private var costs: [Cost] = []
     private var start = 0
+    /// A client that has several requests in flight would have this grow with each of the first ones.
     private static let costsAtFirst = 16
 
     package init(countMax: Int, bytesMax: Int, anonymousBytesMax: Int) {

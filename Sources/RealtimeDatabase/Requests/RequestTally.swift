@@ -44,7 +44,7 @@ package final class RequestTally: Sendable {
 
     /// A request is done.
     ///
-    /// - parameter outputs: those of its turn. Its own begin with that of the index `start`.
+    /// - parameter outputs: those of its turn; from `start` on, they are its own.
     @inline(__always)
     func add(_ kind: RequestKind?, _ outputs: borrowing [Output], from start: Int) {
         guard let kind else { return }

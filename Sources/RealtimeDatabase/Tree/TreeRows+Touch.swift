@@ -67,12 +67,12 @@ extension TreeRows {
         Int(node.segment.first ?? 0) &+ Int(node.value.bytes.first ?? 0) &+ header(of: node.value.bytes)
     }
 
-    /// The first word of an array's memory. The count of its references is in the same line of the cache, but in a
-    /// quarter of the arrays its first bytes are not.
+    /// The first word of an array's memory. The count of references comes right after it. In a quarter of the arrays,
+    /// neither the length nor the first byte is in the same line of the cache.
     private static func header(of bytes: borrowing [UInt8]) -> Int {
         // Safe because: an array of bytes is a reference to an object, empty ones included, and `bytes` keeps it alive.
-        assert(MemoryLayout<[UInt8]>.size == MemoryLayout<Int>.size, "an array is not one reference")
-        return withUnsafeBytes(of: bytes) { $0.load(as: UnsafePointer<Int>.self).pointee }
+        precondition(MemoryLayout<[UInt8]>.size == MemoryLayout<UnsafeRawPointer>.size, "an array is not one reference")
+        return withUnsafeBytes(of: bytes) { $0.load(as: UnsafeRawPointer.self).load(as: Int.self) }
     }
 
     /// The place of the node at `path`; nil if its parent is not known. Nodes on the way are taken for those of the
