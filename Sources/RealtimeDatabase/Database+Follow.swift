@@ -12,8 +12,8 @@ extension Database {
         precondition(telling == nil, "the last commit is not told yet")
         let start = sequence
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: record.time), outputs: [])
-        // In the memory of earlier records. Before the C library makes a large array, it joins all small pieces of memory
-        // that are free, and splits them again for the next values.
+        // Uses the memory of earlier records. Before the C library makes a large array, it joins all small pieces of
+        // memory that are free, and it splits them again for the next values.
         var operations: [LoggedOperation] = []
         swap(&operations, &followed)
         defer {
@@ -26,7 +26,7 @@ extension Database {
             if number <= sequence { continue }
             precondition(number == sequence + 1, "a record that does not follow those before it")
             if index.isMultiple(of: TreeRows.touchedMax) { touchRows(of: operations, from: index) }
-            // One copy: each counts references.
+            // One copy, as each counts references.
             let content = operations[index].content
             indexes.willReplay(content, in: rows)
             switch content {
@@ -58,11 +58,12 @@ extension Database {
 
     /// Whether a small value can be set without further ado: no listener, index or setting has to know of it.
     private func isUnobserved(_ assignment: Assignment) -> Bool {
-        listeners.trie.isEmpty && !isLarge(assignment) && !indexes.areConcerned(by: assignment.target.path)
+        telling == nil && listeners.trie.isEmpty && !isLarge(assignment)
+            && !indexes.areConcerned(by: assignment.target.path)
     }
 
     /// Room for more operations is not kept.
-    private static let followedMax = 2048
+    private static let followedMax = 1024
 
     /// Touches what the next operations set.
     private func touchRows(of operations: [LoggedOperation], from start: Int) {

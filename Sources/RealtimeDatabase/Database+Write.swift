@@ -259,7 +259,7 @@ extension Database {
         }
     }
 
-    /// The same for one assignment of a value that is not large.
+    /// The same for one assignment of a value that is not large and changes no sum.
     func applySmall(_ assignment: Assignment) throws(Failure) {
         pendingWrite.note([assignment])
         do throws(StorageError) {

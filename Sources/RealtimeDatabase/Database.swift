@@ -115,7 +115,7 @@ package final class Database {
     package var observer: (any RequestObserver)?
     /// Counts every request.
     package var tally: RequestTally?
-    /// Empty, with the room of records that were followed.
+    /// Empty; keeps the room of records that were followed before.
     var followed: [LoggedOperation] = []
     /// `sequence` is the last number that the store's rows include, and `time` that of its commit in milliseconds since
     /// 1970, if the log knows it. Without `epochs` there is one, of the name 0.

@@ -195,6 +195,7 @@ package struct LogRecord: Sendable {
 
     /// The same into an array that is empty, and has room from earlier records.
     func decode(into operations: inout [LoggedOperation]) throws(StorageError) {
+        assert(operations.isEmpty, "operations are numbered from the first one on")
         var reader = Reader(bytes: wholeBody, time: time)
         // The count may come from elsewhere; an operation has some bytes.
         operations.reserveCapacity(min(count, reader.bytes.count))

@@ -102,7 +102,7 @@ struct TurnLog {
         self.sequence = sequence
     }
 
-    /// The operation of the log with this number was applied, which was committed at this time.
+    /// The operation with this number, committed at this time, was applied.
     mutating func advance(to sequence: UInt64, at time: Int64) {
         assert(sequence > self.sequence, "operations are applied in their order")
         self.sequence = sequence
