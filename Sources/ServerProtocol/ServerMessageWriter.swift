@@ -73,9 +73,7 @@ package enum ServerMessageWriter {
     }
 
     private static func appendResponseHead(number: Int64, status: StaticString, to out: inout [UInt8]) {
-        out.append(literal: #"{"t":"d","d":{"r":"#)
-        out.append(decimal: number)
-        out.append(literal: #","b":{"s":""#)
+        out.append(#"{"t":"d","d":{"r":"#, decimal: number, #","b":{"s":""#)
         out.append(literal: status)
         out.append(literal: #"","d":"#)
     }

@@ -53,7 +53,7 @@ struct LoneLog {
         }
     }
 
-    /// Carries out the request under way, and answers it. False if there is none.
+    /// Applies the pending request to the engine and passes its reply on. Returns false without a pending request.
     @discardableResult
     mutating func answer(_ engine: inout SimulatedEngine, after milliseconds: Int64 = 0) -> Bool {
         guard let (transaction, serial) = call else { return false }
