@@ -103,6 +103,40 @@ struct IdleDatabaseTests {
         }
     }
 
+    /// A reader of the tree file keeps the server from closing it; the server gives up after ten seconds.
+    @Test("are opened again for questions that come while they are being closed")
+    func questionsMeanwhile() throws {
+        let server = try start()
+        let client = try server.connectREST()
+        let settings = #"{"settings":{"x":{".history":{"keep":"1h","read":"true"}}}}"#
+        #expect(try client.ask("PUT", "/.settings/settings.json?ns=busy", RESTClient.owner, settings).status == 200)
+        #expect(try client.ask("PUT", "/x.json?ns=busy", [], "1").status == 200)
+        let peer = try server.connect("/.ws?v=5&ns=busy")
+        _ = try peer.receiveMessage()
+        try peer.send(1, "gauth", #"{"cred":"owner"}"#)
+        _ = try peer.receiveMessage()
+        try wait("it is closed") { openNames == [] }
+        var reader: Connection? = try Connection(path: data + "/busy.tree", mode: .readOnly)
+        try reader?.execute("BEGIN; SELECT * FROM meta")
+        #expect(try client.ask("PUT", "/x.json?ns=busy", [], "2").status == 200)
+        let databases = server.server.services.databases
+        try wait("it is being closed") {
+            let isClosing = Mutex(false)
+            let isAnswered = Semaphore()
+            databases.ask { hosted in
+                isClosing.withLock { $0 = hosted.closed.isClosing }
+                isAnswered.signal()
+            }
+            isAnswered.wait()
+            return isClosing.withLock { $0 }
+        }
+        try peer.send(2, "admin", #"{"c":"triggers","do":"list"}"#)
+        let history = try client.ask("GET", "/x/.history.json?ns=busy&seq=1", [])
+        #expect(history.status == 503, "\(history.text)")
+        reader = nil
+        #expect(try peer.receiveMessage() == RealtimePeer.response(2, "ok", #"{"triggers":[],"events":[]}"#))
+    }
+
     @Test("leave no file open, and are there again with the next request")
     func files() throws {
         let server = try start()

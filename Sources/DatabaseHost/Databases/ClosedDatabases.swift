@@ -9,6 +9,8 @@ struct ClosedDatabases {
         let files: FilesInPlace
         /// Nil once the files are closed.
         var waiting: [Request]? = []
+        /// Called once the files are closed.
+        var then: [() -> Void] = []
         /// When its log has something to lose, in milliseconds of uptime.
         var pruneAt: Int64?
     }
@@ -32,6 +34,19 @@ struct ClosedDatabases {
         entries[index]?.pruneAt = pruneAt
         defer { entries[index]?.waiting = nil }
         return entries[index]?.waiting ?? []
+    }
+
+    /// Has a function called once the files are closed. False if they are not being closed.
+    mutating func whenClosed(_ index: UInt32, _ then: @escaping () -> Void) -> Bool {
+        guard isClosing(index) else { return false }
+        entries[index]?.then.append(then)
+        return true
+    }
+
+    /// The functions to call now that the files are closed.
+    mutating func takeWhenClosed(_ index: UInt32) -> [() -> Void] {
+        defer { entries[index]?.then = [] }
+        return entries[index]?.then ?? []
     }
 
     /// The database is open again.

@@ -351,6 +351,8 @@ package final class HostedDatabases {
     }
 
     private func filesClosed(_ index: UInt32, hasHistory: Bool) {
+        let functions = closed.takeWhenClosed(index)
+        defer { for function in functions { function() } }
         if placed.isRemoving(index) { return host.copier.remove(index, directory.name(of: index)) }
         if let need = copied[index] { return host.copier.copy(index, directory.name(of: index), need) }
         let window = host.limits.logWindowMilliseconds
@@ -426,9 +428,8 @@ package final class HostedDatabases {
             database.beginTriggers()
             return then(.open)
         }
-        guard finished == nil, copied[index] == nil, !closed.isClosing(index), !placed.isRemoving(index) else {
-            return then(.unavailable)
-        }
+        guard finished == nil, copied[index] == nil, !placed.isRemoving(index) else { return then(.unavailable) }
+        if closed.whenClosed(index, { [unowned self] in beginTriggers(of: index, then: then) }) { return }
         let name = directory.name(of: index)
         if !closed.has(index), !opening.has(index), !folder.hasDatabase(name) {
             // Another node may have its events.
@@ -451,17 +452,18 @@ package final class HostedDatabases {
             database.noteUse()
             return try database.admitToHistory(of: path, by: principal, from: client)
         }
-        guard finished == nil, copied[index] == nil, !closed.isClosing, !placed.isRemoving(index) else {
-            throw .denied("")
-        }
+        guard finished == nil, copied[index] == nil, !placed.isRemoving(index) else { throw .denied("") }
+        if closed.isClosing(index) { throw .unavailable(Self.isReopened) }
         if host.cluster?.isPlaced == true {
             if let error = beginVisit(index) { throw .unavailable(error) }
         } else if !folder.hasDatabase(directory.name(of: index)) {
             throw .denied("")
         }
         open(index)
-        throw .unavailable(.overloaded("the database is being opened: try again"))
+        throw .unavailable(Self.isReopened)
     }
+
+    private static let isReopened = StorageError.overloaded("the database is being opened: try again")
 
     /// Counts bytes of the past that somebody is told. Throws if they are too many now.
     package func countBytesRead(
