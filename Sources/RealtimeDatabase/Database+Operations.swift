@@ -58,6 +58,10 @@ extension Database {
         turn.explanation = pendingWrite.decision == nil ? nil : explanation(of: request)
         if pendingWrite.isThere, pendingWrite.isAbout(request) { pendingWrite.isMade = true }
         answerWaiting(connection, in: &turn)
+        if let reply = turnAway(request) {
+            turn.outputs.append(.reply(connection, number: request.number, reply))
+            return
+        }
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):
             let reply: Reply

@@ -45,6 +45,8 @@ package final class Database {
     package var heldWrites = HeldWrites.none
     /// The writes that the node makes that takes them; nil where they are not sent to it.
     package var forwarded: ForwardedWrites?
+    /// Writes of other nodes' clients that came while another node took the writes.
+    var turnedAway = TurnedAwayRequests()
     /// The time for which they wait, in milliseconds of uptime.
     package var forwardingTime: Int64 = 0
     /// Listeners that are ahead of this node.

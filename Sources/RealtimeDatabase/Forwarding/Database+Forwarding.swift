@@ -1,3 +1,5 @@
+import HearthStorageErrors
+
 /// Writes of clients of a node that follows the log: the node that takes the writes makes them.
 extension Database {
     /// Whether a request has to wait until what its connection has forwarded is answered; nil if nothing was.
@@ -34,6 +36,19 @@ extension Database {
         forwarded?.add(request.original, now: forwardingTime)
         if case .disconnect = request.operation { return false }
         return true
+    }
+
+    /// The answer to a request of another node's connection that is not done here: another node takes the writes, or did
+    /// so when an earlier request of the connection came. The node that sent it asks again.
+    func turnAway(_ request: Request) -> Reply? {
+        guard request.connection.isForwarded else { return nil }
+        if case .disconnect = request.operation { turnedAway.remove(request.connection) }
+        guard request.isAnswered, request.operation.mustReachOwner else { return nil }
+        if let ownedElsewhere {
+            turnedAway.add(request)
+            return .failed(.unavailable(ownedElsewhere))
+        }
+        return turnedAway.precede(request) ? .failed(.unavailable(.ownedElsewhere(node: nil))) : nil
     }
 
     /// Gives answers of other nodes to clients. They come out of ``takeReady()`` after what this node has applied.

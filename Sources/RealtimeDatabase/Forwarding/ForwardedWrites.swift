@@ -240,8 +240,9 @@ package struct ForwardedWrites {
         let error = StorageError.ownedElsewhere(node: node)
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) {
             enqueue(connection)
+            // Answers come in order.
             while let line = lines[connection], let entry = line.waiting.first, now - entry.since >= Self.patience,
-                !entry.request.isEnd || line.sent.isEmpty
+                line.sent.isEmpty, line.turnedAway.isEmpty, line.answers == 0
             {
                 lines[connection]?.waiting.removeFirst()
                 if entry.request.isAnswered {
@@ -426,7 +427,7 @@ package struct ForwardedWrites {
 
 extension Request {
     /// Whether its client is told what came of it.
-    fileprivate var isAnswered: Bool {
+    var isAnswered: Bool {
         switch operation {
         case .forfeit, .disconnect: false
         default: true
