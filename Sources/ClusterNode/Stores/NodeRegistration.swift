@@ -67,8 +67,12 @@ struct NodeRegistration {
     mutating func run() -> (lease: Int64?, nodes: [String: NodeRecord?]) {
         handle(.tick)
         if let granted, !isRegistered, MonotonicTime.current >= nextAttempt { register(granted) }
+        // A slow call must not keep the lease from being renewed after it.
+        handle(.tick)
         if isRegistered, confirmed > 0, confirmed != toldConfirmed, let granted { confirm(granted) }
+        handle(.tick)
         if isRegistered, unreached != statedUnreached, let granted { state(unreached, granted) }
+        handle(.tick)
         if isRegistered, MonotonicTime.current >= nextLook { look() }
         if isTold == nil, !isRegistered, store.isHome || MonotonicTime.current - begun < Self.beginning {
             return (nil, nodes)
