@@ -32,7 +32,7 @@ extension TriggerSender {
         _ database: UInt32, _ wish: Wish, trigger: String?, id: String?, limit: Int,
         then: @escaping @Sendable (Result<JSONObject, Refusal>) -> Void
     ) {
-        execute { sender in
+        let isAsked = execute { sender in
             let answer: Result<JSONObject, Refusal>? = sender.with(database) { triggers in
                 do throws(StorageError) {
                     switch wish {
@@ -54,6 +54,7 @@ extension TriggerSender {
             then(answer ?? (wish == .list ? .success(nothing) : .failure(elsewhere)))
             sender.goOn()
         }
+        if !isAsked { then(.failure(Refusal(text: "the server sends no events at the moment: its log says why"))) }
     }
 
     /// The answer about a database that has never been written to.

@@ -12,15 +12,24 @@ package import HearthTreeStorage
 /// Sends the events of all databases of a process, on an event loop of its own, which begins with the first database
 /// that has triggers.
 package final class TriggerSender: @unchecked Sendable {
-    // Safe because: `loop` and `shared` are behind locks, the other variables are touched on the loop alone, and the
+    // Safe because: `state` and `shared` are behind locks, the other variables are touched on the loop alone, and the
     // rest is constant.
+
+    private enum State {
+        /// There was nothing to do.
+        case idle
+        case running(EventLoop)
+        case stopped
+
+        var loop: EventLoop? { if case .running(let loop) = self { loop } else { nil } }
+    }
 
     private let configuration: TriggerConfiguration
     private let fetcher = Fetcher()
     private let log: Log
     /// Tells a database the outcomes of events. Any thread.
     private let report: @Sendable (_ database: UInt32, OutboxReport) -> Void
-    private let loop = Mutex<EventLoop?>(nil)
+    private let state = Mutex(State.idle)
     private let shared = Mutex<[TriggerFigures]>([])
 
     private var databases: [UInt32: DatabaseTriggers] = [:]
@@ -90,7 +99,11 @@ package final class TriggerSender: @unchecked Sendable {
 
     /// Ends the loop; events in flight are sent again by the next process.
     package func stop() {
-        guard let loop = loop.withLock({ $0 }) else { return }
+        let loop = state.withLock { state in
+            defer { state = .stopped }
+            return state.loop
+        }
+        guard let loop else { return }
         _ = loop.execute { self.databases = [:] }
         // Nothing arrives at a receiver after this.
         fetcher.stop()
@@ -101,12 +114,14 @@ package final class TriggerSender: @unchecked Sendable {
     /// Of all triggers of open databases.
     package var figures: [TriggerFigures] { shared.withLock { $0 } }
 
-    func execute(starting: Bool = true, _ work: @escaping @Sendable (TriggerSender) -> Void) {
-        let loop = self.loop.withLock { loop in
-            if loop == nil, starting { loop = makeLoop() }
-            return loop
+    /// Does work on the loop. Once that was stopped, or cannot be started, returns false and does nothing.
+    @discardableResult
+    func execute(starting: Bool = true, _ work: @escaping @Sendable (TriggerSender) -> Void) -> Bool {
+        let loop = state.withLock { state in
+            if case .idle = state, starting, let loop = makeLoop() { state = .running(loop) }
+            return state.loop
         }
-        _ = loop?.execute { work(self) }
+        return loop?.execute { work(self) } ?? false
     }
 
     private func makeLoop() -> EventLoop? {
@@ -152,7 +167,7 @@ package final class TriggerSender: @unchecked Sendable {
         publish()
         timer?.cancel()
         timer = nil
-        guard let next, let loop = loop.withLock({ $0 }) else { return }
+        guard let next, let loop = state.withLock({ $0.loop }) else { return }
         timer = loop.schedule(after: .milliseconds(max(10, next - now))) { self.goOn() }
     }
 
@@ -206,14 +221,14 @@ package final class TriggerSender: @unchecked Sendable {
 
     /// After the present work.
     private func later(_ work: @escaping () -> Void) {
-        _ = loop.withLock { $0 }?.schedule(after: .zero, work)
+        _ = state.withLock { $0.loop }?.schedule(after: .zero, work)
     }
 
     private func post(
         _ event: CloudEvent, to url: String, _ definition: TriggerDefinition,
         _ finish: @escaping (TriggerQueue.Outcome) -> Void
     ) {
-        guard let address = FetchAddress(url, allowsPlain: true), let loop = loop.withLock({ $0 }) else {
+        guard let address = FetchAddress(url, allowsPlain: true), let loop = state.withLock({ $0.loop }) else {
             return later { finish(.failed("the url is not an address")) }
         }
         let (headers, body) = event.message(isBinary: definition.isBinary)
@@ -233,7 +248,7 @@ package final class TriggerSender: @unchecked Sendable {
         _ command: String, _ event: CloudEvent, _ definition: TriggerDefinition,
         _ finish: @escaping (TriggerQueue.Outcome) -> Void
     ) {
-        guard let folder = configuration.commandFolder, let loop = loop.withLock({ $0 }) else {
+        guard let folder = configuration.commandFolder, let loop = state.withLock({ $0.loop }) else {
             return later { finish(.failed("programs are not allowed (--trigger-commands)")) }
         }
         let program = PipedCommand(
