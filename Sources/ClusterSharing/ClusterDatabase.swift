@@ -66,7 +66,8 @@ package final class ClusterDatabase: Sendable {
 
     /// The last operation that the log of this node has; nil while the database is not open.
     func sequence(then: @escaping @Sendable (UInt64?) -> Void) {
-        databases.ask { [index] databases in then(databases.durableSequence(of: index)) }
+        let isAsked = databases.ask { [index] databases in then(databases.durableSequence(of: index)) }
+        if !isAsked { then(nil) }
     }
 
     /// The same, and waits.

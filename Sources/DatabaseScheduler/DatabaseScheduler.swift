@@ -274,7 +274,10 @@ package struct DatabaseScheduler: ~Copyable {
     }
 
     /// A client of this process uses the database without a request to it, or is expected to.
-    package mutating func noteOwnUse(at uptime: Int64) { lastOwnUse = uptime }
+    package mutating func noteOwnUse(at uptime: Int64) {
+        lastUse = uptime
+        lastOwnUse = uptime
+    }
 
     /// Whether this node can cease to follow the log without a client of its own noticing: it does not own the log,
     /// there were no requests for a time, and no connection uses the database.

@@ -103,38 +103,40 @@ struct IdleDatabaseTests {
         }
     }
 
-    /// A reader of the tree file keeps the server from closing it; the server gives up after ten seconds.
     @Test("are opened again for questions that come while they are being closed")
     func questionsMeanwhile() throws {
         let server = try start()
         let client = try server.connectREST()
         let settings = #"{"settings":{"x":{".history":{"keep":"1h","read":"true"}}}}"#
         #expect(try client.ask("PUT", "/.settings/settings.json?ns=busy", RESTClient.owner, settings).status == 200)
-        #expect(try client.ask("PUT", "/x.json?ns=busy", [], "1").status == 200)
-        let peer = try server.connect("/.ws?v=5&ns=busy")
-        _ = try peer.receiveMessage()
-        try peer.send(1, "gauth", #"{"cred":"owner"}"#)
-        _ = try peer.receiveMessage()
-        try wait("it is closed") { openNames == [] }
-        var reader: Connection? = try Connection(path: data + "/busy.tree", mode: .readOnly)
-        try reader?.execute("BEGIN; SELECT * FROM meta")
-        #expect(try client.ask("PUT", "/x.json?ns=busy", [], "2").status == 200)
-        let databases = server.server.services.databases
-        try wait("it is being closed") {
-            let isClosing = Mutex(false)
-            let isAnswered = Semaphore()
-            databases.ask { hosted in
-                isClosing.withLock { $0 = hosted.closed.isClosing }
-                isAnswered.signal()
+        let (databases, directory) = (server.server.services.databases, server.server.services.directory)
+        let answers = Mutex<[String]>([])
+        var number = 0
+        try wait("questions came in time") {
+            if !openNames.contains("busy") {
+                number += 1
+                _ = try client.ask("PUT", "/x.json?ns=busy", [], "\(number)")
             }
-            isAnswered.wait()
-            return isClosing.withLock { $0 }
+            let isMet = Mutex(false)
+            let isOver = Semaphore()
+            databases.ask { hosted in
+                defer { isOver.signal() }
+                let busy = directory.index(of: "busy")
+                guard hosted.closed.isClosing(busy) else { return }
+                isMet.withLock { $0 = true }
+                hosted.admitToHistory(of: "x", by: .nobody, from: 1, in: busy) { failure in
+                    answers.withLock { $0.append("history: \(failure.map { "\($0)" } ?? "admitted")") }
+                }
+                hosted.beginTriggers(of: busy) { place in
+                    let isOpen = if case .open = place { true } else { false }
+                    answers.withLock { $0.append("triggers: \(isOpen)") }
+                }
+            }
+            isOver.wait()
+            return isMet.withLock { $0 }
         }
-        try peer.send(2, "admin", #"{"c":"triggers","do":"list"}"#)
-        let history = try client.ask("GET", "/x/.history.json?ns=busy&seq=1", [])
-        #expect(history.status == 503, "\(history.text)")
-        reader = nil
-        #expect(try peer.receiveMessage() == RealtimePeer.response(2, "ok", #"{"triggers":[],"events":[]}"#))
+        try wait("answers") { answers.withLock { $0.count } == 2 }
+        #expect(answers.withLock { $0 } == ["history: admitted", "triggers: true"])
     }
 
     @Test("leave no file open, and are there again with the next request")

@@ -195,7 +195,7 @@ struct TreeFileTests {
             let failed = fault == .full ? StorageError.full : .inputOutput("disk I/O error (\(path))")
             #expect(throws: failed) { try tree.apply(change, upTo: 2) }
             // It begins with a sync.
-            #expect(throws: failed) { try tree.checkpoint() }
+            #expect(throws: failed) { try tree.emptyWriteAheadFile() }
             disk.heal()
             // A commit whose sync alone fails.
             let code = fault == .full ? EDQUOT : EIO

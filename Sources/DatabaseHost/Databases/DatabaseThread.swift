@@ -146,8 +146,11 @@ package final class DatabaseThread: Sendable {
         worker.post(.watch(database, watched, isOn, by: connection))
     }
 
-    /// Calls back on the databases' thread.
-    package func ask(_ question: @escaping @Sendable (HostedDatabases) -> Void) { worker.post(.ask(question)) }
+    /// Calls back on the databases' thread. Once that has ended, returns false and does not call back.
+    @discardableResult
+    package func ask(_ question: @escaping @Sendable (HostedDatabases) -> Void) -> Bool {
+        worker.post(.ask(question))
+    }
 
     package func tick() { worker.post(.tick) }
 

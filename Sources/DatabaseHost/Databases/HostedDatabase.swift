@@ -210,7 +210,7 @@ final class HostedDatabase {
     func close() {
         host.triggers.end(index)
         // Data are safe in the write-ahead file as well; this only tidies up.
-        try? tree.checkpoint()
+        _ = try? tree.emptyWriteAheadFile()
         committer.post(.close(log))
         if host.cluster != nil { committer.stop() }
     }

@@ -116,7 +116,7 @@ extension HostedDatabases {
     private static let isFull = StorageError.overloaded(
         "too many requests wait for databases that this node is copying from other nodes: try again later")
 
-    private static let isRemoved = StorageError.overloaded(
+    static let isRemoved = StorageError.overloaded(
         "this node is removing its files of the database, which other nodes hold: try again later")
 
     /// The node has what the log has. Clients that were refused meanwhile are expected again.

@@ -1,9 +1,9 @@
 import HearthClusterNode
 import HearthDatabaseScheduler
 import HearthDelivery
-package import HearthJSONTree
-package import HearthRealtimeDatabase
-package import HearthSecurityRules
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
 import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
@@ -31,7 +31,7 @@ package final class HostedDatabases {
     /// Those that this node does not have yet, or does not have any more.
     var placed = PlacedDatabases()
     /// Called once no database is being opened.
-    private var whenOpened: [() -> Void] = []
+    private var whenServed: [() -> Void] = []
     var finished: (@Sendable () -> Void)?
     /// All databases are closed; later requests are not answered.
     private var isOver = false
@@ -47,7 +47,13 @@ package final class HostedDatabases {
     /// database any more.
     func run(_ messages: [Message]) {
         if isOver {
-            for case .requests(_, let batch) in messages { host.refuse(batch, because: .stopping) }
+            for message in messages {
+                switch message {
+                case .requests(_, let batch): host.refuse(batch, because: .stopping)
+                case .ask(let question): question(self)
+                default: break
+                }
+            }
             return
         }
         var requests: [(index: UInt32, requests: [Request])] = []
@@ -116,7 +122,7 @@ package final class HostedDatabases {
         case .placementChanged: openPlaced()
         case .openServed(let done):
             openServed()
-            whenOpened.append { [unowned self] in
+            whenServed.append { [unowned self] in
                 lookAtFiles()
                 done()
             }
@@ -233,12 +239,13 @@ package final class HostedDatabases {
             fail(index, error)
             host.refuse(placed.endArrival(index) + waiting.requests, because: error)
         }
+        for function in waiting.then { function() }
         for _ in 0..<waiting.endedUses { endUse(of: index) }
         endOpening()
     }
 
     private func endOpening() {
-        while opening.isEmpty, let next = whenOpened.popLast() { next() }
+        while opening.isEmpty, let next = whenServed.popLast() { next() }
     }
 
     private func serve(_ index: UInt32, _ files: OpenedFiles) throws(StorageError) -> HostedDatabase {
@@ -315,9 +322,7 @@ package final class HostedDatabases {
         }
         host.readiness.folder(problem)
         if problem == nil { for (index, error) in closed.missing() { fail(index, error) } }
-        for index in failures.keys.sorted() {
-            open(index)
-        }
+        for index in failures.keys.sorted() where !closed.isClosing(index) { open(index) }
     }
 
     private func endIfFinished() {
@@ -398,7 +403,7 @@ package final class HostedDatabases {
         open(index)
     }
 
-    // MARK: For administrators
+    // MARK: Watching
 
     private func profile(_ index: UInt32, _ isOn: Bool, for connection: ConnectionID) {
         let profiler = profilers[index] ?? Profiler()
@@ -414,77 +419,4 @@ package final class HostedDatabases {
         tails[index] = tail.watchers.isEmpty ? nil : tail
         open[index]?.tail = tails[index]
     }
-
-    package enum TriggerPlace {
-        case open
-        /// The database has no files, and so no events. These triggers wait for its first write.
-        case unwritten([TriggerDefinition])
-        case unavailable
-    }
-
-    /// Gets the events of a database ready for questions about them. A closed database is opened.
-    package func beginTriggers(of index: UInt32, then: @escaping (TriggerPlace) -> Void) {
-        if let database = open[index] {
-            database.beginTriggers()
-            return then(.open)
-        }
-        guard finished == nil, copied[index] == nil, !placed.isRemoving(index) else { return then(.unavailable) }
-        if closed.whenClosed(index, { [unowned self] in beginTriggers(of: index, then: then) }) { return }
-        let name = directory.name(of: index)
-        if !closed.has(index), !opening.has(index), !folder.hasDatabase(name) {
-            // Another node may have its events.
-            if host.cluster != nil { return then(.unavailable) }
-            return then(.unwritten(host.rules.program(for: name)?.settings.triggers ?? []))
-        }
-        whenOpened.append { [unowned self] in
-            open[index]?.beginTriggers()
-            then(open[index] == nil ? .unavailable : .open)
-        }
-        open(index)
-    }
-
-    /// Throws unless somebody may read the history of a place; also while the database is not open, which it soon is
-    /// then.
-    package func admitToHistory(
-        of path: Path, by principal: Principal, from client: UInt64, in index: UInt32
-    ) throws(Failure) {
-        if let database = open[index] {
-            database.noteUse()
-            return try database.admitToHistory(of: path, by: principal, from: client)
-        }
-        guard finished == nil, copied[index] == nil, !placed.isRemoving(index) else { throw .denied("") }
-        if closed.isClosing(index) { throw .unavailable(Self.isReopened) }
-        if host.cluster?.isPlaced == true {
-            if let error = beginVisit(index) { throw .unavailable(error) }
-        } else if !folder.hasDatabase(directory.name(of: index)) {
-            throw .denied("")
-        }
-        open(index)
-        throw .unavailable(Self.isReopened)
-    }
-
-    private static let isReopened = StorageError.overloaded("the database is being opened: try again")
-
-    /// Counts bytes of the past that somebody is told. Throws if they are too many now.
-    package func countBytesRead(
-        _ bytes: Int, at path: Path, by principal: Principal, from client: UInt64, in index: UInt32
-    ) throws(Failure) {
-        try open[index]?.countBytesRead(bytes, at: path, by: principal, from: client)
-    }
-
-    /// The listens of a connection.
-    package func listens(of connection: ConnectionID, in index: UInt32) -> [Database.Listen] {
-        open[index]?.listens(of: connection) ?? unwritten[index]?.database.listens(of: connection) ?? []
-    }
-
-    /// The last operation of a database that is durable at this node; nil if it is not open.
-    package func durableSequence(of index: UInt32) -> UInt64? { open[index]?.figures.durableSequence }
-
-    /// Of each database that is open.
-    package var figures: [DatabaseFigures] { opened.map(\.figures) }
-
-    package var detailedFigures: [DatabaseFigures] { opened.map(\.detailedFigures) }
-
-    /// In the order in which they got their numbers.
-    private var opened: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
 }

@@ -5,6 +5,8 @@ struct OpeningDatabases {
     struct Entry {
         /// In the order in which they came.
         var requests: [Request] = []
+        /// Called after these, whether or not the database could be opened.
+        var then: [() -> Void] = []
         /// Uses that have ended: nothing is done about them before the requests that came first.
         var endedUses = 0
         /// It has no files yet.
@@ -33,6 +35,13 @@ struct OpeningDatabases {
     mutating func hold(_ requests: [Request], of index: UInt32) -> Bool {
         if entries[index] == nil { return false }
         entries[index]?.requests.append(contentsOf: requests)
+        return true
+    }
+
+    /// The same for a function that is called once the database is open, or cannot be opened.
+    mutating func whenOpened(_ index: UInt32, _ function: @escaping () -> Void) -> Bool {
+        if entries[index] == nil { return false }
+        entries[index]?.then.append(function)
         return true
     }
 

@@ -31,21 +31,19 @@ extension ConnectionServices {
         if principal.isAdministrator { return ask(then: then) }
         let thread = databases
         thread.ask { databases in
-            do throws(Failure) {
-                try databases.admitToHistory(of: request.path, by: principal, from: client, in: index)
-            } catch {
-                return then(.failure(.notAdmitted(error)))
-            }
-            ask { result in
-                // The restored value is not in the answer.
-                guard case .success(let value) = result, !request.restores else { return then(result) }
-                thread.ask { databases in
-                    do throws(Failure) {
-                        try databases.countBytesRead(
-                            value.byteCountRead, at: request.path, by: principal, from: client, in: index)
-                        then(result)
-                    } catch {
-                        then(.failure(.notAdmitted(error)))
+            databases.admitToHistory(of: request.path, by: principal, from: client, in: index) { failure in
+                if let failure { return then(.failure(.notAdmitted(failure))) }
+                ask { result in
+                    // The restored value is not in the answer.
+                    guard case .success(let value) = result, !request.restores else { return then(result) }
+                    thread.ask { databases in
+                        do throws(Failure) {
+                            try databases.countBytesRead(
+                                value.byteCountRead, at: request.path, by: principal, from: client, in: index)
+                            then(result)
+                        } catch {
+                            then(.failure(.notAdmitted(error)))
+                        }
                     }
                 }
             }

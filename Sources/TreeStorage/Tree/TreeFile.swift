@@ -223,13 +223,9 @@ package final class TreeFile: @unchecked Sendable {
         return last.map { $0 + [0] }
     }
 
-    /// Copies the write-ahead file into the main file, so that a clean end leaves one tidy file.
-    package func checkpoint() throws(StorageError) {
-        try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    }
-
-    /// The same without waiting for readers. False if one keeps the write-ahead file from being emptied.
-    func emptyWriteAheadFile() throws(StorageError) -> Bool { try connection.emptyWriteAheadFile() }
+    /// Copies the write-ahead file into the main file, so that a clean end leaves one tidy file. Does not wait for
+    /// readers. False if one keeps the write-ahead file from being emptied.
+    package func emptyWriteAheadFile() throws(StorageError) -> Bool { try connection.emptyWriteAheadFile() }
 
     /// Removes the events of triggers that tell something of the value at a path, or below it.
     ///

@@ -105,7 +105,7 @@ final class DatabaseOnDisk {
         case 0...1: try apply()
         case 2: try applySome()
         case 3: try prune()
-        case 4: try tree.checkpoint()
+        case 4: _ = try tree.emptyWriteAheadFile()
         default: break
         }
         return choice == 5
