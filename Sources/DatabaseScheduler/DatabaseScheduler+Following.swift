@@ -88,8 +88,9 @@ extension DatabaseScheduler {
 
     // MARK: Changing hands
 
-    /// How long requests of other nodes wait for this node to own the log that it is taking over, in milliseconds.
-    private static var takingOverPatience: Int64 { 5000 }
+    /// How long requests of other nodes wait for this node to own the log that it is taking over, and writes at a node
+    /// that seems to lose it, in milliseconds.
+    static var takingOverPatience: Int64 { 5000 }
 
     /// Decides which writes wait for the log to change hands, or for certainty that it has not, and lets those go on
     /// that do not wait any more.
@@ -97,6 +98,8 @@ extension DatabaseScheduler {
         let isLate = conditions.uptime - ownershipSince >= Self.takingOverPatience
         let held: HeldWrites =
             switch ownership {
+            // They cannot be made here, and arrivals have to wait.
+            case .owner where database.refusal != nil: mayLoseLog ? .all : .none
             // Another node may have changed the data by which they would be decided.
             case .owner where life == .serving && !(conditions.isOwnershipCertain && arrivals.isEmpty): .all
             case .handingOver where life == .serving: .all

@@ -16,6 +16,13 @@ extension DatabaseScheduler {
     /// database is sent a thousand requests in a millisecond.
     static func firstForwardingNumber(_ conditions: Conditions) -> Int64 { conditions.uptime << 10 }
 
+    /// Puts requests back in front of all others of their connections.
+    mutating func giveBack(_ requests: [Request]) {
+        admission.giveBack(requests[...], waiting: [])
+        // A large request is no longer the first of its connection.
+        if !admission.hasBegun { abandonLarge() }
+    }
+
     /// Processes forwarded requests as far as possible, and resumes the requests that wait for them.
     mutating func goOnForwarding() {
         if let end = forwardingEnd, conditions.uptime >= end { database.forwarded?.giveUp() }
@@ -28,11 +35,7 @@ extension DatabaseScheduler {
         for (node, requests) in work.toSend { emit(.forward(to: node, requests)) }
         database.answer(work.answers, now: now)
         if !work.ended.isEmpty { emit(.abandon(work.ended)) }
-        if !work.returned.isEmpty {
-            admission.giveBack(work.returned[...], waiting: [])
-            // A large request is no longer the first of its connection.
-            if !admission.hasBegun { abandonLarge() }
-        }
+        if !work.returned.isEmpty { giveBack(work.returned) }
         for connection in work.released { admission.largeReadEnded(of: connection) }
         release()
     }

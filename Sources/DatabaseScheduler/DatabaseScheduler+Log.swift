@@ -44,6 +44,7 @@ extension DatabaseScheduler {
     mutating func recover(because error: StorageError) {
         guard !recovery.isUnderWay else { return }
         recovery = .dropping(error)
+        if case .ownedElsewhere = error { noteLoss() }
         emit(.resumeLog)
     }
 
@@ -68,8 +69,10 @@ extension DatabaseScheduler {
 
     mutating func logRead(_ result: Result<[LoggedOperation], StorageError>) {
         guard case .reading(let error) = recovery else { return }
+        let returned: [Request]
         do throws(StorageError) {
-            try database.refuse(because: error, storeSequence: appliedSequence, replaying: try result.get())
+            returned = try database.refuse(
+                because: error, storeSequence: appliedSequence, replaying: try result.get(), returnsWrites: mayLoseLog)
         } catch {
             recovery = .unreadable(error)
             if error != recoveryFailure { report(.recoveryFailed(error)) }
@@ -80,6 +83,8 @@ extension DatabaseScheduler {
         recoveryFailure = nil
         ownSequence = database.durableSequence
         report(.writesRefused(error, isRecovered: true))
+        if !returned.isEmpty { giveBack(returned) }
+        holdWrites()
         releaseAll()
         // Also those that were told of just now: the states that they wait for are gone.
         emit(.failLargeReads(error))
@@ -87,7 +92,8 @@ extension DatabaseScheduler {
 
     /// Reading is impossible for an unknown time, and clients get an error. Requests that end something wait, and so do
     /// those after a request that waits: each connection is answered in order.
-    private mutating func refuseWaiting(because error: StorageError) {
+    mutating func refuseWaiting(because error: StorageError) {
+        if mayLoseLog { return }
         abandonLarge()
         let requests = admission.takeRefusable(except: database.connectionsWithPendingTurns, gate)
         if requests.isEmpty { return }
@@ -96,6 +102,18 @@ extension DatabaseScheduler {
             .deliver([
                 requests.map { .reply($0.connection, number: $0.number, .failed(.unavailable(error))) }
             ]))
+    }
+
+    /// The log was lost of late, as a failed commit says. The database has yet to be told of the next owner.
+    var mayLoseLog: Bool {
+        guard let lossTime, database.forwarded != nil, life == .serving else { return false }
+        return conditions.uptime - lossTime < Self.takingOverPatience
+    }
+
+    /// A log that is lost again and again keeps nobody waiting for longer than one that is lost once.
+    private mutating func noteLoss() {
+        if let lossTime, conditions.uptime - lossTime < 2 * Self.takingOverPatience { return }
+        lossTime = conditions.uptime
     }
 
     mutating func probed(_ failure: CommitFailure?) {

@@ -41,6 +41,8 @@ package struct DatabaseScheduler: ~Copyable {
     var forwardingEnd: Int64?
     /// The last operation that was appended here.
     var ownSequence: UInt64 = 0
+    /// When a commit failed because another node had the log, in milliseconds of uptime.
+    var lossTime: Int64?
     /// Outcomes of events of triggers that are not recorded yet.
     var sent = OutboxReport()
     /// The files that are open are no longer those of the data folder.
@@ -240,6 +242,7 @@ package struct DatabaseScheduler: ~Copyable {
             forwardingEnd = conditions.uptime + Self.forwardingGrace
             admission.releaseAll(gate)
         }
+        if case .unreadable(let error) = recovery { refuseWaiting(because: error) }
         noteSent()
         releaseAll()
         if life == .leaving { return turnAwayLarge() }
@@ -255,7 +258,7 @@ package struct DatabaseScheduler: ~Copyable {
         if case .unreadable = recovery { return true }
         guard !recovery.isUnderWay, database.durableSequence == database.sequence else { return false }
         guard database.forwarded?.isEmpty ?? true else { return false }
-        if database.refusal != nil { return true }
+        if database.refusal != nil { return !admission.hasReady }
         return (life == .leaving || !database.hasChanges) && !database.isTelling && admission.isEmpty
     }
 

@@ -112,9 +112,16 @@ extension Database {
     /// Turns whose record did not reach the log are run again, so their writes are answered with the error and their
     /// reads see the durable state. No large read is left: those that ``takeReady()`` has told of, now or before, have
     /// failed.
+    ///
+    /// - parameter returnsWrites: another node may make the writes.
+    /// - returns: writes that are to be sent to that node, with the reads after them on their connections, in order.
+    ///   They are not answered. Only of connections whose requests are all small writes and reads: those with listeners
+    ///   or on-disconnect writes among them might see or make things in another order.
+    @discardableResult
     package func refuse(
-        because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LoggedOperation>
-    ) throws(StorageError) {
+        because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LoggedOperation>,
+        returnsWrites: Bool = false
+    ) throws(StorageError) -> [Request] {
         refusal = error
         pendingWrite.forget()
         tree.rebuild()
@@ -151,16 +158,48 @@ extension Database {
             log.append(
                 WaitingTurn(requests: [], now: judging.record.time, sequence: sequence, outputs: outputs))
         }
+        let returnable = returnsWrites ? plainConnections(of: lost) : []
+        var returned: [Request] = []
+        var returning: Set<ConnectionID> = []
         for waiting in lost {
             var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: waiting.now), outputs: outputs)
-            let requests = waiting.requests.map(beginningAnew)
-            for request in requests { run(request, in: &turn) }
+            var requests: [Request] = []
+            for request in waiting.requests.map(beginningAnew) {
+                let connection = request.connection
+                if returning.contains(connection) || request.operation.writes && returnable.contains(connection) {
+                    returning.insert(connection)
+                    returned.append(request)
+                } else {
+                    requests.append(request)
+                    run(request, in: &turn)
+                }
+            }
             log.append(
                 WaitingTurn(
                     requests: requests, now: waiting.now, sequence: sequence, outputs: turn.outputs,
                     readBytes: turn.readBytes))
             outputs = []
         }
+        return returned
+    }
+
+    /// This node's connections whose requests are all small writes and reads, and that are owed no writes.
+    private func plainConnections(of turns: [WaitingTurn]) -> Set<ConnectionID> {
+        var all: Set<ConnectionID> = []
+        var others: Set<ConnectionID> = []
+        for request in turns.lazy.flatMap(\.requests) {
+            let connection = request.connection
+            all.insert(connection)
+            let isPlain =
+                switch request.operation {
+                case .set, .update:
+                    !request.operation.isDemanding && !request.isPrepared && request.examined == nil
+                case .get: true
+                default: false
+                }
+            if !isPlain || connection.isForwarded || onDisconnect.isOwed(connection.raw) { others.insert(connection) }
+        }
+        return all.subtracting(others)
     }
 
     /// Begins to refuse writes; accepted ones stay.

@@ -2,7 +2,7 @@ import HearthJSONTree
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
-import HearthRealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("Writes that another node makes")
 struct ForwardedWritesTests {
@@ -299,5 +299,19 @@ struct ForwardedWritesTests {
         writes.take(
             .answered(Self.connection, number: first.toSend[0].requests[0].number, .done, sequence: 0), now: 0)
         #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [3])
+    }
+
+    @Test("requests that were turned away are turned away until the first one that comes again")
+    func turningAwayAgain() {
+        func precedes(_ number: Int64, _ requests: inout TurnedAwayRequests) -> Bool {
+            requests.precede(Request(connection: Self.connection, number: number, operation: .relay(.done)))
+        }
+        var requests = TurnedAwayRequests()
+        requests.add(Request(connection: Self.connection, number: 5, operation: .relay(.done)))
+        // The second one is run again because its turn was lost.
+        #expect([6, 6, 5, 6, 7].map { precedes($0, &requests) } == [true, true, false, false, false])
+        // The first one was given up.
+        requests.add(Request(connection: Self.connection, number: 8, operation: .relay(.done)))
+        #expect([9, 9, 9, 10].map { precedes($0, &requests) } == [true, true, false, false])
     }
 }

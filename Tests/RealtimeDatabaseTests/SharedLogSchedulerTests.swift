@@ -8,104 +8,15 @@ import HearthRealtimeDatabase
 
 @Suite("A scheduler whose log is shared")
 struct SharedLogSchedulerTests {
-    /// A scheduler, and what it wants done.
-    private struct Bench: ~Copyable {
-        var scheduler: DatabaseScheduler
-        var actions: [Action] = []
-        private var number: Int64 = 0
-        private var now: Int64 = 1000
-        /// As the owner, it knows that no other node owns the log.
-        var isCertain = true
-
-        init(forwardsWrites: Bool = false) {
-            scheduler = DatabaseScheduler(
-                database: Database(index: 0, store: MemoryRowStore(), sequence: 0), limits: DatabaseLimits(),
-                lastTime: 0, isClearing: false, isShared: true, forwardsWrites: forwardsWrites,
-                at: Conditions(wall: 1000, uptime: 1000), nanoseconds: { 0 })
-            handle(.opened)
-        }
-
-        mutating func handle(_ event: Event) {
-            now += 1
-            actions = []
-            var next: Event? = event
-            // Steps are taken at once.
-            while let event = next {
-                var new: [Action] = []
-                scheduler.handle(
-                    event, at: Conditions(wall: now, uptime: now, isOwnershipCertain: isCertain), into: &new)
-                next = new.contains { if case .step = $0 { true } else { false } } ? .step : nil
-                actions += new
-            }
-        }
-
-        mutating func set(_ path: Path, _ value: CanonicalJSON, by connection: ConnectionID = DatabaseBench.writer) {
-            ask(.set(path, value), by: connection)
-        }
-
-        /// Sets "a" if nothing is there.
-        mutating func create(by connection: ConnectionID = DatabaseBench.writer) {
-            ask(.set(WriteTarget(path: "a"), IncomingValue(json: "9"), expecting: []), by: connection)
-        }
-
-        mutating func ask(_ operation: Operation, by connection: ConnectionID = DatabaseBench.writer) {
-            number += 1
-            handle(.requests([Request(connection: connection, number: number, operation: operation)]))
-        }
-
-        mutating func pass(milliseconds: Int64) { now += milliseconds }
-
-        var isDrained: Bool { actions.contains { if case .drained = $0 { true } else { false } } }
-
-        var ended: [ConnectionID] {
-            actions.flatMap { if case .endConnections(let ids) = $0 { ids } else { [ConnectionID]() } }
-        }
-
-        var appended: [LogRecord] { actions.compactMap { if case .append(let record) = $0 { record } else { nil } } }
-
-        var stored: [LogRecord] {
-            actions.flatMap { if case .storeArrived(let records) = $0 { records } else { [LogRecord]() } }
-        }
-
-        var replies: [String] {
-            actions.flatMap { action -> [String] in
-                guard case .deliver(let turns) = action else { return [] }
-                return turns.joined().compactMap { if case .reply(_, _, let reply) = $0 { "\(reply)" } else { nil } }
-            }
-        }
-
-        /// Everything that clients are told.
-        var said: [String] {
-            actions.flatMap { action -> [String] in
-                guard case .deliver(let turns) = action else { return [] }
-                return turns.joined().map(DatabaseBench.words)
-            }
-        }
-
-        /// Listens to everything from a commit of ``SharedLogSchedulerTests/record(_:_:_:)`` on.
-        mutating func resume(after number: UInt64, epoch: UInt64 = 7, by connection: ConnectionID) {
-            let position = Position(epoch: epoch, sequence: number, time: 5000)
-            ask(.listen("", known: nil, since: .position(position)), by: connection)
-        }
-
-        func value(_ path: Path) throws -> CanonicalJSON { try scheduler.database.rows.read(path) }
-    }
-
-    private static func record(_ number: UInt64, _ path: Path, _ value: CanonicalJSON) -> LogRecord {
-        var record = LogRecord(firstSequence: number, time: 5000)
-        record.append(Assignment(target: WriteTarget(path: path), value: value), uid: [])
-        return record
-    }
-
     @Test("applies what arrives only once it is known what became of its own records")
     func doubt() throws {
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.owner)]))
         bench.set("mine", "1")
         let mine = bench.appended
         #expect(mine.count == 1)
         // Another node owns the log now, and its record has the same number.
-        let theirs = Self.record(1, "theirs", "2")
+        let theirs = SharedLogBench.record(1, "theirs", "2")
         bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(theirs)]))
         #expect(bench.stored.isEmpty)
         #expect(try bench.value("theirs") == "null")
@@ -131,7 +42,7 @@ struct SharedLogSchedulerTests {
 
     @Test("its own records count if the log turns out to have them")
     func found() throws {
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.owner)]))
         bench.set("mine", "1")
         let mine = bench.appended
@@ -149,7 +60,7 @@ struct SharedLogSchedulerTests {
 
     @Test("an owner that may have lost its lease decides no write until it knows, and reads as other nodes do")
     func uncertain() {
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.owner)]))
         bench.set("a", "1")
         bench.handle(.committed(through: 1))
@@ -173,10 +84,10 @@ struct SharedLogSchedulerTests {
 
     @Test("an owner whose last append is under way decides nothing once it hears that another node owns the log")
     func lateNews() throws {
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.owner)]))
         bench.set("a", "1")
-        bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(Self.record(2, "a", "null"))]))
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(SharedLogBench.record(2, "a", "null"))]))
         bench.create(by: DatabaseBench.reader)
         bench.handle(.committed(through: 1))
         #expect(bench.replies == ["\(Reply.done)"])
@@ -188,14 +99,14 @@ struct SharedLogSchedulerTests {
 
     @Test("is never closed, however long nobody asks anything")
     func unused() {
-        let bench = Bench()
+        let bench = SharedLogBench()
         let mayClose = bench.scheduler.mayClose(at: 1 << 40)
         #expect(!mayClose)
     }
 
     @Test("is not needed at a node whose clients do not use it, a time after they were last expected to")
     func unneeded() {
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.owner)]))
         let isOwnNeeded = !bench.scheduler.isUnused(at: 100, milliseconds: 50)
         #expect(isOwnNeeded)
@@ -209,7 +120,7 @@ struct SharedLogSchedulerTests {
 
     @Test("a node that loses the log ends the connections that rely on it for what is written when they end")
     func creditors() throws {
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.owner)]))
         let entry = (target: WriteTarget(path: "gone"), value: IncomingValue(json: "true"))
         bench.handle(
@@ -230,7 +141,7 @@ struct SharedLogSchedulerTests {
     func endedBefore() throws {
         let entry = (target: WriteTarget(path: "gone"), value: IncomingValue(json: "true"))
         for isForfeited in [false, true] {
-            var bench = Bench(forwardsWrites: true)
+            var bench = SharedLogBench(forwardsWrites: true)
             bench.handle(.arrived([.ownership(.elsewhere(node: nil))]))
             bench.ask(.onDisconnect([entry]))
             if isForfeited { bench.ask(.forfeit) }
@@ -244,7 +155,7 @@ struct SharedLogSchedulerTests {
 
     @Test("a node that hands the log over ends what it has begun; what comes then waits until it is known who has it")
     func handingOver() throws {
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.owner)]))
         let entry = (target: WriteTarget(path: "gone"), value: IncomingValue(json: "true"))
         bench.handle(
@@ -286,11 +197,11 @@ struct SharedLogSchedulerTests {
     @Test("a node that takes the log over makes requests of other nodes wait for that, but not for ever")
     func takingOver() throws {
         let other = ConnectionID(forwarded: .realtime, serial: 1)
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.takingOver)]))
         bench.set("a", "1", by: other)
         #expect(bench.replies.isEmpty)
-        bench.handle(.arrived([.record(Self.record(1, "theirs", "2")), .ownership(.owner)]))
+        bench.handle(.arrived([.record(SharedLogBench.record(1, "theirs", "2")), .ownership(.owner)]))
         #expect(bench.appended.map(\.firstSequence) == [2])
         #expect(try bench.value("") == #"{"a":1,"theirs":2}"#)
         // It loses the log at once, and gets it again, which takes long.
@@ -313,7 +224,7 @@ struct SharedLogSchedulerTests {
             let operation = Operation.set(place, CanonicalJSON(integer: number))
             return .requests([Request(connection: connection, number: number, operation: operation)])
         }
-        var bench = Bench()
+        var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.elsewhere(node: "n2"))]))
         bench.handle(request(1))
         #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"])
@@ -344,10 +255,12 @@ struct SharedLogSchedulerTests {
     }
 
     /// A node that follows a log of the epoch 7, and has its first commit.
-    private static func follower() -> Bench {
-        var bench = Bench()
+    private static func follower() -> SharedLogBench {
+        var bench = SharedLogBench()
         bench.handle(
-            .arrived([.began(epoch: 7), .ownership(.elsewhere(node: "n2")), .record(Self.record(1, "a", "1"))]))
+            .arrived([
+                .began(epoch: 7), .ownership(.elsewhere(node: "n2")), .record(SharedLogBench.record(1, "a", "1")),
+            ]))
         bench.handle(.committed(through: 1))
         return bench
     }
@@ -360,7 +273,8 @@ struct SharedLogSchedulerTests {
         bench.ask(.get("a"), by: client)
         bench.handle(.tick(1))
         #expect(bench.said.isEmpty)
-        bench.handle(.arrived([.record(Self.record(2, "b", "2")), .record(Self.record(3, "c", "3"))]))
+        bench.handle(
+            .arrived([.record(SharedLogBench.record(2, "b", "2")), .record(SharedLogBench.record(3, "c", "3"))]))
         bench.handle(.committed(through: 3))
         #expect(bench.said == ["missed c 3", "join 2", "1 listening at 3 recovered", "2 1"])
     }

@@ -18,6 +18,9 @@ package struct OnDisconnectWrites {
 
     init(_ memory: KeptMemory) { kept = KeptBytes(of: memory) }
 
+    /// Whether writes are registered for a connection, or due.
+    func isOwed(_ connection: UInt64) -> Bool { registered[connection] != nil || due.contains(connection) }
+
     /// Nothing is registered, due, or on its way to the log.
     var isAtRest: Bool { registered.isEmpty && due.isEmpty && made.isEmpty && forfeited.isEmpty }
 

@@ -8,28 +8,29 @@ struct TurnedAwayRequests {
     /// Connections that are remembered: the last ones of this many, and up to as many before them.
     private static let generationMax = 1 << 16
 
-    /// The highest number of each connection.
-    private var numbers: [ConnectionID: Int64] = [:]
-    private var earlier: [ConnectionID: Int64] = [:]
+    /// From the lowest to the highest number, of each connection.
+    private var numbers: [ConnectionID: ClosedRange<Int64>] = [:]
+    private var earlier: [ConnectionID: ClosedRange<Int64>] = [:]
 
     mutating func add(_ request: Request) {
-        if numbers.count >= Self.generationMax {
-            earlier = numbers
-            numbers = [:]
-        }
-        numbers[request.connection] = max(request.number, self[request.connection] ?? .min)
+        let number = request.number
+        let known = self[request.connection] ?? number...number
+        set(min(known.lowerBound, number)...max(known.upperBound, number), of: request.connection)
     }
 
     /// Whether a request has to be turned away although this node takes the writes: an earlier one will come again.
     mutating func precede(_ request: Request) -> Bool {
-        if numbers.isEmpty, earlier.isEmpty { return false }
-        guard let last = self[request.connection] else { return false }
-        if request.number > last {
-            add(request)
-            return true
+        guard let known = self[request.connection] else { return false }
+        if request.number <= known.lowerBound {
+            remove(request.connection)
+            return false
         }
-        remove(request.connection)
-        return false
+        // One that is known already comes again without the first one, or its turn is run again. If the first one
+        // was given up, this one is the first that comes again.
+        let isKnown = request.number <= known.upperBound
+        let first = isKnown ? request.number : known.lowerBound
+        set(first...max(known.upperBound, request.number), of: request.connection)
+        return true
     }
 
     mutating func remove(_ connection: ConnectionID) {
@@ -37,5 +38,15 @@ struct TurnedAwayRequests {
         earlier[connection] = nil
     }
 
-    private subscript(connection: ConnectionID) -> Int64? { numbers[connection] ?? earlier[connection] }
+    private mutating func set(_ range: ClosedRange<Int64>, of connection: ConnectionID) {
+        if numbers.count >= Self.generationMax, numbers[connection] == nil {
+            earlier = numbers
+            numbers = [:]
+        }
+        numbers[connection] = range
+    }
+
+    private subscript(connection: ConnectionID) -> ClosedRange<Int64>? {
+        numbers[connection] ?? earlier[connection]
+    }
 }

@@ -127,7 +127,8 @@ struct ClusterFaults {
             Issue.record("\(when): node \(node + 1) has ended: \(try await process.outcome())")
         }
         for member in 0..<3 where cluster.etcd.hasEnded(member) {
-            let lines = cluster.etcd.log(member).split(separator: "\n").suffix(5).joined(separator: "\n")
+            let log = cluster.etcd.log(member).split(separator: "\n")
+            let lines = (log.filter { $0.contains("panic") }.suffix(2) + log.suffix(5)).joined(separator: "\n")
             if lines.contains("no space left on device") {
                 try start(member + 3)
                 continue

@@ -1,0 +1,134 @@
+import HearthDatabaseScheduler
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
+import HearthTestSupport
+import Testing
+import HearthRealtimeDatabase
+
+@Suite("A scheduler that loses its log to another node")
+struct LostLogTests {
+    @Test("a node that loses the log sends the next owner the writes that did not reach the log")
+    func lostWrites() throws {
+        let (writer, other) = (DatabaseBench.writer, ConnectionID(forwarded: .realtime, serial: 1))
+        var bench = SharedLogBench(forwardsWrites: true)
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1")
+        bench.set("b", "2", by: other)
+        bench.ask(.get("a"))
+        bench.ask(.get("a"), by: DatabaseBench.reader)
+        bench.handle(.commitFailed(.fenced(by: "n2")))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success([])))
+        // The write of the other node is turned away, and the read follows no write of its connection.
+        let turnedAway = "\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"
+        #expect(bench.replies == [turnedAway, "\(Reply.value("null"))"])
+        bench.set("c", "3")
+        #expect(bench.said.isEmpty)
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(SharedLogBench.record(1, "theirs", "2"))]))
+        bench.handle(.tick(1))
+        #expect(bench.said.isEmpty)
+        bench.handle(.probed(nil))
+        #expect(bench.sent.map(\.request.number) == [1])
+        let first = try #require(bench.sent.first, "the first write is forwarded")
+        bench.handle(.forwarding([.answered(writer, number: first.number, .done, sequence: 1)]))
+        #expect(bench.sent.map(\.request.number) == [5])
+        bench.handle(.committed(through: 1))
+        #expect(bench.replies == ["\(Reply.done)", "\(Reply.value("null"))"])
+        #expect(bench.appended.isEmpty)
+    }
+
+    @Test("what is owed to a connection, or listens, stays in order with its lost writes, which are refused")
+    func lostOtherRequests() throws {
+        let entry = (target: WriteTarget(path: "status"), value: IncomingValue(json: #""offline""#))
+        let refused = "\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"
+        for operation in [Operation.onDisconnect([entry]), .listen("a", known: nil, since: .nothing)] {
+            var bench = SharedLogBench(forwardsWrites: true)
+            bench.handle(.arrived([.ownership(.owner)]))
+            bench.set("a", "1")
+            bench.ask(operation)
+            bench.handle(.commitFailed(.fenced(by: "n2")))
+            bench.handle(.commitsDropped)
+            bench.handle(.logRead(.success([])))
+            #expect(bench.replies.first == refused, "\(operation)")
+            bench.handle(.arrived([.ownership(.elsewhere(node: "n2"))]))
+            bench.handle(.tick(1))
+            bench.handle(.probed(nil))
+            #expect(bench.sent.isEmpty, "\(operation)")
+        }
+    }
+
+    @Test("a node that has lost the log, and whose file takes no records, refuses writes after five seconds")
+    func lostWithFullDisk() {
+        var bench = SharedLogBench(forwardsWrites: true)
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1")
+        bench.handle(.commitFailed(.fenced(by: nil)))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success([])))
+        bench.handle(.arrived([.ownership(.elsewhere(node: nil))]))
+        bench.handle(.tick(1))
+        bench.handle(.probed(.storage(.full)))
+        #expect(bench.replies.isEmpty)
+        bench.pass(milliseconds: 5000)
+        bench.handle(.tick(2))
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: nil))))"])
+        bench.set("a", "1")
+        #expect(bench.replies.count == 1)
+    }
+
+    @Test("a full disk of the owner refuses writes at once, also when the owner is to give the log up")
+    func fullDisk() {
+        var bench = SharedLogBench(forwardsWrites: true)
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1")
+        bench.handle(.commitFailed(.storage(.full)))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success([])))
+        let refused = "\(Reply.failed(.unavailable(.full)))"
+        #expect(bench.replies == [refused])
+        bench.handle(.arrived([.ownership(.elsewhere(node: nil))]))
+        bench.set("b", "1")
+        #expect(bench.replies == [refused])
+    }
+
+    @Test(
+        "requests wait for five seconds while it is not known what the log has, and are refused when the process ends")
+    func unreadable() {
+        for endsEarly in [false, true] {
+            var bench = SharedLogBench(forwardsWrites: true)
+            bench.handle(.arrived([.ownership(.owner)]))
+            bench.set("a", "1")
+            bench.handle(.commitFailed(.fenced(by: nil)))
+            bench.handle(.commitsDropped)
+            bench.handle(.logRead(.failure(.noQuorum)))
+            bench.ask(.get("a"), by: DatabaseBench.reader)
+            bench.handle(.tick(1))
+            bench.handle(.logRead(.failure(.noQuorum)))
+            #expect(bench.replies.isEmpty)
+            if endsEarly {
+                bench.handle(.settle)
+            } else {
+                bench.pass(milliseconds: 5000)
+                bench.handle(.tick(2))
+                bench.handle(.logRead(.failure(.noQuorum)))
+            }
+            #expect(bench.replies == ["\(Reply.failed(.unavailable(.noQuorum)))"])
+        }
+    }
+
+    @Test("writes that wait for the next owner are refused when the process ends")
+    func lostAtEnd() {
+        var bench = SharedLogBench(forwardsWrites: true)
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1")
+        bench.handle(.commitFailed(.fenced(by: nil)))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success([])))
+        #expect(bench.replies.isEmpty)
+        bench.handle(.settle)
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: nil))))"])
+        let isSettled = bench.scheduler.isSettled
+        #expect(isSettled)
+    }
+}
