@@ -212,7 +212,10 @@ let rooms: [Room] = [
             "System", "HTTPCodec", "ServerProtocol", "JSONValues", "JSONWebTokens", "EventLoop", "EventLoopTransport",
             "ClientSession", "Connection", "HearthClient",
         ],
-        testsUse: ["Bytes", "Triggers", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage"]),
+        testsUse: [
+            "Bytes", "Triggers", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "TreeStorage",
+            "ServerSupport",
+        ]),
     // A server in the process of a test, for packages that depend on this one.
     Room(
         name: "HearthTesting",
@@ -232,7 +235,7 @@ let rooms: [Room] = [
             "SecurityRules", "EventLoop", "RealtimeDatabase", "RulesTesting", "EventLoopTransport", "ClientSession",
             "Connection", "HearthClient", "HearthAdmin", "CLibedit",
         ],
-        testsUse: ["TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints"]),
+        testsUse: ["TreeStorage", "Identity", "ServerLog", "HearthServer", "AccountEndpoints", "ServerSupport"]),
     Room(
         name: "HearthBench",
         uses: [
@@ -302,7 +305,7 @@ let exampleTargets: [Target] =
                 examples + [
                     "Hello", "Chat", "Threads", "ThreadsService", "AccountsWeather", "WeatherFeeder", "ExampleKit",
                     "ExampleTerminal",
-                    "TestSupport",
+                    "TestSupport", "ServerSupport",
                     "HearthClient", "ServerLog", "HearthServer", "AccountEndpoints",
                     "HearthAdmin", "HearthHTTP", "HearthSealing", "Identity",
                     "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONValues", "JSONWebTokens",
@@ -406,7 +409,9 @@ let package = Package(
             swiftSettings: settings),
         // Servers, in the process of a test and in processes of their own, and the programs that test them.
         .target(
-            name: module("ServerSupport"), dependencies: dependencies(serverTestsUse), path: "Tests/ServerSupport",
+            name: module("ServerSupport"),
+            dependencies: dependencies(serverTestsUse + ["Delivery", "Triggers", "RealtimeSessions"]),
+            path: "Tests/ServerSupport",
             swiftSettings: settings),
         // The commands of the program, each run as a process.
         .testTarget(

@@ -34,7 +34,7 @@ extension Server {
         services.databases.finish()
         services.sharing?.stop()
         cluster?.stop()
-        group.shutDown(grace: .seconds(5))
+        group.shutDown(grace: services.configuration.stopGrace)
         group.join()
         fetcher.stop()
         // They refer to the contexts, and those to the services.

@@ -198,6 +198,7 @@ package final class Server: Sendable {
             options.connectionsMax = configuration.connectionsMax
             options.connectionsPerNetworkMax = connectionLimits.connectionsPerClientMax
             options.isExempt = { clients.isExempt($0) }
+            options.limits = configuration.streamLimits
             options.limits.hardLimit = connectionLimits.outboundBytesMax
             options.tls = tls
             func listen(

@@ -78,6 +78,9 @@ package struct ServerConfiguration: Sendable {
     /// How long the server keeps working after the first signal to stop, while it reports that it is not ready, so that
     /// load balancers send clients elsewhere before it refuses them.
     package var drainTime = Duration.zero
+    /// How long connections may take to end when the server stops, after everything accepted is answered; then they
+    /// are cut.
+    package var stopGrace = Duration.seconds(5)
     /// Where everything that is committed is kept as well, so that any moment can be restored; nil for nowhere.
     package var archive: ArchiveConfiguration?
     /// The targets that events of triggers may reach.
@@ -86,6 +89,8 @@ package struct ServerConfiguration: Sendable {
     package var cluster: ClusterConfiguration?
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()
+    /// The limits of the connections as streams; their `hardLimit` is `outboundBytesMax` of `connectionLimits`.
+    package var streamLimits = StreamLimits()
     package var snapshotLimits = SnapshotLimits()
     /// Bytes of requests that all connections together may have sent without an answer; more is refused. Requests below
     /// a kilobyte, and arriving ones below 4 KiB, are not counted. Nil for a quarter of the memory that the process may

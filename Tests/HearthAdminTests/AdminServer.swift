@@ -4,6 +4,7 @@ import HearthClient
 import HearthServer
 import HearthIdentity
 import HearthServerLog
+import HearthServerSupport
 import HearthSystem
 import HearthTestSupport
 import HearthTreeStorage
@@ -28,6 +29,7 @@ final class AdminServer: Sendable {
         var identity = IdentityConfiguration()
         identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
         configuration.identity = identity
+        configuration.bePatient()
         configure(&configuration)
         server = try Server(configuration)
     }

@@ -53,6 +53,8 @@ import HearthTreeStorage
             $0.snapshotLimits.threadsMax = 2
             // Their reads do not end because they take nothing.
             $0.snapshotLimits.patience = .seconds(3600)
+            // Nor do they at the end.
+            $0.stopGrace = .seconds(5)
         }
         try server.connectREST().ask("PUT", "/x.json?print=silent&ns=example", [], Self.large)
         let greedy = try (0..<3).map { _ in try server.connect(receiveBuffer: 64 << 10) }
@@ -93,7 +95,11 @@ import HearthTreeStorage
 
     @Test("writes after a large read that had to wait are made when their connection ends")
     func disconnect() throws {
-        let server = try RealtimeTestServer { $0.durability = .memory }
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            // The end of the connection waits for what the client does not take.
+            $0.stopGrace = .seconds(5)
+        }
         let other = try server.connectREST()
         try other.ask("PUT", "/x.json?print=silent&ns=example", [], Self.large)
         let peer = try server.connect(receiveBuffer: 64 << 10)

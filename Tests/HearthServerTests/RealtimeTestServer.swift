@@ -2,6 +2,7 @@ import HearthEventLoop
 import Glibc
 import HearthServer
 import HearthServerLog
+import HearthServerSupport
 import HearthSystem
 import Testing
 
@@ -20,6 +21,7 @@ final class RealtimeTestServer {
         configuration.isDevelopment = true
         configuration.loops = 2
         configuration.logLevel = .error
+        configuration.bePatient()
         configure(&configuration)
         server = try Server(configuration)
     }

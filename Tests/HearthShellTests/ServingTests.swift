@@ -4,6 +4,7 @@ import HearthIdentity
 import HearthJSONTree
 import HearthJSONValues
 import HearthServerLog
+import HearthServerSupport
 import HearthTestSupport
 import Testing
 
@@ -251,6 +252,7 @@ struct ServingTests {
             address: .loopback(port: shell.server.address.port), dataFolder: shell.folder.path + "/next")
         configuration.isDevelopment = true
         configuration.logLevel = .error
+        configuration.bePatient()
         let next = try Server(configuration)
         defer { next.stop() }
         #expect(await shell.run("set b 2") == "")

@@ -1,6 +1,11 @@
 package import HearthClient
 package import HearthClientSession
+import HearthDelivery
+import HearthEventLoop
+import HearthRealtimeSessions
+package import HearthServer
 import HearthTestSupport
+import HearthTriggers
 
 // Where all tests run at once on few cores, a step may wait for minutes. A test that is not about a time limit is not
 // to meet one: these limits only say that something hangs.
@@ -32,6 +37,26 @@ extension DatabaseOptions {
         options.pingInterval = Patience.limit
         options.pingTimeout = Patience.limit
         return options
+    }
+}
+
+extension ServerConfiguration {
+    /// Raises the limits on clients and on the server's end, before a test sets those that it is about. A poll with
+    /// nothing to say is then answered only at the end of its session.
+    package mutating func bePatient() {
+        connectionLimits.headTimeout = Patience.limit
+        connectionLimits.receivePatience = Patience.limit
+        connectionLimits.keepAliveTimeout = Patience.limit
+        connectionLimits.sendTimeout = Patience.limit
+        connectionLimits.realtimeTimeout = Patience.limit
+        connectionLimits.pollHoldMax = Patience.limit
+        connectionLimits.pollGapMax = Patience.limit
+        connectionLimits.eventStreamKeepAlive = Patience.limit
+        snapshotLimits.patience = Patience.limit
+        streamLimits.openTimeout = Patience.limit
+        streamLimits.closeTimeout = Patience.limit
+        triggers.timeout = Patience.limit
+        stopGrace = Patience.limit
     }
 }
 

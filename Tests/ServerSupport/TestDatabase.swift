@@ -75,6 +75,7 @@ package final class TestDatabase: Sendable {
         configuration.durability = .process
         configuration.logLevel = .error
         configuration.loops = 2
+        configuration.bePatient()
         try configure(&configuration, folder)
         usesTLS = configuration.tls != nil
         server = try Server(configuration)

@@ -5,6 +5,7 @@ import HearthClient
 import HearthServer
 import HearthIdentity
 import HearthServerLog
+import HearthServerSupport
 import HearthSystem
 import HearthTestSupport
 import HearthTreeStorage
@@ -35,6 +36,7 @@ final class ExampleServer: Sendable {
         identity.options.protectsEmails = !isDevelopment
         identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
         configuration.identity = identity
+        configuration.bePatient()
         server = try Server(configuration)
         if isSeeded { try server.seed(from: "\(Self.project)/Examples/\(example)/seed.json") }
     }

@@ -2,6 +2,7 @@ import HearthEventLoop
 import HearthEventLoopTransport
 import HearthServer
 import HearthServerLog
+import HearthServerSupport
 import Synchronization
 import HearthTestSupport
 import Testing
@@ -102,6 +103,7 @@ final class ShellFixture: Sendable {
             TemporaryFolder.write(Array(rules.utf8), to: folder.path + "/rules.json")
             configuration.rulesFile = folder.path + "/rules.json"
         }
+        configuration.bePatient()
         configure(&configuration)
         server = try Server(configuration)
         loop = try EventLoop(name: "shell")
