@@ -61,6 +61,7 @@ package struct PeerConfiguration: Sendable {
     /// Where they find it, if that is elsewhere, as behind a translation of addresses.
     package var publicAddress: SocketAddress?
     package var secret: ClusterSecret
+    package var times = PeerTimes()
 
     package init(address: SocketAddress, publicAddress: SocketAddress? = nil, secret: ClusterSecret) {
         self.address = address

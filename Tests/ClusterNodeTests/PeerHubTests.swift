@@ -32,7 +32,11 @@ struct PeerHubTests {
             let hub = Mutex<PeerHub?>(nil)
         }
 
-        init(_ name: String, secret: String = "0123456789abcdef0123456789abcdef", _ incarnation: UInt64 = 1) throws {
+        /// - parameter isPatient: it gives no link up because the machine is busy.
+        init(
+            _ name: String, secret: String = "0123456789abcdef0123456789abcdef", _ incarnation: UInt64 = 1,
+            isPatient: Bool = false
+        ) throws {
             let shared = Shared()
             told = shared
             self.name = name
@@ -65,7 +69,13 @@ struct PeerHubTests {
             } report: { news in
                 shared.state.withLock { $0.news.append(news) }
             }
-            let configuration = PeerConfiguration(address: .loopback(port: 0), secret: ClusterSecret(secret))
+            var configuration = PeerConfiguration(address: .loopback(port: 0), secret: ClusterSecret(secret))
+            if isPatient {
+                configuration.times.linkPatience = Patience.limit
+                configuration.times.silenceMax = Patience.limit
+                configuration.times.openTimeout = Patience.limit
+                configuration.times.handshakeTimeout = Patience.limit
+            }
             hub = try PeerHub(configuration, name: name, incarnation: incarnation, delegate)
             shared.hub.withLock { $0 = hub }
         }
@@ -115,7 +125,7 @@ struct PeerHubTests {
 
     @Test("each request arrives once, in order, and is answered, although connections break", arguments: [1, 2, 3])
     func breaks(seed: UInt64) async throws {
-        let (caller, called) = (try Node("a"), try Node("b"))
+        let (caller, called) = (try Node("a", isPatient: true), try Node("b", isPatient: true))
         let proxy = try FaultyProxy(to: called.hub.address, seed: seed)
         caller.knows("b", at: proxy.address)
         let count: Int64 = 2000
@@ -142,7 +152,7 @@ struct PeerHubTests {
 
     @Test("a log is passed on in order, although connections break, until the other node does not need it")
     func feeds() async throws {
-        let (follower, source) = (try Node("a"), try Node("b"))
+        let (follower, source) = (try Node("a", isPatient: true), try Node("b", isPatient: true))
         let proxy = try FaultyProxy(to: source.hub.address, seed: 4)
         follower.knows("b", at: proxy.address)
         follower.forward(1, to: "b")

@@ -60,7 +60,6 @@ final class PeerConnection: StreamHandler {
 
     /// One that is larger is refused.
     static let messageBytesMax = 64 << 20
-    private static let handshakeTimeout = Duration.seconds(5)
     private static let handshakeBytesMax = 1 << 10
     /// A message of the largest size, with its frame.
     private static let frameBytesMax = messageBytesMax + (1 << 20)
@@ -68,6 +67,7 @@ final class PeerConnection: StreamHandler {
     let isCaller: Bool
     private var own: PeerHandshake.Hello
     private let secret: ClusterSecret
+    private let handshakeTimeout: Duration
     /// Of the called side, or the caller.
     private(set) var other: PeerHandshake.Hello?
     private let greeting: Greeting?
@@ -81,11 +81,13 @@ final class PeerConnection: StreamHandler {
 
     /// - parameter greeting: that of the caller; nil for the called side, which answers one.
     init(
-        _ own: PeerHandshake.Hello, _ secret: ClusterSecret, greeting: Greeting?, _ handler: any PeerConnectionHandler
+        _ own: PeerHandshake.Hello, _ secret: ClusterSecret, greeting: Greeting?, _ times: PeerTimes,
+        _ handler: any PeerConnectionHandler
     ) {
         isCaller = greeting != nil
         self.own = own
         self.secret = secret
+        handshakeTimeout = times.handshakeTimeout
         self.greeting = greeting
         self.handler = handler
         state = greeting == nil ? .awaitingCaller : .awaitingCalled
@@ -150,7 +152,7 @@ final class PeerConnection: StreamHandler {
     func opened(_ stream: Stream) {
         if case .ended = state { return stream.abort() }
         self.stream = stream
-        stream.setTimeout(after: Self.handshakeTimeout)
+        stream.setTimeout(after: handshakeTimeout)
         lastHeard = .current
         if isCaller { sendPlain(PeerHandshake.message(from: own)) }
     }

@@ -26,12 +26,11 @@ final class PeerHub: Sendable {
             throw error
         }
         let links = PeerLinks(
-            group.loops[0], name: name, incarnation: incarnation, configuration.secret, delegate, copies,
-            tls: tls?.client)
+            group.loops[0], name: name, incarnation: incarnation, configuration, delegate, copies, tls: tls?.client)
         self.links = links
         var options = Listener.Options()
         options.connectionsMax = Self.connectionsMax
-        options.limits = PeerLinks.limits
+        options.limits = PeerLinks.limits(configuration.times)
         options.tls = tls?.server
         do throws(SystemError) {
             listener = try Listener(at: configuration.address, on: group, options: options) { _ in links.accept() }

@@ -24,10 +24,6 @@ struct PeerDelegate: Sendable {
 final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     // Safe because: all is touched on the loop's thread only, but for constants.
 
-    /// A link that is not connected for so long is lost.
-    private static let patience = Duration.seconds(3)
-    /// The same for one side that hears nothing.
-    private static let silenceMax = Duration.seconds(3)
     private static let heartbeat = Duration.milliseconds(500)
     private static let tickInterval = Duration.milliseconds(50)
     private static let attemptInterval = Duration.milliseconds(200)
@@ -38,6 +34,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     private let name: String
     private let incarnation: UInt64
     private let secret: ClusterSecret
+    private let times: PeerTimes
     let delegate: PeerDelegate
     private let copies: CopySender
     private let tls: TLSContext?
@@ -60,24 +57,25 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     private var reported: Set<ClusterNews> = []
 
     init(
-        _ loop: EventLoop, name: String, incarnation: UInt64, _ secret: ClusterSecret, _ delegate: PeerDelegate,
-        _ copies: CopySender, tls: TLSContext? = nil
+        _ loop: EventLoop, name: String, incarnation: UInt64, _ configuration: PeerConfiguration,
+        _ delegate: PeerDelegate, _ copies: CopySender, tls: TLSContext? = nil
     ) {
         self.loop = loop
         self.name = name
         self.incarnation = incarnation
-        self.secret = secret
+        secret = configuration.secret
+        times = configuration.times
         self.delegate = delegate
         self.copies = copies
         self.tls = tls
     }
 
-    static var limits: StreamLimits {
+    static func limits(_ times: PeerTimes) -> StreamLimits {
         var limits = StreamLimits()
         limits.highWater = 1 << 20
         // What waits is bounded by what databases forward, and for feeds.
         limits.hardLimit = .max
-        limits.openTimeout = .seconds(2)
+        limits.openTimeout = times.openTimeout
         limits.closeTimeout = .seconds(1)
         return limits
     }
@@ -164,7 +162,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     // MARK: Connections
 
     func accept() -> any StreamHandler {
-        PeerConnection(.init(name: name, incarnation: incarnation), secret, greeting: nil, self)
+        PeerConnection(.init(name: name, incarnation: incarnation), secret, greeting: nil, times, self)
     }
 
     private func connect(_ link: OutgoingLink) {
@@ -172,10 +170,10 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         guard let text = nodes[link.node]?.peerAddress, let address = SocketAddress(hostAndPort: text) else { return }
         link.nextAttempt = .current + Self.attemptInterval
         let hello = PeerHandshake.Hello(name: name, incarnation: incarnation, session: link.id)
-        let connection = PeerConnection(hello, secret, greeting: link.greeting, self)
+        let connection = PeerConnection(hello, secret, greeting: link.greeting, times, self)
         link.connection = connection
         loop.connect(
-            host: address.host, port: address.port, tls: tls, limits: Self.limits, handler: connection)
+            host: address.host, port: address.port, tls: tls, limits: Self.limits(times), handler: connection)
     }
 
     func greeted(_ greeting: PeerConnection.Greeting, on connection: PeerConnection) {
@@ -225,13 +223,15 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         if let link = incoming.values.first(where: { $0.connection === connection }) { pump(link) }
     }
 
-    func pump(_ link: OutgoingLink) { Self.pump(link.connection, &link.session) }
+    func pump(_ link: OutgoingLink) { pump(link.connection, &link.session) }
 
-    func pump(_ link: IncomingLink) { Self.pump(link.connection, &link.session) }
+    func pump(_ link: IncomingLink) { pump(link.connection, &link.session) }
 
-    private static func pump(_ connection: PeerConnection?, _ session: inout LinkSession) {
+    private func pump(_ connection: PeerConnection?, _ session: inout LinkSession) {
         // A node that was paused finds out only now that the other one may have given the link up.
-        if let connection, connection.isEstablished, MonotonicTime.current - connection.lastHeard >= silenceMax {
+        if let connection, connection.isEstablished,
+            MonotonicTime.current - connection.lastHeard >= times.silenceMax
+        {
             return
         }
         while let connection, connection.isWritable,
@@ -366,11 +366,11 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         for link in outgoing.values.sorted(by: { $0.node < $1.node }) {
             connect(link)
             keepAlive(link.connection, &link.session, now)
-            if let downSince = link.downSince, now - downSince >= Self.patience || isFutile(link) { lose(link) }
+            if let downSince = link.downSince, now - downSince >= times.linkPatience || isFutile(link) { lose(link) }
         }
         for link in incoming.values.sorted(by: { $0.node < $1.node }) {
             keepAlive(link.connection, &link.session, now)
-            if link.connection == nil, now - link.downSince >= Self.patience { end(link) }
+            if link.connection == nil, now - link.downSince >= times.linkPatience { end(link) }
         }
         findUnreached(now)
         copies.tick(now)
@@ -407,7 +407,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
 
     private func keepAlive(_ connection: PeerConnection?, _ session: inout LinkSession, _ now: MonotonicTime) {
         guard let connection, connection.isEstablished else { return }
-        if now - connection.lastHeard >= Self.silenceMax { return connection.end(.closed(.timedOut)) }
+        if now - connection.lastHeard >= times.silenceMax { return connection.end(.closed(.timedOut)) }
         if session.owesAcknowledgement || now - connection.lastSent >= Self.heartbeat,
             let frame = session.takeFrame(after: PeerConnection.frameHeadSize, isForced: true)
         {
