@@ -27,60 +27,56 @@ struct ClusterTests {
 
     @Test("listeners at every node hear each commit once, in order, whichever node takes the writes")
     func following() throws {
-        let cluster = try TestCluster()
-        let first = try cluster.owner()
-        let peers = try TestCluster.names.filter { $0 != first }.map { try Self.listen("/n", at: cluster[$0]) }
-        for peer in peers { _ = try Self.told(peer, until: #""r":1"#) }
-        do {
-            let writer = try cluster[first].connectREST()
-            for number in 1...50 { #expect(try writer.ask("PUT", "/n.json", [], "\(number)").status == 200) }
-        }
-        let expected = (1...50).map { #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#($0)}}}"# }
-        for peer in peers { #expect(try Self.told(peer, until: #""d":50}"#) == expected) }
+        try TestCluster.undisturbed {
+            let cluster = try TestCluster()
+            let first = try cluster.term()
+            let others = TestCluster.names.filter { $0 != first.node }
+            let peers = try others.map { try Self.listen("/n", at: cluster[$0]) }
+            for peer in peers { _ = try cluster.told(peer, until: #""r":1"#, in: first) }
+            for number in 1...50 { try cluster.write("/n", "\(number)", in: first) }
+            let expected = (1...50).map { #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#($0)}}}"# }
+            for peer in peers { #expect(try cluster.told(peer, until: #""d":50}"#, in: first) == expected) }
 
-        // In an orderly way it gives everything up at once.
-        try cluster.stop(first)
-        let second = try cluster.owner()
-        #expect(second != first)
-        do {
-            let writer = try cluster[second].connectREST()
-            for number in 51...60 { #expect(try writer.ask("PUT", "/n.json", [], "\(number)").status == 200) }
+            // In an orderly way it gives everything up at once.
+            try cluster.stop(first.node)
+            let second = try cluster.term()
+            #expect(second.node != first.node)
+            for number in 51...60 { try cluster.write("/n", "\(number)", in: second) }
+            for peer in peers {
+                let told = try cluster.told(peer, until: #""d":60}"#, in: second)
+                #expect(told == (51...60).map { #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#($0)}}}"# })
+            }
+            // A client that changes nodes can resume.
+            let positions = try others.map { try Self.position(of: cluster[$0]) }
+            #expect(Set(positions).count == 1, "\(positions)")
+            // A returning one reads the missed records.
+            try cluster.start(first.node)
+            try cluster.wait("the first node") { try cluster.get("/n", at: first.node) == "60" }
         }
-        for peer in peers {
-            let told = try Self.told(peer, until: #""d":60}"#)
-            #expect(told == (51...60).map { #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#($0)}}}"# })
-        }
-        // A client that changes nodes can resume.
-        let positions = try TestCluster.names.filter { $0 != first }.map { try Self.position(of: cluster[$0]) }
-        #expect(Set(positions).count == 1, "\(positions)")
-        // A returning one reads the missed records.
-        try cluster.start(first)
-        try cluster.wait("the first node") { try cluster.get("/n", at: first) == "60" }
     }
 
     @Test("events of triggers that the owner could not send are sent by the next one")
     func triggers() throws {
-        let isBroken = Mutex(true)
-        let taken = Mutex<Set<String>>([])
-        let receiver = try EventReceiver { post in
-            if isBroken.withLock({ $0 }) { return 500 }
-            taken.withLock { _ = $0.insert(post.id) }
-            return 200
+        try TestCluster.undisturbed {
+            let isBroken = Mutex(true)
+            let taken = Mutex<Set<String>>([])
+            let receiver = try EventReceiver { post in
+                if isBroken.withLock({ $0 }) { return 500 }
+                taken.withLock { _ = $0.insert(post.id) }
+                return 200
+            }
+            let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
+            let cluster = try TestCluster(settings: #"{"settings":{"rooms":{"$room":{".trigger":\#(trigger)}}}}"#)
+            let first = try cluster.term()
+            for number in 1...3 { try cluster.write("/rooms/r\(number)", "1", in: first) }
+            for name in TestCluster.names {
+                try cluster.wait("the followers") { try cluster.get("/rooms/r3", at: name) == "1" }
+            }
+            try cluster.wait("attempts") { receiver.posts.count >= 3 }
+            try cluster.stop(first.node)
+            isBroken.withLock { $0 = false }
+            try cluster.wait("the events") { taken.withLock { $0.count } == 3 }
         }
-        let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
-        let cluster = try TestCluster(settings: #"{"settings":{"rooms":{"$room":{".trigger":\#(trigger)}}}}"#)
-        let first = try cluster.owner()
-        do {
-            let writer = try cluster[first].connectREST()
-            for number in 1...3 { #expect(try writer.ask("PUT", "/rooms/r\(number).json", [], "1").status == 200) }
-        }
-        for name in TestCluster.names {
-            try cluster.wait("the followers") { try cluster.get("/rooms/r3", at: name) == "1" }
-        }
-        try cluster.wait("attempts") { receiver.posts.count >= 3 }
-        try cluster.stop(first)
-        isBroken.withLock { $0 = false }
-        try cluster.wait("the events") { taken.withLock { $0.count } == 3 }
     }
 
     @Test("a node that does not take the writes refuses them, and says which node does")
@@ -125,30 +121,32 @@ struct ClusterTests {
 
     @Test("without a majority of etcd nothing is acknowledged, and what is refused is not there afterwards")
     func majority() throws {
-        let cluster = try TestCluster(etcdMembers: 3)
-        let owner = try cluster.owner()
-        #expect(try cluster[owner].connectREST().ask("PUT", "/w/before.json", [], "1").status == 200)
-        cluster.etcd.pause(0)
-        cluster.etcd.pause(1)
-        // The first one is in doubt until etcd is back: it gets no answer before.
-        let doubtful = try cluster[owner].connectREST()
-        let host = cluster[owner].host
-        try doubtful.send("PUT /w/doubtful.json HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 1\r\n\r\n1")
-        try cluster.wait("the end of the lease") {
-            try cluster[owner].connectAdminREST().ask("GET", "/readyz").text.contains("refuses writes")
-        }
-        for number in 1...3 {
-            #expect(try cluster[owner].connectREST().ask("PUT", "/w/r\(number).json", [], "1").status == 503)
-        }
-        cluster.etcd.resume(0)
-        cluster.etcd.resume(1)
-        let isAccepted = try doubtful.receive(answering: .put).status == 200
-        let next = try cluster.owner()
-        #expect(try cluster[next].connectREST().ask("PUT", "/w/after.json", [], "1").status == 200)
-        for name in TestCluster.names {
-            try cluster.wait("the last write") { try cluster.get("/w/after", at: name) == "1" }
-            let expected = #"{"after":1,"before":1\#(isAccepted ? #","doubtful":1"# : "")}"#
-            #expect(try cluster.get("/w", at: name) == expected)
+        try TestCluster.undisturbed {
+            let cluster = try TestCluster(etcdMembers: 3)
+            let term = try cluster.term()
+            let owner = term.node
+            try cluster.write("/w/before", "1", in: term)
+            cluster.etcd.pause(0)
+            cluster.etcd.pause(1)
+            // The first one is in doubt until etcd is back: it gets no answer before.
+            let doubtful = try cluster[owner].connectREST()
+            let host = cluster[owner].host
+            try doubtful.send("PUT /w/doubtful.json HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 1\r\n\r\n1")
+            try cluster.wait("the end of the lease") {
+                try cluster[owner].connectAdminREST().ask("GET", "/readyz").text.contains("refuses writes")
+            }
+            for number in 1...3 {
+                #expect(try cluster[owner].connectREST().ask("PUT", "/w/r\(number).json", [], "1").status == 503)
+            }
+            cluster.etcd.resume(0)
+            cluster.etcd.resume(1)
+            let isAccepted = try doubtful.receive(answering: .put).status == 200
+            try cluster.write("/w/after", "1", in: cluster.term())
+            for name in TestCluster.names {
+                try cluster.wait("the last write") { try cluster.get("/w/after", at: name) == "1" }
+                let expected = #"{"after":1,"before":1\#(isAccepted ? #","doubtful":1"# : "")}"#
+                #expect(try cluster.get("/w", at: name) == expected)
+            }
         }
     }
 
@@ -302,38 +300,39 @@ struct ClusterTests {
         "an owner whose log cannot be synced gives the writes away, and says no more how far it reaches, before it is started again"
     )
     func failedSync() throws {
-        let disks = Dictionary(uniqueKeysWithValues: TestCluster.names.map { ($0, SimulatedDisk()) })
-        let cluster = try TestCluster { configuration in
-            guard let disk = configuration.cluster.flatMap({ disks[$0.node] }) else { return }
-            configuration.dataFolder = disk.path + "/data"
-        }
-        let first = try cluster.owner()
-        let disk = try #require(disks[first])
-        // The disk fails once, and the system tells of it once.
-        let syncCount = Mutex(0)
-        disk.observe { call, path in
-            guard call == .sync, path.hasSuffix("/default.log-wal") else { return 0 }
-            return syncCount.withLock { count in
-                count += 1
-                return count == 1 ? EIO : 0
+        try TestCluster.undisturbed {
+            let disks = Dictionary(uniqueKeysWithValues: TestCluster.names.map { ($0, SimulatedDisk()) })
+            let cluster = try TestCluster { configuration in
+                guard let disk = configuration.cluster.flatMap({ disks[$0.node] }) else { return }
+                configuration.dataFolder = disk.path + "/data"
             }
-        }
-        #expect(try cluster[first].connectREST().ask("PUT", "/a.json", [], "1").status == 200)
-        try cluster.wait("a sync") { syncCount.withLock { $0 } > 0 }
-        let second = try cluster.owner(except: first)
-        for number in 2...5 {
-            #expect(try cluster[second].connectREST().ask("PUT", "/a.json", [], "\(number)").status == 200)
-        }
-        try cluster.wait("that it is not ready") {
-            try cluster[first].connectAdminREST().ask("GET", "/readyz").status == 503
-        }
-        #expect(syncCount.withLock { $0 } == 1)
-        disk.observe(nil)
-        try cluster.stop(first)
-        try cluster.start(first)
-        try cluster.wait("all writes") { try cluster.get("/a", at: first) == "5" }
-        try cluster.wait("that it is ready") {
-            try cluster[first].connectAdminREST().ask("GET", "/readyz").status == 200
+            let term = try cluster.term()
+            let first = term.node
+            let disk = try #require(disks[first])
+            // The disk fails once, and the system tells of it once.
+            let syncCount = Mutex(0)
+            disk.observe { call, path in
+                guard call == .sync, path.hasSuffix("/default.log-wal") else { return 0 }
+                return syncCount.withLock { count in
+                    count += 1
+                    return count == 1 ? EIO : 0
+                }
+            }
+            try cluster.write("/a", "1", in: term)
+            try cluster.wait("a sync") { syncCount.withLock { $0 } > 0 }
+            let second = try cluster.term(except: first)
+            for number in 2...5 { try cluster.write("/a", "\(number)", in: second) }
+            try cluster.wait("that it is not ready") {
+                try cluster[first].connectAdminREST().ask("GET", "/readyz").status == 503
+            }
+            #expect(syncCount.withLock { $0 } == 1)
+            disk.observe(nil)
+            try cluster.stop(first)
+            try cluster.start(first)
+            try cluster.wait("all writes") { try cluster.get("/a", at: first) == "5" }
+            try cluster.wait("that it is ready") {
+                try cluster[first].connectAdminREST().ask("GET", "/readyz").status == 200
+            }
         }
     }
 }

@@ -25,11 +25,13 @@ extension ClusterTests {
             _ = try client.call(trim, within: Patience.limit)
         }
 
-        private static func put(_ path: String, _ text: String, at node: RealtimeTestServer) throws -> Int {
+        private static func put(
+            _ path: String, _ text: String, _ fields: [String] = [], at node: RealtimeTestServer
+        ) throws -> Int {
             // On a busy machine a lease may end. After ten seconds without an owner a write is refused, and not made.
             var status = 0
             try blockUntil("an owner") {
-                status = try node.connectREST().ask("PUT", "\(path).json", [], text).status
+                status = try node.connectREST().ask("PUT", "\(path).json", fields, text).status
                 return status != 503
             }
             return status
@@ -48,9 +50,7 @@ extension ClusterTests {
             let cluster = try TestCluster(forwardsWrites: true)
             let name = try cluster.followers()[0]
             let kept = #"{"settings":{"n":{".history":"forever"}}}"#
-            #expect(
-                try cluster[name].connectREST().ask("PUT", "/.settings/settings.json", RESTClient.owner, kept).status
-                    == 200)
+            #expect(try Self.put("/.settings/settings", kept, RESTClient.owner, at: cluster[name]) == 200)
             #expect(try Self.put("/n", "1", at: cluster[name]) == 200)
             try cluster.stop(name)
             let owner = try cluster.recordedOwner()

@@ -29,16 +29,23 @@ struct SharingTests {
             }
         }
 
+        /// On a busy machine a lease may end. After ten seconds without an owner a request is refused, and not done:
+        /// then it is tried again.
         func ask(
             _ method: String, _ path: String, _ body: String = "", _ fields: [String] = [], at node: String
         ) throws -> (status: Int, members: JSONObject) {
-            let answer = try cluster[node].connectREST().ask(method, path, fields, body: Array(body.utf8))
+            var answer = try cluster[node].connectREST().ask(method, path, fields, body: Array(body.utf8))
+            try blockUntil("an owner") {
+                if answer.status != 503 { return true }
+                answer = try cluster[node].connectREST().ask(method, path, fields, body: Array(body.utf8))
+                return false
+            }
             return (answer.status, (try? JSONValue(parsing: answer.body))?.object ?? JSONObject())
         }
 
         func account(_ operation: String, _ body: String, at node: String) throws -> JSONObject {
-            let answer = try ask(
-                "POST", "/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=app", body, at: node)
+            let path = "/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=app"
+            let answer = try ask("POST", path, body, at: node)
             #expect(answer.status == 200, "\(answer)")
             return answer.members
         }
@@ -73,13 +80,14 @@ struct SharingTests {
         #expect(documents[1] == documents[2])
 
         let token = try #require(refreshed.members["id_token"]?.text)
-        var shortest = try endOfSession(token, fixture)
+        var time = try endOfSession(token, fixture)
         // The machine may have other things to do, but not each time.
-        for _ in 0..<5 where shortest >= .seconds(1) {
+        try blockUntil("an end within a second") {
+            if time < .seconds(1) { return true }
             let again = try fixture.account("signUp", body, at: "n1")
-            shortest = min(shortest, try endOfSession(try #require(again["idToken"]?.text), fixture))
+            time = try endOfSession(try #require(again["idToken"]?.text), fixture)
+            return false
         }
-        #expect(shortest < .seconds(1))
     }
 
     /// How long a session at one node goes on after its user was deleted at another.

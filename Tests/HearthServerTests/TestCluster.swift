@@ -92,6 +92,76 @@ final class TestCluster {
         return try #require(found)
     }
 
+    /// A node's time as the owner of the default database.
+    struct Term: Equatable {
+        let node: String
+        fileprivate let revision: UInt64
+    }
+
+    /// On a busy machine the lease of a node may end at any time. What it was doing is then begun anew.
+    struct TermEnded: Error {}
+
+    /// Nil while nobody has the log.
+    private func currentTerm() throws -> Term? {
+        let client = EtcdClient(EtcdCluster(etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }))
+        let reply = try client.call(EtcdRange(.key(LogKeys(database: "default").owner)), within: Patience.limit)
+        guard let value = reply.values.first, let record = OwnerRecord(value.value) else { return nil }
+        return Term(node: record.node, revision: UInt64(value.createRevision))
+    }
+
+    /// The present one, of a node that has begun to take writes.
+    func term(except other: String? = nil) throws -> Term {
+        var term: Term?
+        try wait("a term") {
+            let owner = try owner(except: other)
+            term = try currentTerm()
+            return term?.node == owner
+        }
+        return try #require(term)
+    }
+
+    /// Writes in a term. While that lasts, the owner refuses a write only when it is not sure of its lease.
+    func write(_ path: String, _ text: String, in term: Term) throws {
+        var (isMade, isInDoubt) = (false, false)
+        try wait("a write, or the end of the term") {
+            if !isInDoubt {
+                switch try? self[term.node].connectREST().ask("PUT", "\(path).json", [], text).status {
+                case 200: isMade = true
+                case 503: break
+                // The connection ends with the term.
+                case nil: isInDoubt = true
+                case let status?: Issue.record("\(path): \(status)")
+                }
+            }
+            return try isMade || currentTerm() != term
+        }
+        if !isMade { throw TermEnded() }
+    }
+
+    /// Messages of a peer until one contains a text.
+    func told(_ peer: RealtimePeer, until text: String, in term: Term) throws -> [String] {
+        var messages: [String] = []
+        while messages.last?.contains(text) != true {
+            guard let message = try peer.receiveMessage() else {
+                // The connections of a node end when it takes the writes no more.
+                try wait("the end of the term") { try currentTerm() != term }
+                throw TermEnded()
+            }
+            messages.append(message)
+        }
+        return messages
+    }
+
+    /// Does something with new clusters until no term ends that should not.
+    static func undisturbed<Result>(_ body: () throws -> Result) throws -> Result {
+        let deadline = MonotonicTime.current + Patience.limit
+        while true {
+            do { return try body() } catch is TermEnded {
+                try #require(MonotonicTime.current < deadline, "a term ended each time")
+            }
+        }
+    }
+
     /// The names of the nodes that run and do not take the writes.
     func followers() throws -> [String] {
         let owner = try recordedOwner()
