@@ -30,7 +30,7 @@ struct JobServerTests {
         func ask(_ body: String) throws -> RESTClient.Answer { try client.ask("POST", "/mail/.jobs.json", [], body) }
         #expect(try ask(#"{"do":"claim"}"#).text == #"{"count":0}"#)
         #expect(try client.ask("PATCH", "/mail/jobs.json", [], #"{"a":1,"b":{"at":1}}"#).status == 200)
-        let jobs = try ask(#"{"do":"claim","n":5,"lease":60000}"#).text
+        let jobs = try ask(#"{"do":"claim","n":5,"lease":600000}"#).text
         #expect(jobs.hasPrefix(#"{"count":2,"jobs":[{"attempts":1,"claim":"#), "\(jobs)")
         let claim = try Self.number("claim", in: jobs)
         let extended = try ask(#"{"do":"extend","k":"a","claim":\#(claim)}"#)
