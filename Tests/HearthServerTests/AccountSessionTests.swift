@@ -100,7 +100,7 @@ import Testing
     /// An SDK whose session ends before it has the new tokens signs the user out.
     @Test("a user who links a way to sign in, or changes one, stays connected until the client has its new tokens")
     func renewal() throws {
-        let client = try Self.client()
+        let client = try IdentityClient(isDevelopment: false, rules: Self.rules, renewalTime: Patience.limit)
         let anonymous = try client.post("signUp", "{}")
         let id = try #require(anonymous["localId"])
         let gone = try Self.signUp(client, "gone@example.com")
