@@ -96,7 +96,7 @@ class Server:
             fields["Authorization"] = f"Bearer {token}"
         request = urllib.request.Request(f"http://{self.admin}{target}", body, fields, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=600) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             return error.code, error.headers, error.read()

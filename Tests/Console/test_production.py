@@ -31,7 +31,7 @@ class Production(ProductionCase):
         body = None if value is None else json.dumps(value).encode()
         request = urllib.request.Request(f"http://{self.server.address}{path}", body, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=600) as answer:
                 return answer.status
         except urllib.error.HTTPError as error:
             return error.code

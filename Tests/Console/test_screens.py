@@ -139,7 +139,7 @@ class Client:
         self.socket.sendall(head + bytes(4) + text)
 
     def is_ended(self):
-        self.socket.settimeout(30)
+        self.socket.settimeout(600)
         while True:
             try:
                 if not self.socket.recv(65536):

@@ -18,7 +18,7 @@ from firebase_admin import db
 warnings.filterwarnings("ignore")
 stop_file = sys.argv[1]
 firebase_admin.initialize_app(
-    None, {"projectId": "hearth", "databaseURL": "https://default.firebaseio.com", "httpTimeout": 30})
+    None, {"projectId": "hearth", "databaseURL": "https://default.firebaseio.com", "httpTimeout": 600})
 errors = []
 lock = threading.Lock()
 calls = 0
@@ -88,7 +88,7 @@ for i, count in enumerate(acknowledged):
     require(found == list(range(1, count + 1)), f"acknowledged writes of user {i} are lost")
 # A transaction that is sent again after its answer was lost may count twice; none may be lost.
 require(db.reference("counter").get() >= increment_count, "acknowledged transactions are lost")
-deadline = time.monotonic() + 30
+deadline = time.monotonic() + 600
 while (not seen or seen[-1] != last) and time.monotonic() < deadline:
     time.sleep(0.1)
 require(seen and seen[-1] == last, f"the listener has {seen[-1:]} and not {last}")
