@@ -38,8 +38,8 @@ extension Database {
         return true
     }
 
-    /// The answer to a request of another node's connection that is not done here: another node takes the writes, or did
-    /// so when an earlier request of the connection came. The node that sent it asks again.
+    /// The answer to a request of another node's connection that is not done here: another node takes the writes, or
+    /// did so when an earlier request of the connection came. The node that sent it asks again.
     func turnAway(_ request: Request) -> Reply? {
         guard request.connection.isForwarded else { return nil }
         if case .disconnect = request.operation { turnedAway.remove(request.connection) }
