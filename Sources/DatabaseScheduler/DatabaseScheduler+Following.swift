@@ -41,6 +41,7 @@ extension DatabaseScheduler {
         } while mayFollow && nanoseconds() < end
         store(records)
         holdWrites()
+        payOrphans()
         goOnAhead()
         freezeSoon()
         applyNext()
@@ -74,7 +75,6 @@ extension DatabaseScheduler {
         }
         report(.ownership(new))
         holdWrites()
-        payOrphans()
     }
 
     private mutating func lose(_ old: Ownership, to node: String?) {
@@ -99,7 +99,7 @@ extension DatabaseScheduler {
         let held: HeldWrites =
             switch ownership {
             // They cannot be made here, and arrivals have to wait.
-            case .owner where database.refusal != nil: mayLoseLog ? .all : .none
+            case .owner where isFailing, .handingOver where isFailing: mayLoseLog ? .all : .none
             // Another node may have changed the data by which they would be decided.
             case .owner where life == .serving && !(conditions.isOwnershipCertain && arrivals.isEmpty): .all
             case .handingOver where life == .serving: .all
@@ -109,6 +109,11 @@ extension DatabaseScheduler {
         guard held != database.heldWrites else { return }
         database.heldWrites = held
         if held == .none { admission.goOnWaiting() }
+    }
+
+    private var isFailing: Bool {
+        if case .unreadable = recovery { return true }
+        return database.refusal != nil
     }
 
     /// Says that the log may be handed over, once nothing is on its way to it.

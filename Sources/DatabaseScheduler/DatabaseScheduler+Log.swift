@@ -104,13 +104,13 @@ extension DatabaseScheduler {
             ]))
     }
 
-    /// The log was lost of late, as a failed commit says. The database has yet to be told of the next owner.
+    /// A commit failed of late because another node may have the log: which one it is should soon be known.
     var mayLoseLog: Bool {
         guard let lossTime, database.forwarded != nil, life == .serving else { return false }
         return conditions.uptime - lossTime < Self.takingOverPatience
     }
 
-    /// A log that is lost again and again keeps nobody waiting for longer than one that is lost once.
+    /// Losses within ten seconds of the first share its five seconds, so that nobody waits for ever.
     private mutating func noteLoss() {
         if let lossTime, conditions.uptime - lossTime < 2 * Self.takingOverPatience { return }
         lossTime = conditions.uptime
@@ -124,6 +124,9 @@ extension DatabaseScheduler {
         else { return }
         database.accept()
         report(.writesAccepted)
+        // Another node may have the log by now.
+        holdWrites()
+        follow()
         payOrphans()
         freezeSoon()
     }

@@ -281,7 +281,8 @@ extension DatabaseScheduler {
     /// The applier has to catch up first.
     private var mayBuildIndex: Bool {
         guard case .possible = building, life == .serving, !recovery.isUnderWay else { return false }
-        return (database.isBuildingIndex || database.isCounting && mayRun) && database.refusal == nil
+        let mayCount = database.isCounting && mayRun && database.heldWrites == .none
+        return (database.isBuildingIndex || mayCount) && database.refusal == nil
             && database.changedBytes < limits.changedBytesSoft
     }
 
@@ -310,7 +311,7 @@ extension DatabaseScheduler {
     }
 
     private var mayExpire: Bool {
-        life == .serving && mayRun && hasExpiry && database.refusal == nil
+        life == .serving && mayRun && hasExpiry && database.refusal == nil && database.heldWrites == .none
             && database.changedCount < limits.expiryChangesMax
     }
 

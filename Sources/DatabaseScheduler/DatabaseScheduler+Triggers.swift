@@ -12,8 +12,8 @@ extension DatabaseScheduler {
             sent = OutboxReport()
             return
         }
-        guard !recovery.isUnderWay, !database.isTelling, database.refusal == nil, life != .leaving,
-            database.unwrittenBytes < limits.unwrittenBytesMax
+        guard !recovery.isUnderWay, !database.isTelling, database.refusal == nil, database.heldWrites == .none,
+            life != .leaving, database.unwrittenBytes < limits.unwrittenBytesMax
         else { return }
         guard let record = database.note(sent, now: now) else { return }
         sent = OutboxReport()

@@ -226,7 +226,7 @@ package struct DatabaseScheduler: ~Copyable {
     /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while
     /// writes were refused.
     mutating func payOrphans() {
-        if database.hasOrphans, !admission.hasReady, mayRun { runTurn([]) }
+        if database.hasOrphans, !admission.hasReady, mayRun, database.heldWrites == .none { runTurn([]) }
     }
 
     private mutating func settle() {
@@ -245,8 +245,8 @@ package struct DatabaseScheduler: ~Copyable {
         if case .unreadable(let error) = recovery { refuseWaiting(because: error) }
         noteSent()
         releaseAll()
-        if life == .leaving { return turnAwayLarge() }
-        if !applying.isWriting, !clearing.isUnderWay, !sweeping.isUnderWay, database.refusal == nil { freeze() }
+        if life == .leaving || database.refusal != nil { return turnAwayLarge() }
+        if !applying.isWriting, !clearing.isUnderWay, !sweeping.isUnderWay { freeze() }
     }
 
     /// How long rows of a large value are still written, in milliseconds.

@@ -23,7 +23,7 @@ extension Database {
 
     /// Removes the child that a request is about, if its time has come: it may be one of many.
     func expire(before operation: Operation, in turn: inout Turn) {
-        guard ownedElsewhere == nil, refusal == nil, tornBy == nil, telling == nil else { return }
+        guard ownedElsewhere == nil, heldWrites == .none, refusal == nil, tornBy == nil, telling == nil else { return }
         let now = turn.record.time
         switch operation {
         case .get(let path, _, _), .describe(let path, _), .listen(let path, _, _, _),

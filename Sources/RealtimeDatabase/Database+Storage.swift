@@ -115,8 +115,8 @@ extension Database {
     ///
     /// - parameter returnsWrites: another node may make the writes.
     /// - returns: writes that are to be sent to that node, with the reads after them on their connections, in order.
-    ///   They are not answered. Only of connections whose requests are all small writes and reads: those with listeners
-    ///   or on-disconnect writes among them might see or make things in another order.
+    ///   They are not answered. Only of connections that are owed no writes, and whose lost requests are all writes and
+    ///   reads that are not prepared: others might see or make things in another order.
     @discardableResult
     package func refuse(
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LoggedOperation>,
@@ -136,13 +136,24 @@ extension Database {
         // No listener was told of a lost commit; telling of a kept one continues.
         if let sequence = telling?.sequence, sequence > durableSequence { telling = nil }
         let lost = log.takeLost()
-        // The lost turns have moved members between groups; running them again moves the members on from there.
-        var outputs = lost.flatMap { $0.outputs.filter(\.changesMembership) }
         // Requests of the lost turns are run again, and answered then.
         let again = Set(
             lost.flatMap(\.requests).map {
                 TransactionTurns.Waiting(connection: $0.connection, number: $0.number)
             })
+        // The lost turns have moved members between groups; running them again moves the members on from there. They
+        // also have answers to other requests.
+        var outputs = lost.flatMap { turn in
+            let hasWritten = !turn.requests.isEmpty || turn.recordBytes > 0
+            return turn.outputs.filter { output in
+                if output.changesMembership { return true }
+                guard case .reply(let connection, let number, let reply) = output,
+                    !again.contains(TransactionTurns.Waiting(connection: connection, number: number))
+                else { return false }
+                // What the turn has written is lost.
+                return !hasWritten || reply.isFailure
+            }
+        }
         _ = workers.claims.take {
             again.contains(TransactionTurns.Waiting(connection: $0.connection, number: $0.number))
         }

@@ -41,7 +41,7 @@ package final class Database {
             if ownedElsewhere == nil, oldValue != nil { leaseOffset = nil }
         }
     }
-    /// Requests that wait because the log changes hands.
+    /// Requests that wait because the log changes hands. While some do, the server writes nothing of its own accord.
     package var heldWrites = HeldWrites.none
     /// The writes that the node makes that takes them; nil where they are not sent to it.
     package var forwarded: ForwardedWrites?
@@ -191,9 +191,11 @@ package final class Database {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         turn.outputs.reserveCapacity(requests.count)
         precondition(telling == nil, "the last commit is not told yet")
-        if hasOrphans { payOrphans(in: &turn) }
-        if isMovingLeases { moveSomeLeases(in: &turn) }
-        if hasExpired(at: now) { expireSome(in: &turn) }
+        if heldWrites == .none {
+            if hasOrphans { payOrphans(in: &turn) }
+            if isMovingLeases { moveSomeLeases(in: &turn) }
+            if hasExpired(at: now) { expireSome(in: &turn) }
+        }
         if hiddenBy != nil { showAll(in: &turn) }
         keepRest(of: &turn)
         var count = 0

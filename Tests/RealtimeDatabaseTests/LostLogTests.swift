@@ -131,4 +131,60 @@ struct LostLogTests {
         let isSettled = bench.scheduler.isSettled
         #expect(isSettled)
     }
+
+    @Test("a node that has lost the log while its disk was full writes nothing of its own accord when there is room")
+    func owedWrites() throws {
+        let entry = (target: WriteTarget(path: "status"), value: IncomingValue(json: #""offline""#))
+        var bench = SharedLogBench(forwardsWrites: true)
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.ask(.onDisconnect([entry]))
+        let owed = try #require(bench.appended.first, "it is written down")
+        bench.handle(.committed(through: 1))
+        bench.set("a", "1", by: DatabaseBench.reader)
+        bench.handle(.commitFailed(.storage(.full)))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success(try owed.operations())))
+        let theirs = SharedLogBench.record(2, "status", #""offline""#)
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(theirs)]))
+        bench.ask(.disconnect)
+        bench.handle(.tick(1))
+        bench.handle(.probed(nil))
+        #expect(bench.appended.isEmpty)
+        #expect(bench.stored == [theirs])
+    }
+
+    @Test("a node that cannot hand the log over because its disk is full refuses writes")
+    func handingOver() {
+        var bench = SharedLogBench(forwardsWrites: true)
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1")
+        bench.handle(.arrived([.ownership(.handingOver)]))
+        bench.set("b", "2", by: DatabaseBench.reader)
+        #expect(bench.replies.isEmpty)
+        bench.handle(.commitFailed(.storage(.full)))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success([])))
+        #expect(bench.replies.count == 2, "\(bench.replies)")
+        bench.set("c", "3")
+        #expect(bench.replies.count == 1)
+    }
+
+    @Test("writes of other nodes' clients that were lost come again before later ones are made")
+    func lostWritesOfOthers() throws {
+        let other = ConnectionID(forwarded: .realtime, serial: 1)
+        var bench = SharedLogBench(forwardsWrites: true)
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1", by: other)
+        bench.handle(.commitFailed(.fenced(by: nil)))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success([])))
+        let turnedAway = "\(Reply.failed(.unavailable(.ownedElsewhere(node: nil))))"
+        #expect(bench.replies == [turnedAway])
+        bench.set("b", "2", by: other)
+        bench.handle(.arrived([.ownership(.elsewhere(node: nil)), .ownership(.takingOver), .ownership(.owner)]))
+        bench.handle(.tick(1))
+        bench.handle(.probed(nil))
+        #expect(bench.replies == [turnedAway])
+        #expect(bench.appended.isEmpty)
+    }
 }

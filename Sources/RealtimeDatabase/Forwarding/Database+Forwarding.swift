@@ -19,7 +19,9 @@ extension Database {
 
     /// Requests of other nodes' connections are not forwarded again.
     package func mayForward(_ request: Request) -> Bool {
-        forwarded != nil && ownedElsewhere != nil && request.operation.mustReachOwner && !request.connection.isForwarded
+        guard let forwarded, ownedElsewhere != nil, request.operation.mustReachOwner else { return false }
+        // A node that cannot hand the log over refuses writes.
+        return !request.connection.isForwarded && !(forwarded.isHere && refusal != nil)
     }
 
     /// Takes a request for the node that makes the writes. False if it is to be done here, be it as well.
@@ -38,13 +40,16 @@ extension Database {
         return true
     }
 
+    /// The reason for which writes are refused, if it is that another node has the log.
+    private var lostLog: StorageError? { if case .ownedElsewhere? = refusal { refusal } else { nil } }
+
     /// The answer to a request of another node's connection that is not done here: another node takes the writes, or
     /// did so when an earlier request of the connection came. The node that sent it asks again.
     func turnAway(_ request: Request) -> Reply? {
         guard request.connection.isForwarded else { return nil }
         if case .disconnect = request.operation { turnedAway.remove(request.connection) }
         guard request.isAnswered, request.operation.mustReachOwner else { return nil }
-        if let ownedElsewhere {
+        if let ownedElsewhere = ownedElsewhere ?? lostLog {
             turnedAway.add(request)
             return .failed(.unavailable(ownedElsewhere))
         }
