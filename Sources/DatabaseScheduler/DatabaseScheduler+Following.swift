@@ -99,7 +99,7 @@ extension DatabaseScheduler {
         let held: HeldWrites =
             switch ownership {
             // They cannot be made here, and arrivals have to wait.
-            case .owner where isFailing, .handingOver where isFailing: mayLoseLog ? .all : .none
+            case .owner where isFailing: mayLoseLog ? .all : .none
             // Another node may have changed the data by which they would be decided.
             case .owner where life == .serving && !(conditions.isOwnershipCertain && arrivals.isEmpty): .all
             case .handingOver where life == .serving: .all

@@ -244,6 +244,7 @@ package struct DatabaseScheduler: ~Copyable {
         }
         if case .unreadable(let error) = recovery { refuseWaiting(because: error) }
         noteSent()
+        payOrphans()
         releaseAll()
         if life == .leaving || database.refusal != nil { return turnAwayLarge() }
         if !applying.isWriting, !clearing.isUnderWay, !sweeping.isUnderWay { freeze() }

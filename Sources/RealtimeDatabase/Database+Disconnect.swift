@@ -71,8 +71,8 @@ extension Database {
         try? cancelOwed(.root, of: connection, in: &turn)
     }
 
-    /// Connections have ended whose writes wait because they could not be made yet.
-    package var hasOrphans: Bool { !onDisconnect.due.isEmpty }
+    /// Connections have ended whose writes wait because they could not be made yet. The next owner of a log makes them.
+    package var hasOrphans: Bool { ownedElsewhere == nil && !onDisconnect.due.isEmpty }
 
     /// Another process began: all connections that are owed something have ended.
     package func orphanAll() { onDisconnect.endAll() }

@@ -134,7 +134,11 @@ extension Database {
         workers.moves.lose(after: durableSequence)
         try refillWindows()
         // No listener was told of a lost commit; telling of a kept one continues.
-        if let sequence = telling?.sequence, sequence > durableSequence { telling = nil }
+        var lostRest: [Output] = []
+        if let telling, telling.sequence > durableSequence {
+            lostRest = telling.rest
+            self.telling = nil
+        }
         let lost = log.takeLost()
         // Requests of the lost turns are run again, and answered then.
         let again = Set(
@@ -143,16 +147,11 @@ extension Database {
             })
         // The lost turns have moved members between groups; running them again moves the members on from there. They
         // also have answers to other requests.
-        var outputs = lost.flatMap { turn in
-            let hasWritten = !turn.requests.isEmpty || turn.recordBytes > 0
-            return turn.outputs.filter { output in
-                if output.changesMembership { return true }
-                guard case .reply(let connection, let number, let reply) = output,
-                    !again.contains(TransactionTurns.Waiting(connection: connection, number: number))
-                else { return false }
-                // What the turn has written is lost.
-                return !hasWritten || reply.isFailure
+        var outputs = (lost.flatMap(\.outputs) + lostRest).filter { output in
+            if case .reply(let connection, let number, _) = output {
+                return !again.contains(TransactionTurns.Waiting(connection: connection, number: number))
             }
+            return output.changesMembership
         }
         _ = workers.claims.take {
             again.contains(TransactionTurns.Waiting(connection: $0.connection, number: $0.number))

@@ -153,22 +153,6 @@ struct LostLogTests {
         #expect(bench.stored == [theirs])
     }
 
-    @Test("a node that cannot hand the log over because its disk is full refuses writes")
-    func handingOver() {
-        var bench = SharedLogBench(forwardsWrites: true)
-        bench.handle(.arrived([.ownership(.owner)]))
-        bench.set("a", "1")
-        bench.handle(.arrived([.ownership(.handingOver)]))
-        bench.set("b", "2", by: DatabaseBench.reader)
-        #expect(bench.replies.isEmpty)
-        bench.handle(.commitFailed(.storage(.full)))
-        bench.handle(.commitsDropped)
-        bench.handle(.logRead(.success([])))
-        #expect(bench.replies.count == 2, "\(bench.replies)")
-        bench.set("c", "3")
-        #expect(bench.replies.count == 1)
-    }
-
     @Test("writes of other nodes' clients that were lost come again before later ones are made")
     func lostWritesOfOthers() throws {
         let other = ConnectionID(forwarded: .realtime, serial: 1)

@@ -19,9 +19,7 @@ extension Database {
 
     /// Requests of other nodes' connections are not forwarded again.
     package func mayForward(_ request: Request) -> Bool {
-        guard let forwarded, ownedElsewhere != nil, request.operation.mustReachOwner else { return false }
-        // A node that cannot hand the log over refuses writes.
-        return !request.connection.isForwarded && !(forwarded.isHere && refusal != nil)
+        forwarded != nil && ownedElsewhere != nil && request.operation.mustReachOwner && !request.connection.isForwarded
     }
 
     /// Takes a request for the node that makes the writes. False if it is to be done here, be it as well.

@@ -23,8 +23,6 @@ package enum ForwardingNews: Sendable {
 }
 
 extension Reply {
-    var isFailure: Bool { if case .failed = self { true } else { false } }
-
     /// Whether the node that was asked does not take the writes of the database, and so has not done the request.
     var isTurningAway: Bool {
         if case .failed(.unavailable(.ownedElsewhere)) = self { true } else { false }

@@ -107,9 +107,6 @@ package struct ForwardedWrites {
     /// Whether requests of a connection wait for an answer.
     package func holds(_ connection: ConnectionID) -> Bool { lines[connection] != nil }
 
-    /// This node takes the writes, or has not been told of another one.
-    var isHere: Bool { owner == .here }
-
     /// Nothing waits.
     package var isEmpty: Bool { lines.isEmpty }
 
