@@ -21,10 +21,12 @@ extension DatabaseCore {
         }
     }
 
-    /// Computes the change from the known value, after a failed attempt or for the first one.
+    /// Computes the change from the known value, after a failed attempt or for the first one. Later transactions were
+    /// computed from the failed change, and will be again: they are not part of the value.
     private func run(_ transaction: Transaction) {
         let failed = transaction.write
-        let input = tree.localValue(at: transaction.path, without: failed)
+        let later = transactions.values.filter { $0.keeper >= transaction.keeper }.compactMap(\.write)
+        let input = tree.localValue(at: transaction.path, without: later)
         guard input.extent == .all else { return takeBack(transaction) }
         let change: WireAssignment
         switch transaction.change(input.node) {
@@ -37,8 +39,7 @@ extension DatabaseCore {
         let write = PendingWrite(
             id: number, assignments: [estimated(change, in: number)], isVisible: transaction.isVisible)
         perform(tree.write(write, replacing: failed))
-        let hash = NodeHash.hash(input.node.canonical)
-        outgoing.add(number, .put(change, hash: hash), .transaction) { [self] result in
+        outgoing.add(number, .put(change, hash: NodeHash.hash(input.node.canonical)), .transaction) { [self] result in
             settled(transaction, write, result)
         }
     }

@@ -4,9 +4,9 @@ import HearthJSONTree
 extension SyncTree {
     // MARK: Values
 
-    /// The value at a place as observers would see it without one of the pending writes.
-    func localValue(at path: Path, without hidden: Int? = nil) -> KnownNode {
-        writes.overlay(path, serverKnown(at: path)) { $0 != hidden }
+    /// The value at a place as observers would see it without some of the pending writes.
+    func localValue(at path: Path, without hidden: [Int] = []) -> KnownNode {
+        writes.overlay(path, serverKnown(at: path)) { !hidden.contains($0) }
     }
 
     /// The value at a place as observers saw it when a write was made.
