@@ -25,7 +25,7 @@ extension DatabaseCore {
     /// computed from the failed change, and will be again: they are not part of the value.
     private func run(_ transaction: Transaction) {
         let failed = transaction.write
-        let later = transactions.values.filter { $0.keeper >= transaction.keeper }.compactMap(\.write)
+        let later = Set(transactions.values.filter { $0.keeper >= transaction.keeper }.compactMap(\.write))
         let input = tree.localValue(at: transaction.path, without: later)
         guard input.extent == .all else { return takeBack(transaction) }
         let change: WireAssignment

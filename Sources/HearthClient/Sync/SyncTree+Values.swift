@@ -5,7 +5,7 @@ extension SyncTree {
     // MARK: Values
 
     /// The value at a place as observers would see it without some of the pending writes.
-    func localValue(at path: Path, without hidden: [Int] = []) -> KnownNode {
+    func localValue(at path: Path, without hidden: Set<Int> = []) -> KnownNode {
         writes.overlay(path, serverKnown(at: path)) { !hidden.contains($0) }
     }
 

@@ -43,6 +43,15 @@ struct SharedLogBench: ~Copyable {
         }
     }
 
+    /// A commit fails, and the log is read again.
+    mutating func recover(
+        from failure: CommitFailure, reading log: Result<[LoggedOperation], StorageError> = .success([])
+    ) {
+        handle(.commitFailed(failure))
+        handle(.commitsDropped)
+        handle(.logRead(log))
+    }
+
     mutating func set(_ path: Path, _ value: CanonicalJSON, by connection: ConnectionID = DatabaseBench.writer) {
         ask(.set(path, value), by: connection)
     }
