@@ -14,12 +14,18 @@
 /// - a server value that is not resolved yet is `{".sv":"timestamp"}` or `{".sv":{"increment":n}}`, with a priority
 ///   `{".priority":p,".value":{".sv":…}}`.
 package struct CanonicalJSON: Hashable, Sendable {
-    package let bytes: [UInt8]
+    package private(set) var bytes: [UInt8]
 
     package static let null = CanonicalJSON(trusted: Array("null".utf8))
 
     /// `bytes` must be canonical; they are not looked at.
     package init(trusted bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Replaces the text by another canonical one of as many bytes: in its own memory, unless that is shared.
+    package mutating func overwrite(with text: UnsafeRawBufferPointer) {
+        precondition(text.count == bytes.count, "a text of another length")
+        bytes.withUnsafeMutableBytes { $0.copyMemory(from: text) }
+    }
 
     package static func == (a: CanonicalJSON, b: CanonicalJSON) -> Bool {
         a.bytes.withUnsafeBytes { a in b.bytes.withUnsafeBytes { b in equalBytes(a, b) } }

@@ -6,47 +6,17 @@ extension Database {
     /// Applies a commit of another node, and tells listeners of it; no request is answered. The output comes from
     /// ``takeReady()`` once the node's own log has the record. Operations that memory already has are skipped.
     ///
-    /// Nothing may be left to tell of the commit before (``isTelling``). Throws if the store could not be read; memory
-    /// is torn then.
+    /// Nothing may be left to tell of the commit before (``isTelling``). Throws if the store could not be read, or if
+    /// the record is damaged; memory is torn then.
     package func follow(_ record: LogRecord) throws(StorageError) {
         precondition(telling == nil, "the last commit is not told yet")
         let start = sequence
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: record.time), outputs: [])
-        // Uses the memory of earlier records. Before the C library makes a large array, it joins all small pieces of
-        // memory that are free, and it splits them again for the next values.
-        var operations: [LoggedOperation] = []
-        swap(&operations, &followed)
-        defer {
-            operations.removeAll(keepingCapacity: operations.capacity <= Self.followedMax)
-            swap(&operations, &followed)
-        }
-        try record.decode(into: &operations)
-        for index in operations.indices {
-            let number = operations[index].sequence
-            if number <= sequence { continue }
-            precondition(number == sequence + 1, "a record that does not follow those before it")
-            if index.isMultiple(of: TreeRows.touchedMax) { touchRows(of: operations, from: index) }
-            // One copy, as each counts references.
-            let content = operations[index].content
-            indexes.willReplay(content, in: rows)
-            switch content {
-            case .change(let change):
-                do throws(Failure) {
-                    if case .set(let assignment) = change, isUnobserved(assignment) {
-                        try applySmall(assignment)
-                    } else {
-                        try perform(change, in: &turn)
-                    }
-                } catch {
-                    let error = if case .unavailable(let error) = error { error } else { StorageError.damaged("log") }
-                    tree.tear(by: error)
-                    throw error
-                }
-            // Its sender begins with the outbox's events when this node takes the writes.
-            case .outbox(let change): outbox.take(change, as: number)
-            case .owe, .cancelOwed: onDisconnect.take(content)
-            }
-            log.advance(to: number, at: record.time)
+        do throws(StorageError) {
+            try apply(record, in: &turn)
+        } catch {
+            tree.tear(by: error)
+            throw error
         }
         if sequence == start { return }
         log.append(
@@ -56,20 +26,80 @@ extension Database {
         rows.trim(looks: 1000)
     }
 
-    /// Whether a small value can be set without further ado: no listener, index or setting has to know of it.
-    private func isUnobserved(_ assignment: Assignment) -> Bool {
-        telling == nil && listeners.trie.isEmpty && !isLarge(assignment)
-            && !indexes.areConcerned(by: assignment.target.path)
+    /// Applies operations as they are read: a list of them all would take as much memory again, and count references.
+    private func apply(_ record: LogRecord, in turn: inout Turn) throws(StorageError) {
+        var reader = RecordReader(record)
+        var number = record.firstSequence
+        while !reader.isAtEnd {
+            let sets = try reader.sets(TreeRows.touchedMax)
+            if sets.isEmpty {
+                guard let operation = try reader.operation(sequence: number) else { break }
+                try apply(operation, in: &turn)
+                number += 1
+            } else {
+                try apply(sets, of: reader, from: number, in: &turn)
+                number += UInt64(sets.count)
+            }
+        }
+        if number - record.firstSequence != UInt64(record.count) { throw record.isCutShort }
     }
 
-    /// Room for more operations is not kept.
-    private static let followedMax = 1024
-
-    /// Touches what the next operations set.
-    private func touchRows(of operations: [LoggedOperation], from start: Int) {
-        rows.touch(start..<min(start + TreeRows.touchedMax, operations.count)) { index in
-            if case .change(.set(let assignment)) = operations[index].content { assignment.target.path } else { nil }
+    private func apply(_ operation: LoggedOperation, in turn: inout Turn) throws(StorageError) {
+        guard isNext(operation.sequence) else { return }
+        // One copy, as each counts references.
+        let content = operation.content
+        indexes.willReplay(content, in: rows)
+        switch content {
+        case .change(let change): try make(change, in: &turn)
+        // Its sender begins with the outbox's events when this node takes the writes.
+        case .outbox(let change): outbox.take(change, as: operation.sequence)
+        case .owe, .cancelOwed: onDisconnect.take(content)
         }
+        log.advance(to: operation.sequence, at: operation.time)
+    }
+
+    private func apply(
+        _ sets: [RecordedSet], of reader: RecordReader, from first: UInt64, in turn: inout Turn
+    ) throws(StorageError) {
+        try reader.bytes.span.bytes.withUnsafeBytes { (bytes) throws(StorageError) in
+            rows.touch(sets.indices) { $1(bytes.part(sets[$0].path)) }
+            for (offset, set) in sets.enumerated() {
+                let number = first + UInt64(offset)
+                guard isNext(number) else { continue }
+                if isUnobserved(set, bytes) {
+                    try rows.set(text: bytes.part(set.value), at: bytes.part(set.path))
+                } else {
+                    let change = Change.set(reader.assignment(of: set))
+                    indexes.willReplay(.change(change), in: rows)
+                    try make(change, in: &turn)
+                }
+                log.advance(to: number, at: turn.record.time)
+            }
+        }
+    }
+
+    /// Whether an operation is to be applied now; false if memory has it.
+    private func isNext(_ number: UInt64) -> Bool {
+        if number <= sequence { return false }
+        precondition(number == sequence + 1, "a record that does not follow those before it")
+        return true
+    }
+
+    private func make(_ change: Change, in turn: inout Turn) throws(StorageError) {
+        do throws(Failure) {
+            try perform(change, in: &turn)
+        } catch .unavailable(let error) {
+            throw error
+        } catch {
+            throw .damaged("log")
+        }
+    }
+
+    /// Whether a small value can be set without further ado: no listener, index or setting has to know of it.
+    private func isUnobserved(_ set: RecordedSet, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        telling == nil && listeners.trie.isEmpty && !pendingWrite.isThere && !indexes.trie.hasUniques
+            && set.value.count <= rows.packing.packedBytesMax
+            && !indexes.areConcerned(by: bytes.part(set.path))
     }
 
     /// The database, which is empty, belongs to the history that another node has begun.

@@ -49,7 +49,11 @@ extension Database {
         if isConcern { try checkUnique([assignment], value.rows) }
         if tree.hasDamage { try checkReadable([assignment]) }
         if listeners.trie.isEmpty, !outbox.isConcerned(by: target.path) {
-            if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
+            if isLarge(assignment) {
+                try apply([assignment], value.rows)
+            } else {
+                try applySmall(assignment, isConcern: isConcern)
+            }
             turn.record.append(assignment, uid: turn.principal.uid)
             log.advance(at: turn.record.time)
         } else {
@@ -260,10 +264,13 @@ extension Database {
     }
 
     /// The same for one assignment of a value that is not large and changes no sum.
-    func applySmall(_ assignment: Assignment) throws(Failure) {
-        pendingWrite.note([assignment])
+    ///
+    /// - parameter isConcern: whether an index or a setting has to do with it.
+    private func applySmall(_ assignment: Assignment, isConcern: Bool) throws(Failure) {
+        // An array for nothing would take memory at each set.
+        if pendingWrite.isThere { pendingWrite.note([assignment]) }
         do throws(StorageError) {
-            try change(assignment)
+            if isConcern { try change(assignment) } else { try changeRows(assignment) }
         } catch {
             tree.tear(by: error)
             throw .unavailable(error)
@@ -271,12 +278,14 @@ extension Database {
     }
 
     private func change(_ assignment: Assignment) throws(StorageError) {
-        try indexes.keeping(assignment, in: rows) { () throws(StorageError) in
-            if assignment.target.isPriority {
-                _ = try rows.setPriority(assignment.value, at: assignment.target.path)
-            } else {
-                try rows.set(assignment.value, at: assignment.target.path)
-            }
+        try indexes.keeping(assignment, in: rows) { () throws(StorageError) in try changeRows(assignment) }
+    }
+
+    private func changeRows(_ assignment: Assignment) throws(StorageError) {
+        if assignment.target.isPriority {
+            _ = try rows.setPriority(assignment.value, at: assignment.target.path)
+        } else {
+            try rows.set(assignment.value, at: assignment.target.path)
         }
     }
 

@@ -17,16 +17,13 @@ extension Path {
     }
 
     /// Bytes of the last segment; 0 at the root.
-    package var lastSegmentCount: Int {
-        encoded.withUnsafeBytes { bytes in
-            var start = 0
-            var last = 0
-            while start < bytes.count {
-                last = start
-                start = Path.segmentEnd(in: bytes, from: start)
-            }
-            return start - last
-        }
+    package var lastSegmentCount: Int { encoded.withUnsafeBytes { Path.lastSegmentCount(of: $0) } }
+
+    /// The same for an encoded path.
+    package static func lastSegmentCount(of path: UnsafeRawBufferPointer) -> Int {
+        var (start, last) = (0, 0)
+        while start < path.count { (last, start) = (start, segmentEnd(in: path, from: start)) }
+        return start - last
     }
 }
 

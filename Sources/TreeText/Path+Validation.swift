@@ -7,7 +7,8 @@ extension Path {
         self.init(encoded: encoded)
     }
 
-    private static func isEncoding(_ encoded: UnsafeRawBufferPointer) -> Bool {
+    /// Whether bytes are the encoding of a path.
+    package static func isEncoding(_ encoded: UnsafeRawBufferPointer) -> Bool {
         var start = 0
         while start < encoded.count {
             let end = segmentEnd(in: encoded, from: start)
@@ -19,11 +20,7 @@ extension Path {
                 }
             case Segment.textTag:
                 guard segment.count >= 2, segment[segment.count - 1] == Segment.textEnd else { return false }
-                var utf8: [UInt8] = []
-                Segment.appendKey(of: segment, to: &utf8)
-                let isKey = utf8.withUnsafeBytes { bytes in
-                    (try? Key.check(bytes)) != nil && IntegerKey(bytes) == nil
-                }
+                let isKey = Segment.withKey(of: segment) { Key.isValid($0) && IntegerKey($0) == nil }
                 guard isKey else { return false }
             default:
                 return false

@@ -52,6 +52,46 @@ struct DatabaseFollowTests {
         #expect(follower.database.sequence == owner.database.sequence)
     }
 
+    @Test(
+        "has the owner's data without listeners, whatever the settings keep",
+        arguments: [
+            "{}", #"{"a":{".index":[["b","c"]]}}"#, #"{".count":{"of":"a","into":"n"}}"#, #"{"a":{".unique":"b"}}"#,
+        ], 0..<5 as Range<UInt64>)
+    func data(settings: String, seed: UInt64) throws {
+        let settings = try DatabaseSettings(parsing: Array(#"{"settings":\#(settings)}"#.utf8))
+        var generator = StepGenerator(seed: seed)
+        var (owner, follower) = (DatabaseBench(), Self.follower())
+        for bench in [owner, follower] { bench.database.setRules(RulesProgram.open.with(settings), now: 0) }
+        for step in 0..<60 {
+            let before = owner.log.count
+            // Several operations make one record.
+            let operations = (0..<1 + Int(seed) * 8).map { _ in
+                generator.operation(knowing: { _ in nil }, having: { _ in .null })
+            }
+            owner.process(operations: operations.filter(\.writes))
+            _ = owner.commit()
+            _ = try Self.follow(owner, from: before, &follower)
+            #expect(
+                try follower.database.rows.read(.root) == owner.database.rows.read(.root), "seed \(seed), step \(step)")
+        }
+        #expect(follower.database.sequence == owner.database.sequence)
+    }
+
+    @Test("a record that is cut short is refused, and memory is not used as it is then")
+    func damaged() throws {
+        var (owner, follower) = (DatabaseBench(), Self.follower())
+        owner.process(.set("a", "1"), .set("b", "2"))
+        _ = owner.commit()
+        let record = owner.log[0]
+        for count in 1..<record.body.count {
+            let short = LogRecord(
+                firstSequence: 1, count: 2, time: record.time, body: Array(record.body.prefix(count)))
+            #expect(throws: StorageError.self, "\(count) bytes") { try Self.follower().database.follow(short) }
+        }
+        _ = try Self.follow(owner, from: 0, &follower)
+        #expect(try follower.database.rows.read(.root) == #"{"a":1,"b":2}"#)
+    }
+
     @Test("skips operations that memory has, and says nothing before the own log has the record")
     func repeated() throws {
         var (owner, follower) = (DatabaseBench(), Self.follower())

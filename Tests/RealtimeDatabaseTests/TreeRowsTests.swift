@@ -54,7 +54,7 @@ struct TreeRowsTests {
         _ = try rows.read("a/b/x")
         let read = store.rowsRead
         let paths: [Path] = ["", "a", "a/b/x", "a/b/x/y", "a/c", "a/none", "none", "none/below"]
-        rows.touch(paths.indices) { paths[$0] }
+        rows.touch(paths.indices) { paths[$0].encoded.withUnsafeBytes($1) }
         #expect(store.rowsRead == read)
         #expect(try rows.read("a/c") == #""another text""#)
         #expect(try rows.read("none").isNull)
@@ -74,6 +74,18 @@ struct TreeRowsTests {
         .setPriority("", "1"), .setPriority("a", "2"), .setPriority("a", "null"),
         .freeze, .apply, .clear, .trim, .read("a/b"), .exists("a"),
     ]
+
+    @Test("a text that is copied over a value changes neither what was read before nor what was frozen")
+    func copying() throws {
+        let rows = TreeRows(store: MemoryRowStore(), packing: RowPacking(packedBytesMax: 10, repackBytesMax: 7))
+        try rows.set(#"{"b":"before","c":"others"}"#, at: "a")
+        let read = try rows.read("a/b")
+        let frozen = try #require(rows.freeze()).changes
+        try rows.set(text: #""behind""#, at: "a/b")
+        #expect(read == #""before""#)
+        #expect(frozen.rows.map(\.value) == [.subtree(#""before""#), .subtree(#""others""#)])
+        #expect(try rows.read("a") == #"{"b":"behind","c":"others"}"#)
+    }
 
     @Test("is not read beyond a limit, unless it is one row")
     func limitedReads() throws {

@@ -85,6 +85,9 @@ final class IndexKeeper {
     /// change the tree alone.
     func areConcerned(by path: Path) -> Bool { patterns.concern(path) }
 
+    /// The same for an encoded path.
+    func areConcerned(by path: UnsafeRawBufferPointer) -> Bool { patterns.concern(path) }
+
     // MARK: Storing
 
     /// Moves what changed to the rows that are frozen as a generation.

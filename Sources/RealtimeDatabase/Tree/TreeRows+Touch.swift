@@ -16,16 +16,18 @@ extension TreeRows {
     /// small read. Changes nothing, and asks no store.
     ///
     /// - parameter indices: of the places, ``touchedMax`` at most.
-    /// - parameter path: the place of an index; nil for none.
-    func touch(_ indices: Range<Int>, _ path: (Int) -> Path?) {
+    /// - parameter give: hands the encoded path of the place of an index on, if it has one.
+    func touch(_ indices: Range<Int>, _ give: (Int, (UnsafeRawBufferPointer) -> Void) -> Void) {
         // Too few are not worth a second look at each path.
         guard indices.count >= 4 else { return }
         withUnsafeTemporaryAllocation(of: Expected.self, capacity: Self.touchedMax) { expected in
             var count = 0
             for index in indices {
-                guard let path = path(index), let next = self.expected(at: path) else { continue }
-                expected.initializeElement(at: count, to: next)
-                count += 1
+                give(index) { path in
+                    guard let next = self.expected(at: path) else { return }
+                    expected.initializeElement(at: count, to: next)
+                    count += 1
+                }
             }
             touched = Self.touch(UnsafeBufferPointer(rebasing: expected[..<count]))
         }
@@ -77,19 +79,17 @@ extension TreeRows {
 
     /// The place of the node at `path`; nil if its parent is not known. Nodes on the way are taken for those of the
     /// path by their hashes.
-    private func expected(at path: Path) -> Expected? {
-        path.encoded.withUnsafeBytes { path in
-            var node = Unmanaged.passUnretained(root)
-            var used = 0
-            while used < path.count {
-                let end = Path.segmentEnd(in: path, from: used)
-                let hash = SegmentTable<RowNode>.hash(path.part(used..<end))
-                guard node._withUnsafeGuaranteedRef({ $0.state == .spread }) else { return nil }
-                if end == path.count { return Expected(parent: node, hash: hash) }
-                guard let child = node._withUnsafeGuaranteedRef({ $0.children.likelyNode(hash) }) else { return nil }
-                (node, used) = (child, end)
-            }
-            return nil
+    private func expected(at path: UnsafeRawBufferPointer) -> Expected? {
+        var node = Unmanaged.passUnretained(root)
+        var used = 0
+        while used < path.count {
+            let end = Path.segmentEnd(in: path, from: used)
+            let hash = SegmentTable<RowNode>.hash(path.part(used..<end))
+            guard node._withUnsafeGuaranteedRef({ $0.state == .spread }) else { return nil }
+            if end == path.count { return Expected(parent: node, hash: hash) }
+            guard let child = node._withUnsafeGuaranteedRef({ $0.children.likelyNode(hash) }) else { return nil }
+            (node, used) = (child, end)
         }
+        return nil
     }
 }

@@ -5,23 +5,49 @@ package import HearthStorageErrors
 extension TreeRows {
     /// Replaces the value (and priority) at `path`; null removes it, and ancestors left empty vanish.
     package func set(_ value: CanonicalJSON, at path: Path) throws(StorageError) {
+        try path.encoded.span.bytes.withUnsafeBytes { (path) throws(StorageError) in
+            try set(value, at: path, from: known(path))
+        }
+    }
+
+    /// The same for an encoded path, and a text that has room in one row and is not null. It is copied: into the memory
+    /// of the value before, if that has as many bytes.
+    func set(text: UnsafeRawBufferPointer, at path: UnsafeRawBufferPointer) throws(StorageError) {
+        assert(text.count <= packing.packedBytesMax, "a text that may need several rows")
+        let place = known(path)
+        let node = place.node
+        if place.used == path.count, node.state == .packed, node.value.bytes.count == text.count,
+            node.children.isEmpty
+        {
+            node.value.overwrite(with: text)
+            return markChanged(node)
+        }
+        try set(CanonicalJSON(trusted: [UInt8](text)), at: path, from: place)
+    }
+
+    /// - parameter known: where a walk along the path ends.
+    private func set(
+        _ value: CanonicalJSON, at path: UnsafeRawBufferPointer, from known: Location
+    ) throws(StorageError) {
         // To the place itself, to the packed node that holds it, or to its spread parent.
-        var place = path.encoded.withUnsafeBytes { known($0) }
-        let parentEnd = path.isRoot ? 0 : path.encoded.count - path.lastSegmentCount
-        if place.node.state == .unknown || place.node.state == .spread && place.used < parentEnd {
-            place = try locate(path, upTo: parentEnd)
+        var place = known
+        if place.node.state == .unknown || place.node.state == .spread && place.used < path.count {
+            let parentEnd = path.count - Path.lastSegmentCount(of: path)
+            if place.used < parentEnd || place.node.state == .unknown {
+                place = try locate(encoded: path.part(0..<parentEnd))
+            }
         }
         let node = place.node
-        let isWhole = place.used == path.encoded.count
+        let isWhole = place.used == path.count
         let parent = isWhole ? node.parent : node
         if isWhole {
             replace(node, with: value)
         } else if node.state == .packed {
-            replace(node, with: node.value.setting(value, at: path.dropFirst(bytes: place.used)))
+            replace(node, with: node.value.setting(value, at: Path(path, behind: place.used)))
         } else {
             // The child is not known: the parent has just been made, or has no such child.
             // What the store holds here need not be read: it is replaced as a whole.
-            let segment = Array(path.encoded[parentEnd...])
+            let segment = [UInt8](path.part(place.used..<path.count))
             let child = RowNode(segment: segment, parent: node, state: .packed, value: .null)
             if !node.isComplete {
                 child.clearedIn = generation

@@ -28,6 +28,13 @@ struct DatabaseBench {
         _ operations: Operation..., by connection: ConnectionID = Self.writer, as principal: Principal = .nobody,
         from client: UInt64 = 0, at now: Int64 = 1000
     ) {
+        process(operations: operations, by: connection, as: principal, from: client, at: now)
+    }
+
+    mutating func process(
+        operations: [Operation], by connection: ConnectionID = Self.writer, as principal: Principal = .nobody,
+        from client: UInt64 = 0, at now: Int64 = 1000
+    ) {
         let requests = operations.map { operation in
             self.requests += 1
             return Request(
