@@ -93,7 +93,7 @@ package struct DeliveryBuilder {
             range = message(on: connection.loop, value) {
                 ServerMessageWriter.appendResponseHead(number: number, to: &$0)
             } tail: {
-                $0.append(contentsOf: ServerMessageWriter.responseTail)
+                ServerMessageWriter.appendResponseTail(to: &$0)
             }
         } else {
             range = message(on: connection.loop) { Self.append(reply, number: number, to: &$0) }

@@ -21,7 +21,7 @@ package struct CanonicalJSON: Hashable, Sendable {
     /// `bytes` must be canonical; they are not looked at.
     package init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Replaces the text by another canonical one of as many bytes: in its own memory, unless that is shared.
+    /// Replaces the text by another canonical one of as many bytes. Takes no memory, unless others share the text.
     package mutating func overwrite(with text: UnsafeRawBufferPointer) {
         precondition(text.count == bytes.count, "a text of another length")
         bytes.withUnsafeMutableBytes { $0.copyMemory(from: text) }

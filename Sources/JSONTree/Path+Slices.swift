@@ -14,11 +14,6 @@ extension Path {
         bytes == 0 ? self : Path(encoded: Array(encoded[bytes...]))
     }
 
-    /// The path after the first segments of an encoded one, which take `used` bytes.
-    package init(_ encoded: UnsafeRawBufferPointer, behind used: Int) {
-        self.init(encoded: [UInt8](encoded.part(used..<encoded.count)))
-    }
-
     /// The exclusive upper bound of all encoded paths at or below `encoded`.
     package static func subtreeEnd(of encoded: [UInt8]) -> [UInt8] { encoded + [Segment.upperBound] }
 }

@@ -20,11 +20,7 @@ package struct Path: Hashable, Comparable, Sendable {
     package var isRoot: Bool { encoded.isEmpty }
 
     /// Number of keys. O(bytes).
-    package var depth: Int {
-        var count = 0
-        for _ in segments { count += 1 }
-        return count
-    }
+    package var depth: Int { segments.reduce(0) { count, _ in count + 1 } }
 
     /// Nil for the root.
     package var parent: Path? {

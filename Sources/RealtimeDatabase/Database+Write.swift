@@ -12,7 +12,8 @@ extension Database {
         try checkWritable()
         let stored = try resolve(value, at: target, now: turn.record.time)
         let assignment = Assignment(target: target, value: stored)
-        let write = RuleOperation.write([assignment])
+        // Made when it is asked for: it takes memory.
+        var write: RuleOperation { .write([assignment]) }
         let mayWrite = isOpen ? true : try mayWrite(write, in: turn)
         if let expecting {
             // Whether it holds is nothing for those who may neither do this nor read here.
@@ -48,7 +49,7 @@ extension Database {
         }
         if isConcern { try checkUnique([assignment], value.rows) }
         if tree.hasDamage { try checkReadable([assignment]) }
-        if listeners.trie.isEmpty, !outbox.isConcerned(by: target.path) {
+        if listeners.trie.isEmpty, outbox.triggers.isEmpty || !outbox.isConcerned(by: target.path) {
             if isLarge(assignment) {
                 try apply([assignment], value.rows)
             } else {

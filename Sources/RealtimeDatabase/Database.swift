@@ -117,6 +117,8 @@ package final class Database {
     package var observer: (any RequestObserver)?
     /// Counts every request.
     package var tally: RequestTally?
+    /// Empty; keeps the room of records that were followed before.
+    var followed: [RecordedOperation] = []
     /// `sequence` is the last number that the store's rows include, and `time` that of its commit in milliseconds since
     /// 1970, if the log knows it. Without `epochs` there is one, of the name 0.
     package init(
@@ -243,11 +245,14 @@ package final class Database {
     /// Touches what the next requests read or set.
     private func touchRows(of requests: [Request], from start: Int) {
         rows.touch(start..<min(start + TreeRows.touchedMax, requests.count)) { index, touch in
-            switch requests[index].operation {
-            case .get(let path, query: nil, needsIndex: _): path.encoded.withUnsafeBytes(touch)
-            case .set(let target, _, _, _): target.path.encoded.withUnsafeBytes(touch)
-            default: break
-            }
+            // Taken out alone: a call would copy the whole operation.
+            let path: Path? =
+                switch requests[index].operation {
+                case .get(let path, query: nil, needsIndex: _): path
+                case .set(let target, _, _, _): target.path
+                default: nil
+                }
+            path?.encoded.withUnsafeBytes(touch)
         }
     }
 

@@ -67,7 +67,7 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// The text before the data of an answer to a request that succeeded; ``responseTail`` comes after it.
+    /// The text before the data of an answer to a request that succeeded.
     package static func appendResponseHead(number: Int64, to out: inout [UInt8]) {
         out.append(#"{"t":"d","d":{"r":"#, decimal: number, #","b":{"s":"ok","d":"#)
     }
@@ -78,7 +78,8 @@ package enum ServerMessageWriter {
         out.append(literal: #"","d":"#)
     }
 
-    package static let responseTail = Array("}}}".utf8)
+    /// The text after the data.
+    package static func appendResponseTail(to out: inout [UInt8]) { out.append(literal: "}}}") }
 
     /// The answer to a request that failed; `text` is for people. `reason`, an addition to the protocol that SDKs pass
     /// over, is why the rules have denied it, or the word for a setting that does; so is `retryAfter`, in milliseconds.

@@ -16,6 +16,11 @@ extension Path {
             && segmentEnd(from: parent.encoded.count) == encoded.count
     }
 
+    /// The path after the first segments of an encoded one, which take `bytes` bytes.
+    package init(_ encoded: UnsafeRawBufferPointer, droppingFirst bytes: Int) {
+        self.init(encoded: [UInt8](encoded.part(bytes..<encoded.count)))
+    }
+
     /// Bytes of the last segment; 0 at the root.
     package var lastSegmentCount: Int { encoded.withUnsafeBytes { Path.lastSegmentCount(of: $0) } }
 

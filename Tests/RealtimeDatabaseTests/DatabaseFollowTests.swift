@@ -77,16 +77,21 @@ struct DatabaseFollowTests {
         #expect(follower.database.sequence == owner.database.sequence)
     }
 
-    @Test("a record that is cut short is refused, and memory is not used as it is then")
+    @Test("nothing of a damaged record is applied, and the whole record can be followed after it")
     func damaged() throws {
         var (owner, follower) = (DatabaseBench(), Self.follower())
-        owner.process(.set("a", "1"), .set("b", "2"))
+        owner.process(.set("a", "1"), .set("b", "null"), .set("b", "2"))
         _ = owner.commit()
-        let record = owner.log[0]
-        for count in 1..<record.body.count {
-            let short = LogRecord(
-                firstSequence: 1, count: 2, time: record.time, body: Array(record.body.prefix(count)))
-            #expect(throws: StorageError.self, "\(count) bytes") { try Self.follower().database.follow(short) }
+        let whole = owner.log[0]
+        func record(_ count: Int, _ body: some Sequence<UInt8>) -> LogRecord {
+            LogRecord(firstSequence: 1, count: count, time: whole.time, body: Array(body))
+        }
+        let short = (1..<whole.body.count).map { record(3, whole.body.prefix($0)) }
+        let unknownKind: [UInt8] = [99, 0]
+        for damaged in short + [record(2, whole.body), record(4, whole.body), record(4, whole.body + unknownKind)] {
+            #expect(throws: StorageError.self, "\(damaged)") { try follower.database.follow(damaged) }
+            #expect(follower.database.sequence == 0)
+            #expect(try follower.database.rows.read(.root).isNull)
         }
         _ = try Self.follow(owner, from: 0, &follower)
         #expect(try follower.database.rows.read(.root) == #"{"a":1,"b":2}"#)

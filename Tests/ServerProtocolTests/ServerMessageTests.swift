@@ -195,7 +195,8 @@ struct ServerMessageTests {
         pieces += assignment.value.bytes + ServerMessageWriter.dataTail
         ServerMessageWriter.appendResponse(number: 4, data: Array("7".utf8), to: &whole)
         ServerMessageWriter.appendResponseHead(number: 4, to: &pieces)
-        pieces += "7".utf8 + ServerMessageWriter.responseTail
+        pieces += "7".utf8
+        ServerMessageWriter.appendResponseTail(to: &pieces)
         #expect(pieces == whole)
     }
 

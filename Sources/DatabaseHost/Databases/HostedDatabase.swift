@@ -304,13 +304,16 @@ final class HostedDatabase {
         var builder = makeBuilder()
         var forwarded: [(connection: ConnectionID, number: Int64, reply: Reply)] = []
         for turn in turns {
-            // One copy of each, which counts references, instead of one for each use.
-            for output in turn {
-                if output.isForwardedReply, case .reply(let connection, let number, let reply) = output {
+            // A span lends its elements. A copy of each would count references to values that are anywhere in memory.
+            let outputs = turn.span
+            for index in outputs.indices {
+                if outputs[index].isForwardedReply,
+                    case .reply(let connection, let number, let reply) = outputs[index]
+                {
                     forwarded.append((connection, number, reply))
                     continue
                 }
-                builder.add(output)
+                builder.add(outputs[index])
                 if builder.byteCount > host.limits.turnReadBytesMax {
                     builder.finish(host.deliver)
                     builder = makeBuilder()

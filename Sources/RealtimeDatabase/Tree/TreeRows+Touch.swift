@@ -16,7 +16,7 @@ extension TreeRows {
     /// small read. Changes nothing, and asks no store.
     ///
     /// - parameter indices: of the places, ``touchedMax`` at most.
-    /// - parameter give: hands the encoded path of the place of an index on, if it has one.
+    /// - parameter give: calls its second argument with the encoded path of the place of an index, once at most.
     func touch(_ indices: Range<Int>, _ give: (Int, (UnsafeRawBufferPointer) -> Void) -> Void) {
         // Too few are not worth a second look at each path.
         guard indices.count >= 4 else { return }

@@ -39,11 +39,12 @@ extension TreeRows {
         }
         let node = place.node
         let isWhole = place.used == path.count
-        let parent = isWhole ? node.parent : node
+        // Before the node is replaced, which may cut it off.
+        let shrunken = value.isNull ? (isWhole ? node.parent : node) : nil
         if isWhole {
             replace(node, with: value)
         } else if node.state == .packed {
-            replace(node, with: node.value.setting(value, at: Path(path, behind: place.used)))
+            replace(node, with: node.value.setting(value, at: Path(path, droppingFirst: place.used)))
         } else {
             // The child is not known: the parent has just been made, or has no such child.
             // What the store holds here need not be read: it is replaced as a whole.
@@ -56,7 +57,7 @@ extension TreeRows {
             add(child, to: node)
             replace(child, with: value)
         }
-        if value.isNull, let parent { try removeEmptyHeaders(above: parent) }
+        if let shrunken { try removeEmptyHeaders(from: shrunken) }
     }
 
     /// Sets the priority of an existing node; null removes it. Answers false where there is no data.
@@ -94,7 +95,7 @@ extension TreeRows {
     /// Makes `value` the whole subtree of a node.
     func replace(_ node: RowNode, with value: CanonicalJSON) {
         let wasSpread = node.state == .spread
-        if let parent = node.parent, wasSpread || value.isNull || value.bytes.count < node.value.bytes.count {
+        if wasSpread || value.isNull || value.bytes.count < node.value.bytes.count, let parent = node.parent {
             noteShrunk(parent)
         }
         let node = node.children.isEmpty ? node : renew(node)
@@ -135,7 +136,7 @@ extension TreeRows {
     }
 
     /// A spread node with a priority keeps a row of its own; when its last child goes, so must that row.
-    private func removeEmptyHeaders(above node: RowNode) throws(StorageError) {
+    private func removeEmptyHeaders(from node: RowNode) throws(StorageError) {
         var next: RowNode? = node
         while let current = next {
             next = current.parent

@@ -174,7 +174,8 @@ package struct LogRecord: Sendable {
 
     private mutating func appendBytes(_ bytes: [UInt8]) {
         appendVarint(UInt(bytes.count))
-        body.append(contentsOf: bytes)
+        // To append an array counts references.
+        bytes.withUnsafeBytes { body.append(contentsOf: $0) }
     }
 
     private mutating func appendVarint(_ value: UInt) {
@@ -189,23 +190,41 @@ package struct LogRecord: Sendable {
     /// The operations, decoded. Throws ``StorageError/damaged(_:)`` when the body is not what `append` wrote.
     package func operations() throws(StorageError) -> [LoggedOperation] {
         var operations: [LoggedOperation] = []
-        var reader = RecordReader(self)
+        var reader = RecordReader(wholeBody, time: time)
         // The count may come from elsewhere; an operation has some bytes.
         operations.reserveCapacity(min(count, reader.bytes.count))
         while let next = try reader.operation(sequence: firstSequence + UInt64(operations.count)) {
             operations.append(next)
         }
-        guard operations.count == count else { throw isCutShort }
+        guard operations.count == count else { throw hasOtherCount }
         return operations
     }
 
-    /// It has not as many operations as it says.
-    var isCutShort: StorageError { .damaged("log row \(firstSequence) is cut short") }
+    /// The same, without copies of plain sets: into a list that is empty, and has room from earlier records. Returns
+    /// the bytes in which these stand, and the other operations.
+    func read(into operations: inout [RecordedOperation]) throws(StorageError) -> (RecordReader, [LoggedOperation]) {
+        assert(operations.isEmpty, "operations are numbered from the first one on")
+        var reader = RecordReader(wholeBody, time: time)
+        var others: [LoggedOperation] = []
+        while !reader.isAtEnd {
+            if let set = try reader.set() {
+                operations.append(.set(set))
+            } else if let other = try reader.operation(sequence: firstSequence + UInt64(operations.count)) {
+                operations.append(.other(others.count))
+                others.append(other)
+            }
+        }
+        guard operations.count == count else { throw hasOtherCount }
+        return (reader, others)
+    }
+
+    /// It does not have as many operations as it says.
+    private var hasOtherCount: StorageError { .damaged("log row \(firstSequence) is cut short") }
 
     /// Those operations alone that change something at, above or below a place of the patterns. The others cost little:
     /// nothing of them is decoded.
     package func changes(concerning patterns: ConcernedPatterns) throws(StorageError) -> [LoggedOperation] {
-        var reader = RecordReader(self)
+        var reader = RecordReader(wholeBody, time: time)
         var operations: [LoggedOperation] = []
         var seen = 0
         while !reader.isAtEnd {
@@ -216,7 +235,7 @@ package struct LogRecord: Sendable {
             }
             seen += 1
         }
-        guard seen == count else { throw isCutShort }
+        guard seen == count else { throw hasOtherCount }
         return operations
     }
 }

@@ -4,9 +4,18 @@ import HearthStorageErrors
 
 /// A set of one place to a value other than null, as it stands in a record.
 struct RecordedSet {
-    /// Of the encoding of a path.
+    /// Where the encoded path is in the bytes.
     let path: Range<Int>
+    /// Where the value is.
     let value: Range<Int>
+}
+
+/// An operation of a record: a plain set stays where it is, as most are of this kind, and a list of copies would take
+/// as much memory again and count references.
+enum RecordedOperation {
+    case set(RecordedSet)
+    /// The place of any other among the others.
+    case other(Int)
 }
 
 /// Reads the operations of a record one after another.
@@ -16,7 +25,7 @@ struct RecordReader {
     private let time: Int64
     private var offset = 0
 
-    init(_ record: LogRecord) { (bytes, time) = (record.wholeBody, record.time) }
+    init(_ bytes: [UInt8], time: Int64) { (self.bytes, self.time) = (bytes, time) }
 
     /// The next operation; nil at the end.
     mutating func operation(sequence: UInt64) throws(StorageError) -> LoggedOperation? {
@@ -46,28 +55,24 @@ struct RecordReader {
         return LoggedOperation(sequence: sequence, time: time, uid: uid, content: content)
     }
 
-    /// Moves past the sets that come next, `countMax` at most, and says where they stand; nothing of them is copied.
-    /// Stops at any other operation.
-    mutating func sets(_ countMax: Int) throws(StorageError) -> [RecordedSet] {
-        var sets: [RecordedSet] = []
-        while sets.count < countMax, offset < bytes.count, bytes[offset] == 0 {
-            let start = offset
-            offset += 1
-            try skipSlice()
-            let isPriority = try byte() == 1
-            let (path, value) = (try sliceRange(), try sliceRange())
-            guard !isPriority, !value.isEmpty, bytes[value.lowerBound] != UInt8(ascii: "n"),
-                bytes.withUnsafeBytes({ Path.isEncoding($0.part(path)) })
-            else {
-                offset = start
-                break
-            }
-            sets.append(RecordedSet(path: path, value: value))
+    /// Moves past a set of one place, and answers where it stands. Stays before any other operation, and answers nil.
+    mutating func set() throws(StorageError) -> RecordedSet? {
+        guard offset < bytes.count, bytes[offset] == 0 else { return nil }
+        let start = offset
+        offset += 1
+        try skipSlice()
+        let isPriority = try byte() == 1
+        let (path, value) = (try sliceRange(), try sliceRange())
+        guard !isPriority, !value.isEmpty, bytes[value.lowerBound] != UInt8(ascii: "n"),
+            bytes.withUnsafeBytes({ Path.isEncoding($0.part(path)) })
+        else {
+            offset = start
+            return nil
         }
-        return sets
+        return RecordedSet(path: path, value: value)
     }
 
-    /// A set that was found.
+    /// A copy of a set that was found.
     func assignment(of set: RecordedSet) -> Assignment {
         bytes.withUnsafeBytes { bytes in
             let path = Path(encoded: [UInt8](bytes.part(set.path)))

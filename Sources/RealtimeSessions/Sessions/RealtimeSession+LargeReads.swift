@@ -30,8 +30,10 @@ extension RealtimeSession {
                 ServerMessageWriter.appendDataHead(WriteTarget(path: snapshot.read.path), to: &head)
                 snapshot.begin(.message(head: head, tail: ServerMessageWriter.dataTail))
             case .get:
+                var tail: [UInt8] = []
                 ServerMessageWriter.appendResponseHead(number: snapshot.read.number, to: &head)
-                snapshot.begin(.message(head: head, tail: ServerMessageWriter.responseTail))
+                ServerMessageWriter.appendResponseTail(to: &tail)
+                snapshot.begin(.message(head: head, tail: tail))
             }
             return
         }
