@@ -249,6 +249,11 @@ struct IdleDatabaseTests {
         #expect(!isHeld)
         #expect(databases.duePruning(at: 99) == nil)
         #expect(databases.duePruning(at: 100) == 7)
+        databases.begin(8, try #require(data.filesInPlace(of: "a")))
+        _ = databases.end(8, pruneAt: 90)
+        // The log of one that cannot be opened keeps no other waiting.
+        #expect(databases.duePruning(at: 100, except: { $0 == 7 }) == 8)
+        databases.remove(8)
         databases.remove(7)
         #expect(!databases.has(7))
         #expect(databases.duePruning(at: 100) == nil)

@@ -71,6 +71,24 @@ struct LostLogTests {
         #expect(bench.replies.count == 1)
     }
 
+    @Test("an answer to an earlier request, which a lost turn would have sent, is sent all the same")
+    func answersToOthers() {
+        var bench = SharedLogBench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        let stale = Operation.set(
+            WriteTarget(path: "a"), IncomingValue(json: "1"), expecting: Array("another".utf8))
+        let answer = "\(Reply.failed(.stale(.null)))"
+        bench.ask(stale)
+        #expect(bench.replies == [answer])
+        // The second client waits for its turn until it makes another request.
+        bench.ask(stale, by: DatabaseBench.reader)
+        #expect(bench.replies.isEmpty)
+        bench.set("b", "1", by: DatabaseBench.reader)
+        #expect(bench.replies.isEmpty)
+        bench.recover(from: .storage(.full))
+        #expect(bench.replies == [answer, "\(Reply.failed(.unavailable(.full)))"])
+    }
+
     @Test("a full disk of the owner refuses writes at once, also when the owner is to give the log up")
     func fullDisk() {
         var bench = SharedLogBench(forwardsWrites: true)

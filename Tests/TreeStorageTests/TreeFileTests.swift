@@ -181,6 +181,21 @@ struct TreeFileTests {
         #expect(try outer.next()?.key == ("c" as Path).encoded)
     }
 
+    @Test("its write-ahead file is emptied once nobody reads an earlier state, which is not waited for")
+    func emptying() throws {
+        let tree = try open()
+        try tree.apply(RowChanges(rows: ["a", "b", "c"].map { row($0, "1") }), upTo: 1)
+        let cursor = try tree.makeReader().rows(from: [], below: Path.root.subtreeEnd)
+        #expect(try cursor.next() != nil)
+        try tree.apply(RowChanges(rows: [row("d", "1")]), upTo: 2)
+        let start = ContinuousClock.now
+        #expect(try !tree.emptyWriteAheadFile())
+        // SQLite would wait for ten seconds.
+        #expect(ContinuousClock.now - start < .seconds(5))
+        while try cursor.next() != nil {}
+        #expect(try tree.emptyWriteAheadFile())
+    }
+
     @Test("a failed change leaves nothing behind and can be made again")
     func failedApply() throws {
         let disk = SimulatedDisk()

@@ -75,8 +75,10 @@ struct ClosedDatabases {
         return missing
     }
 
-    /// A closed database whose log has something to lose by now.
-    func duePruning(at uptime: Int64) -> UInt32? {
-        entries.filter { $0.value.waiting == nil && $0.value.pruneAt.map { $0 <= uptime } ?? false }.keys.min()
+    /// A closed database whose log has something to lose by now, and that can be opened for that.
+    func duePruning(at uptime: Int64, except cannotBeOpened: (UInt32) -> Bool = { _ in false }) -> UInt32? {
+        entries.filter { index, entry in
+            entry.waiting == nil && entry.pruneAt.map { $0 <= uptime } ?? false && !cannotBeOpened(index)
+        }.keys.min()
     }
 }

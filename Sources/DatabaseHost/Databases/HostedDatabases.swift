@@ -370,7 +370,9 @@ package final class HostedDatabases {
 
     /// Old records are removed from the logs of closed databases, too: one is opened for that at a time.
     private func pruneClosed() {
-        guard finished == nil, let index = closed.duePruning(at: MonotonicTime.current.milliseconds),
+        let now = MonotonicTime.current.milliseconds
+        // Those that failed are tried again anyway, and others must not wait for them.
+        guard finished == nil, let index = closed.duePruning(at: now, except: { failures[$0] != nil }),
             !opening.has(index)
         else { return }
         open(index, mustPrune: true)
