@@ -53,7 +53,7 @@ struct DatabaseFollowTests {
     }
 
     @Test(
-        "has the owner's data without listeners, whatever the settings keep",
+        "A follower without listeners has the same data as the owner, with any settings",
         arguments: [
             "{}", #"{"a":{".index":[["b","c"]]}}"#, #"{".count":{"of":"a","into":"n"}}"#, #"{"a":{".unique":"b"}}"#,
         ], 0..<5 as Range<UInt64>)

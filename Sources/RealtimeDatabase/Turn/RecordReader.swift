@@ -10,11 +10,10 @@ struct RecordedSet {
     let value: Range<Int>
 }
 
-/// An operation of a record: a plain set stays where it is, as most are of this kind, and a list of copies would take
-/// as much memory again and count references.
+/// An operation of a record. Most are plain sets, which are not copied: copies would take memory and count references.
 enum RecordedOperation {
     case set(RecordedSet)
-    /// The place of any other among the others.
+    /// Any other: its index in the list of these.
     case other(Int)
 }
 
