@@ -93,6 +93,31 @@ struct ConditionPlanTests {
         }
     }
 
+    @Test("give a listener what its conditions select, also after its place was replaced", arguments: [true, false])
+    func replaced(isRuled: Bool) throws {
+        for indexes in ["[]", #"[["s"]]"#, #"[["n"]]"#, #"[["s"],["n","s"]]"#] {
+            let queried = QueriedDatabase()
+            try queried.set("l", #"{"a":{"s":"open","n":1},"b":{"s":"secret","n":2}}"#)
+            let pattern = try #require(IndexPattern(text: "l"))
+            let ofRules = IndexDefinition(pattern: pattern, index: .child("s"))
+            try queried.index(indexes, rules: isRuled ? [ofRules] : [])
+            for (tag, text) in [
+                #"{"where":[["s","==","open"]]}"#, #"{"where":[["s","==","open"]],"limit":null}"#,
+                #"{"where":[["s","==","open"]],"orderBy":["n"],"limit":1}"#,
+            ].enumerated() {
+                queried.run([.listenQuery("l", try ConditionParser.query(Array(text.utf8)), .tagged(Int64(tag)))])
+            }
+            let outputs = try queried.set("l", #"{"a":{"s":"open","n":3},"b":{"s":"secret","n":2}}"#)
+            let pushed = outputs.compactMap { output -> CanonicalJSON? in
+                guard case .pushQuery(let push, _) = output, case .change(.set(let assignment)) = push.content else {
+                    return nil
+                }
+                return assignment.value
+            }
+            #expect(pushed == Array(repeating: #"{"a":{"n":3,"s":"open"}}"#, count: 3), "\(indexes)")
+        }
+    }
+
     @Test("name the index that would leave little to be looked at")
     func advice() throws {
         for (indexes, query, needs) in [

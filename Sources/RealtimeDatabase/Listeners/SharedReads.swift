@@ -31,10 +31,11 @@ final class SharedReads {
             lower = query.lower
             upper = query.upper
             side = query.limit?.side ?? .first
-            isUnbounded = query.isUnbounded && !query.hidesExpired
+            hasAllChildren = query.isUnbounded && !query.hidesExpired && query.conditions == nil
         }
 
-        fileprivate let isUnbounded: Bool
+        /// Every child has a place in it. An index may give only those that conditions select.
+        fileprivate let hasAllChildren: Bool
     }
 
     /// Children that follow one another in an index: queries select no others.
@@ -101,7 +102,7 @@ final class SharedReads {
         cost += places.count * Self.placeCost
         keep(places.count * 64)
         let isComplete = asked.map { places.count < $0 } ?? true
-        if isComplete, order.isUnbounded { childCount = places.count }
+        if isComplete, order.hasAllChildren { childCount = places.count }
         orders[order] = (places, isComplete)
         return places.prefix(count ?? .max)
     }
