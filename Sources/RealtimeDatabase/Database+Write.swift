@@ -45,6 +45,7 @@ extension Database {
         if isConcern, hasDerivedValues {
             let assignments = try derived([assignment], value.rows, by: turn.principal)
             try commit(Change(assignments), value.rows, in: &turn)
+            if expecting != nil { passTurn(after: request, at: target.path, in: &turn) }
             return assignments.first { $0.target == target }?.value ?? stored
         }
         if isConcern { try checkUnique([assignment], value.rows) }

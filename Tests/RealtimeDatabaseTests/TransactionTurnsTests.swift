@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthSecurityRules
 import HearthTestSupport
 import Testing
 
@@ -86,6 +87,25 @@ struct TransactionTurnsTests {
         #expect(outputs(of: connection(1), expecting: "other") == ["stale"])
         #expect(outputs(of: connection(2), expecting: "other") == ["hold"])
         #expect(outputs(of: ConnectionID(forwarded: .realtime, serial: 3), expecting: "other") == [])
+    }
+
+    @Test("A commit passes the turn on, also where the settings derive values from it")
+    func derived() throws {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        database.takesTurns = true
+        let settings = #"{"settings": {".count": {"of": "seats", "into": "stats"}}}"#
+        database.setIndexes([], try DatabaseSettings(parsing: Array(settings.utf8)))
+        while try database.countSome(childrenMax: 10, now: 1000) != nil {}
+        func answered(by connection: ConnectionID, expecting hash: String) -> [ConnectionID] {
+            let operation = Operation.set(
+                WriteTarget(path: place), IncomingValue(json: "1"), expecting: Array(hash.utf8))
+            _ = database.process([Request(connection: connection, number: 1, operation: operation)], now: 1000)
+            database.committed(through: database.sequence)
+            return database.takeReady().compactMap { if case .reply(let id, _, _) = $0 { id } else { nil } }
+        }
+        #expect(answered(by: connection(1), expecting: "other") == [connection(1)])
+        #expect(answered(by: connection(2), expecting: "other") == [])
+        #expect(answered(by: connection(1), expecting: "") == [connection(2), connection(1)])
     }
 
     @Test("Nobody waits long for one that does not come back, nor for one that has ended")
