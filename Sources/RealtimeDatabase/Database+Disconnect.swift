@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthSecurityRules
+import HearthStorageErrors
 
 extension Database {
     /// The limits of one connection's on-disconnect writes: entries, bytes of paths and values, and increments. All of
@@ -104,21 +105,28 @@ extension Database {
         }
     }
 
-    /// Server values are filled in now, and the rules are asked again: writes that they now deny are dropped.
+    /// Server values are filled in now, and the rules are asked again: writes that they now deny are dropped. So are
+    /// those that need damaged data, which would keep all others waiting.
     private func pay(_ writes: OwedWrites, in turn: inout Turn) throws(Failure) {
         turn.principal = writes.principal
         let entries = writes.assignments.map { ($0.target, IncomingValue(json: $0.value, hasServerValues: true)) }
         do throws(Failure) {
             try update(.root, entries, in: &turn)
-        } catch .unavailable(let error) {
-            throw .unavailable(error)
         } catch {
+            if mustWait(because: error) { throw error }
             // One of them is not possible, the others are still due.
             for entry in entries {
-                do throws(Failure) { try update(.root, [entry], in: &turn) } catch .unavailable(let error) {
-                    throw .unavailable(error)
-                } catch {}
+                do throws(Failure) { try update(.root, [entry], in: &turn) } catch {
+                    if mustWait(because: error) { throw error }
+                }
             }
         }
+    }
+
+    /// Whether writes may be possible later.
+    private func mustWait(because error: Failure) -> Bool {
+        guard case .unavailable(let error) = error else { return false }
+        if case .damaged = error { return tornBy != nil }
+        return true
     }
 }

@@ -273,6 +273,22 @@ struct DatabaseDisconnectTests {
         #expect(!bench.database.hasOrphans)
     }
 
+    @Test("that need a damaged row are dropped, and those of others are made")
+    func damagedRow() throws {
+        // Each child of the root has a row.
+        var bench = DatabaseBench(packing: RowPacking(packedBytesMax: 10, repackBytesMax: 5))
+        bench.process(.set("bob", #"{"n":1}"#), .set("alice", #"{"n":1}"#))
+        bench.process(
+            try Self.onDisconnect(("bob/n", #"{".sv":{"increment":1}}"#), ("alice/n", #"{".sv":{"increment":1}}"#)))
+        bench.process(try Self.onDisconnect(("alice/is", #""offline""#)), by: Self.reader)
+        _ = bench.commit()
+        try bench.applyAll()
+        bench.store.damagedKeys = [Path("bob").encoded]
+        let reopened = try DatabaseBench.reopened(bench.store, sequence: bench.database.sequence, log: [])
+        #expect(!reopened.database.hasOrphans)
+        #expect(try reopened.database.rows.read("alice") == #"{"is":"offline","n":2}"#)
+    }
+
     @Test("are made again if the commit that made them is lost, whenever that was")
     func lostCommit() throws {
         for wasRefused in [false, true] {

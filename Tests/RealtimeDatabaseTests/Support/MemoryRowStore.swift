@@ -27,6 +27,8 @@ final class MemoryRowStore: RowStore {
     var deadRowsSteppedOver = 0
     /// Reads that still succeed before all others fail; nil for all.
     var readsLeft: Int?
+    /// The keys of rows whose values cannot be read.
+    var damagedKeys: Set<[UInt8]> = []
 
     init(deletedAtOnceMax: Int = .max) { self.deletedAtOnceMax = deletedAtOnceMax }
 
@@ -194,15 +196,21 @@ final class MemoryRowStore: RowStore {
             self.direction = direction
         }
 
-        func next() -> Row? {
+        func next() throws(StorageError) -> Row? {
+            guard let row = nextRow() else { return nil }
+            if store.damagedKeys.contains(row.key) { throw .damaged("a row has a wrong checksum") }
+            return row
+        }
+
+        func nextKey() -> [UInt8]? { nextRow()?.key }
+
+        private func nextRow() -> Row? {
             while let row = direction == .ascending ? rows.popFirst() : rows.popLast() {
                 if !store.isDead(row) { return row.row }
                 store.deadRowsSteppedOver += 1
             }
             return nil
         }
-
-        func nextKey() -> [UInt8]? { next()?.key }
 
         func seek(to bound: [UInt8]) {
             switch direction {
