@@ -323,6 +323,11 @@ package final class ClusterNode: Sendable {
     /// append was appended.
     package func drained(_ database: String) { shared.state.withLock { $0.keepers[database] }?.post(.drained) }
 
+    /// Whether a database could take its writes at this node.
+    package func note(isFit: Bool, of database: String) {
+        shared.state.withLock { $0.keepers[database] }?.post(.applies(isFit))
+    }
+
     /// Waits until all logs that were opened have caught up with etcd, or a time has come.
     ///
     /// - returns: why a log never will, if one cannot follow from where it is.

@@ -63,6 +63,8 @@ package enum Action: Sendable {
     case forward(to: String, [ForwardedRequest])
     /// The log can be handed over: all that was appended here is durable, and nothing more is appended.
     case drained
+    /// Whether this node's files and memory let it take the writes of the database. True until it is said.
+    case noteFitness(Bool)
 
     // Itself
 
@@ -97,6 +99,7 @@ extension Action {
         case .abandon: "abandon"
         case .forward: "forward"
         case .drained: "drained"
+        case .noteFitness: "noteFitness"
         case .send: "send"
         case .deliver: "deliver"
         case .turnAway: "turnAway"

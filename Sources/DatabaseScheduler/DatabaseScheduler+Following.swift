@@ -26,8 +26,10 @@ extension DatabaseScheduler {
                 } catch {
                     // It is applied again once memory is whole.
                     store(records)
+                    followFailed()
                     return recover(because: error)
                 }
+                followed()
                 clock.follow(record.time)
                 records.append(record)
             case .began(let epoch): if database.sequence == 0 { database.begin(epoch: epoch) }

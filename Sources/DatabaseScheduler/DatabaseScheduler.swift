@@ -67,6 +67,14 @@ package struct DatabaseScheduler: ~Copyable {
     package internal(set) var hasCaughtUp = false
     /// The last operation that the store includes.
     package internal(set) var appliedSequence: UInt64
+    /// How often the next record of a shared log could not be applied.
+    var followFailures = 0
+    /// When it may be tried again, in milliseconds of uptime.
+    var nextProbe: Int64 = .min
+    /// Since when this node's files or memory have failed, in milliseconds of uptime.
+    var failingSince: Int64?
+    /// As it was said last (``Action/noteFitness(_:)``).
+    var isFit = true
     var ticksSinceFreeze = 0
     /// Bytes that the log has gained since rows were last frozen.
     var bytesSinceFreeze = 0
@@ -297,7 +305,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     private mutating func tick(_ number: Int) {
         goOnRecovering()
-        if database.refusal != nil, case .idle = probing, !recovery.isUnderWay {
+        if database.refusal != nil, case .idle = probing, !recovery.isUnderWay, conditions.uptime >= nextProbe {
             probing = .underWay
             emit(.probe)
         }
@@ -311,6 +319,7 @@ package struct DatabaseScheduler: ~Copyable {
         handOutJobs()
         noteSent()
         holdWrites()
+        noteFitness()
         goOnAhead()
         database.forwarded?.tick(now: conditions.uptime)
         building = .possible

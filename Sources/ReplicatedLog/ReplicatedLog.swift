@@ -83,6 +83,8 @@ package struct ReplicatedLog: Sendable {
         /// Whether the node's own files take records. While they do not, the node gives the log up, so that another one
         /// can take it over, and does not claim it.
         case stores(Bool)
+        /// Whether the node can apply the log's records, and its other files are whole. While it cannot, the same.
+        case applies(Bool)
         /// Whether other nodes reach this one. While they do not, the same.
         case reached(Bool)
         /// Answers ``Action/drain(to:)``: all that was begun was appended.
@@ -226,6 +228,7 @@ package struct ReplicatedLog: Sendable {
     package internal(set) var lease: Int64?
     var rank: Int?
     var storesRecords = true
+    var appliesRecords = true
     var isReached = true
     var keptSequence: UInt64 = 0
     var statedSequence: UInt64?
@@ -295,7 +298,7 @@ package struct ReplicatedLog: Sendable {
     package var isOwner: Bool { if case .owner = role { true } else { false } }
 
     /// Others can take the log over from this node, and have writes made by it.
-    var mayOwn: Bool { storesRecords && isReached }
+    var mayOwn: Bool { storesRecords && appliesRecords && isReached }
 
     /// Whether a call brings records of others, and its answer is still awaited.
     package func awaitsRecords(of serial: UInt64) -> Bool {
@@ -349,6 +352,9 @@ package struct ReplicatedLog: Sendable {
             }
         case .stores(let canStore):
             storesRecords = canStore
+            if !mayOwn { release() }
+        case .applies(let canApply):
+            appliesRecords = canApply
             if !mayOwn { release() }
         case .reached(let isReached):
             self.isReached = isReached

@@ -58,6 +58,61 @@ struct SharedLogSchedulerTests {
         #expect(sequence == 1)
     }
 
+    @Test("a node that cannot apply a record leaves the writes to others, and tries again more and more seldom")
+    func unfit() throws {
+        let store = MemoryRowStore(rows: [Row(key: [], value: .subtree(#"{"a":1}"#))])
+        store.damagedKeys = [[]]
+        var bench = SharedLogBench(store: store)
+        let record = SharedLogBench.record(1, "a", "2")
+        var (fitness, pauses): ([Bool], [Int]) = ([], [])
+        func recoverAndProbe() {
+            bench.handle(.commitsDropped)
+            bench.handle(.logRead(.success([])))
+            pauses.append(0)
+            repeat {
+                bench.pass(milliseconds: 100)
+                bench.handle(.tick(1))
+                fitness += bench.fitness
+                pauses[pauses.count - 1] += 100
+            } while !bench.isProbing
+        }
+        bench.handle(.arrived([.record(record)]))
+        for attempt in 1...12 {
+            recoverAndProbe()
+            #expect(fitness == (attempt < 2 ? [] : [false]))
+            if attempt < 12 { bench.handle(.probed(nil)) }
+        }
+        #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 <= $1 }, "\(pauses)")
+        #expect(pauses[0] < 1000 && 59_000...61_000 ~= pauses[11], "\(pauses)")
+        // Its files were repaired.
+        store.damagedKeys = []
+        bench.handle(.probed(nil))
+        #expect(bench.stored == [record])
+        #expect(try bench.value("a") == "2")
+        bench.handle(.tick(2))
+        #expect(bench.fitness == [true])
+    }
+
+    @Test("an owner whose files fail gives the log up after some seconds, and may own it again once they do not")
+    func failing() {
+        var bench = SharedLogBench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1")
+        bench.recover(from: .storage(.full))
+        var fitness: [Bool] = []
+        for second in 1...4 {
+            bench.pass(milliseconds: 1000)
+            bench.handle(.tick(second))
+            fitness += bench.fitness
+            #expect(fitness == (second < 4 ? [] : [false]), "\(second)")
+            bench.handle(.probed(.storage(.full)))
+        }
+        bench.handle(.tick(5))
+        bench.handle(.probed(nil))
+        bench.handle(.tick(6))
+        #expect(bench.fitness == [true])
+    }
+
     @Test("an owner that may have lost its lease decides no write until it knows, and reads as other nodes do")
     func uncertain() {
         var bench = SharedLogBench()

@@ -226,7 +226,9 @@ struct Simulation {
             try copy(node, incarnation, epoch, from, mismatch)
         case .rebuild: rebuild()
         case .start(let node): try start(node)
-        case .store(let node, _): try tell(node, .stores(true))
+        case .store(let node, _):
+            try tell(node, .stores(true))
+            try tell(node, .applies(true))
         case .reach(let node, _): try tell(node, .reached(true))
         case .drained(let node, _): try tell(node, .drained)
         case .peer(let node, _, let source, let news): try tell(news, from: source, to: node)
@@ -322,7 +324,7 @@ struct Simulation {
             guard let incarnation = machines[node].process?.incarnation, machines[node].pausedUntil <= now else {
                 return
             }
-            try tell(node, .stores(false))
+            try tell(node, Bool.random(using: &random) ? .stores(false) : .applies(false))
             queue.add(.store(node: node, incarnation: incarnation), at: end)
         case .unreached:
             guard let incarnation = machines[node].process?.incarnation, machines[node].pausedUntil <= now else {

@@ -289,6 +289,7 @@ final class HostedDatabase {
         case .abandon(let connections): for connection in connections { host.abandon(connection) }
         case .forward(let node, let requests): host.cluster?.forward(requests, of: name, to: node)
         case .drained: host.cluster?.drained(name)
+        case .noteFitness(let isFit): host.cluster?.note(isFit: isFit, of: name)
         case .send(let events): if triggers != nil { host.triggers.send(events, of: index) }
         case .step: host.report(.event(index, .step))
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))

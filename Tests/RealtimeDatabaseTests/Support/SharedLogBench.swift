@@ -21,9 +21,9 @@ struct SharedLogBench: ~Copyable {
         return record
     }
 
-    init(forwardsWrites: Bool = false) {
+    init(forwardsWrites: Bool = false, store: MemoryRowStore = MemoryRowStore()) {
         scheduler = DatabaseScheduler(
-            database: Database(index: 0, store: MemoryRowStore(), sequence: 0), limits: DatabaseLimits(),
+            database: Database(index: 0, store: store, sequence: 0), limits: DatabaseLimits(),
             lastTime: 0, isClearing: false, isShared: true, forwardsWrites: forwardsWrites,
             at: Conditions(wall: 1000, uptime: 1000), nanoseconds: { 0 })
         handle(.opened)
@@ -69,6 +69,11 @@ struct SharedLogBench: ~Copyable {
     mutating func pass(milliseconds: Int64) { now += milliseconds }
 
     var isDrained: Bool { actions.contains { if case .drained = $0 { true } else { false } } }
+
+    /// What was said of whether the node could take the writes.
+    var fitness: [Bool] { actions.compactMap { if case .noteFitness(let isFit) = $0 { isFit } else { nil } } }
+
+    var isProbing: Bool { actions.contains { if case .probe = $0 { true } else { false } } }
 
     var ended: [ConnectionID] {
         actions.flatMap { if case .endConnections(let ids) = $0 { ids } else { [ConnectionID]() } }

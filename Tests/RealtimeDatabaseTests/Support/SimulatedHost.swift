@@ -242,7 +242,8 @@ final class SimulatedHost {
         case .step: process.mailbox.post(.step)
         case .wake: process.isWakeDue = true
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
-        case .storeArrived, .endConnections, .abandon, .forward, .drained: expect(false, "a log of its own is shared")
+        case .storeArrived, .endConnections, .abandon, .forward, .drained, .noteFitness:
+            expect(false, "a log of its own is shared")
         case .report(.packingFailed): hasFailedToPack = true
         case .report: break
         }
