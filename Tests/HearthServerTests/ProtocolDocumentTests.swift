@@ -147,6 +147,7 @@ struct ProtocolDocumentTests {
             ("bytes of these requests; a read", [connection.requestBytesMax]),
             ("bytes of these requests, of all", [RequestMemory.bytesMax(of: .max)]),
             ("listeners of a connection", [configuration.databaseLimits.listenersMax]),
+            ("listeners with a list of queries", [connection.queryListsMax]),
             ("bytes waiting for a client, before", [stream.highWater, stream.lowWater]),
             ("bytes waiting for a client |", [connection.outboundBytesMax]),
             ("reads of a connection", [connection.anonymousRequestBytesMax]),

@@ -37,6 +37,8 @@ package struct ConnectionLimits: Sendable {
     package var bodyBytesMax = 256 << 20
     /// Requests of one connection that may wait for their answers before it is no longer read.
     package var requestsWaitingMax = 1024
+    /// Listeners of one connection that have a list of queries instead of a tag (Protocol.md 16.3).
+    package var queryListsMax = 1000
     /// Bytes of these requests, before it is no longer read: those of the values that are written, and for each value
     /// that is read as much as may be assembled for it in memory. One request may have more.
     package var requestBytesMax = 32 << 20

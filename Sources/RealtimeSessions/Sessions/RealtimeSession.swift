@@ -130,9 +130,10 @@ package final class RealtimeSession: TableMember {
         case .administration(let number, let request): administer(number, request)
         case .request(let number, .history(let request)): askHistory(number, request)
         case .request(let number, let request):
-            let countMax = context.services.configuration.listenersMax
+            let configuration = context.services.configuration
+            let countMax = min(configuration.listenersMax, configuration.connectionLimits.queryListsMax)
             guard let request = queryLists.tagged(request, countMax: countMax) else {
-                let text = "a connection has at most \(countMax) listeners"
+                let text = "a connection has at most \(countMax) listeners with a list of queries"
                 return submit(number, .relay(.failed(.refused(status: StaticText("too_big"), text))))
             }
             submit(number, Operation(request))
