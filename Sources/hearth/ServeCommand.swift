@@ -119,14 +119,16 @@ extension Command {
             .init(name: "advertise", value: "HOST:PORT", help: "what clients reconnect to (default: what they used)"),
             .init(name: "no-auth", value: nil, help: "no accounts"),
             .init(
-                name: "auth-url", value: "URL", help: "where people reach the links of mails (default: what apps use)"),
+                name: "auth-url", value: "URL",
+                help: "where people reach the links of mails (default: what apps use; needed if mails are sent)"),
             .init(
                 name: "token-url", value: "URL",
                 help: "the URL of /token that assertions must name, or one of Google's (default: the one asked)"),
             .init(name: "auth-domains", value: "HOSTS", help: "hosts to which links may lead on, between commas"),
             .init(name: "api-keys", value: "KEYS", help: "keys of apps, between commas (default: any)"),
             .init(
-                name: "auth-address-max", value: "N", help: "sign-ins of a client address in 15 minutes (default 300)"),
+                name: "auth-address-max", value: "N",
+                help: "sign-ins of a client address in 15 minutes, and attempts of other kinds (default 300)"),
             .init(
                 name: "trust", value: "FILE", help: "providers whose users may sign in, and issuers whose tokens count"),
             .init(
