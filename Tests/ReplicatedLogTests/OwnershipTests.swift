@@ -48,34 +48,6 @@ import HearthReplicatedLog
         #expect(world.nodes[0].log.awaitsRecords(of: try #require(world.nodes[0].call).1))
     }
 
-    @Test("is given up by a node that cannot take the writes, for one that can")
-    func unfit() {
-        for (bad, good) in [
-            (ReplicatedLog.Event.stores(false), ReplicatedLog.Event.stores(true)), (.applies(false), .applies(true)),
-            (.reached(false), .reached(true)),
-        ] {
-            var world = Self.owned()
-            world.tell(0, bad)
-            #expect(!world.nodes[0].log.isOwner)
-            for _ in 0..<200 where !world.nodes[1].log.isOwner {
-                for node in 0..<2 where !world.take(.answer, at: node) && !world.take(.watch, at: node) {
-                    world.tell(node, .tick)
-                }
-                #expect(!world.nodes[0].log.isOwner)
-            }
-            #expect(world.nodes[1].log.isOwner, "\(bad)")
-            // It may take the log back.
-            world.tell(0, good)
-            world.tell(1, bad)
-            for _ in 0..<200 where !world.nodes[0].log.isOwner {
-                for node in 0..<2 where !world.take(.answer, at: node) && !world.take(.watch, at: node) {
-                    world.tell(node, .tick)
-                }
-            }
-            #expect(world.nodes[0].log.isOwner, "\(bad)")
-        }
-    }
-
     @Test("is never shared, in whatever order things happen")
     func interleavings() {
         let world = Self.owned()
@@ -268,8 +240,10 @@ import HearthReplicatedLog
     }
 
     @Test(
-        "is given up by a node whose files take no records or that no other node reaches, and not claimed by it meanwhile",
-        arguments: [ReplicatedLog.Event.stores, ReplicatedLog.Event.reached])
+        """
+        is given up by a node whose files take no records, that cannot apply them, or that no other node reaches, and not \
+        claimed by it meanwhile
+        """, arguments: [ReplicatedLog.Event.stores, ReplicatedLog.Event.applies, ReplicatedLog.Event.reached])
     func unfit(event: @Sendable (Bool) -> ReplicatedLog.Event) {
         var world = Self.owned()
         for _ in 0..<5 where world.nodes[0].acknowledged.isEmpty { expect(&world, .answer, 0) }
