@@ -113,7 +113,8 @@ package struct Conditions: Sendable {
     package var wall: Int64
     /// A monotonic clock, in milliseconds.
     package var uptime: Int64
-    /// The event loops have not delivered enough of the outputs: ``Event/delivered`` will follow.
+    /// The event loops, and links to other nodes, have not delivered enough of the outputs: ``Event/delivered`` will
+    /// follow.
     package var isBacklogFull: Bool
     /// As the owner of a log that several nodes append to: no other node can own it at this moment.
     package var isOwnershipCertain: Bool

@@ -271,6 +271,10 @@ package final class Server: Sendable {
             cluster.turnAway(requests, because: .stopping)
         } forwarded: { database, news in
             if let index = directory.index(ofKnown: database) { databases.post(index, news) }
+        } queued: { bytes in
+            databases.queued(bytes)
+        } passedOn: { bytes in
+            databases.delivered(bytes)
         }
     }
 

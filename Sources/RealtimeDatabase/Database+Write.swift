@@ -150,11 +150,13 @@ extension Database {
         return (try? isAllowed(.read(path), in: turn)) == true ? stored : value.sent ?? value.json
     }
 
-    /// A precondition tells users who may write whether it holds, but the value only to those who may read it.
+    /// A precondition tells users who may write whether it holds, but the value only to those who may read it. A
+    /// realtime client of another node is told only that it does not hold: the value would go there for nothing.
     func hiding(
         _ failure: Failure, at path: Path, from connection: ConnectionID, in turn: borrowing Turn
     ) -> Failure {
-        guard case .stale = failure, connection.kind == .http else { return failure }
+        guard case .stale = failure else { return failure }
+        if connection.kind == .realtime { return connection.isForwarded ? .stale(.null) : failure }
         do throws(Failure) {
             try checkAllowed(.read(path), in: turn)
             return failure

@@ -150,6 +150,15 @@ struct PeerHandshakeTests {
         #expect(link.unsent.isEmpty)
     }
 
+    @Test("answers count until the other node has acknowledged them, or the link has ended")
+    func answers() {
+        var answers = QueuedAnswers()
+        for serial in 1...4 as ClosedRange<UInt64> { answers.add(10 * Int(serial), in: 2 * serial) }
+        #expect([1, 2, 2, 5].map { answers.takeReceived(through: $0) } == [0, 10, 0, 20])
+        #expect(answers.takeAll() == 70)
+        #expect(answers.takeAll() == 0)
+    }
+
     @Test("a message of another protocol is told from one of this")
     func malformed() {
         #expect(throws: PeerHandshake.Failure.malformed) { try PeerHandshake.caller(Array("GET / HTTP/1.1".utf8)[...]) }

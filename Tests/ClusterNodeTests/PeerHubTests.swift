@@ -21,6 +21,9 @@ struct PeerHubTests {
             var lost: [String] = []
             var news: [ClusterNews] = []
             var feeds: [FeedNews] = []
+            /// Bytes of answers, in all, and those that wait for the links.
+            var queued = 0
+            var waiting = 0
         }
 
         let told: Shared
@@ -33,9 +36,10 @@ struct PeerHubTests {
         }
 
         /// - parameter isPatient: it gives no link up because the machine is busy.
+        /// - parameter reply: its answer to all requests.
         init(
             _ name: String, secret: String = "0123456789abcdef0123456789abcdef", _ incarnation: UInt64 = 1,
-            isPatient: Bool = false
+            isPatient: Bool = false, reply: Reply = .done
         ) throws {
             let shared = Shared()
             told = shared
@@ -48,7 +52,7 @@ struct PeerHubTests {
                             state.ends.append(request.connection)
                         } else {
                             state.requests.append(request.number)
-                            answers.append((request.connection, request.number, .done))
+                            answers.append((request.connection, request.number, reply))
                         }
                     }
                 }
@@ -68,6 +72,13 @@ struct PeerHubTests {
                 shared.state.withLock { $0.feeds.append(news) }
             } report: { news in
                 shared.state.withLock { $0.news.append(news) }
+            } queued: { bytes in
+                shared.state.withLock { state in
+                    state.queued += bytes
+                    state.waiting += bytes
+                }
+            } passedOn: { bytes in
+                shared.state.withLock { $0.waiting -= bytes }
             }
             var configuration = PeerConfiguration(address: .loopback(port: 0), secret: ClusterSecret(secret))
             if isPatient {
@@ -111,6 +122,11 @@ struct PeerHubTests {
             let request = Request(
                 connection: connection, number: number, operation: .set(WriteTarget(path: .root), value))
             hub.forward([ForwardedRequest(number: number, request: request)], of: "d", to: name)
+        }
+
+        /// Answers requests, however they came.
+        func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)]) {
+            hub.answer(answers, sequence: 1)
         }
 
         func wait(_ what: String, until holds: (Told) -> Bool) async throws {
@@ -340,5 +356,28 @@ struct PeerHubTests {
         second.forward(2, to: "b")
         try await second.wait("the answer") { $0.answers == [2] }
         try await called.wait("the end of the first one's connection") { $0.ends.count == 1 }
+    }
+
+    private static let large = Reply.value(CanonicalJSON(trusted: [UInt8](repeating: 0x31, count: 1 << 20)))
+
+    @Test("answers count as waiting until the other node has them, or is gone")
+    func backlog() async throws {
+        let called = try Node("b", reply: Self.large)
+        let caller = try Node("a")
+        var proxy: FaultyProxy? = try FaultyProxy(to: called.hub.address, seed: 1)
+        proxy?.faults.calm()
+        caller.knows("b", at: try #require(proxy).address)
+        for number in 1...5 as ClosedRange<Int64> { caller.forward(number, to: "b", serial: UInt64(number)) }
+        try await caller.wait("all answers") { $0.answers.count == 5 }
+        try await called.wait("the acknowledgement") { $0.waiting == 0 }
+        #expect(called.told.state.withLock { $0.queued } > 5 << 20)
+        // The link is cut, so these are kept until it is given up; then nobody is left to have one.
+        proxy = nil
+        let others = (1...5 as ClosedRange<UInt64>).map { ConnectionID(forwarded: .realtime, serial: $0) }
+        called.answer(others.map { ($0, 9, Self.large) })
+        try await called.wait("the end of the link") { $0.ends.count == 5 && $0.waiting == 0 }
+        called.answer(others.map { ($0, 10, Self.large) })
+        try await called.wait("that nobody gets them") { $0.waiting == 0 }
+        #expect(called.told.state.withLock { $0.queued } > 15 << 20)
     }
 }

@@ -219,6 +219,17 @@ struct DatabaseTests {
         #expect(bench.commit() == ["1 stale(null)", "2 done", "3 stale(1)", "4 done", "5 2"])
     }
 
+    @Test("of clients at other nodes, only those of REST are sent the value that a transaction has missed")
+    func transactionsOfOthers() {
+        for (kind, value) in [(ConnectionID.Kind.realtime, "null"), (.http, "1")] {
+            var bench = Bench()
+            bench.process(.set("n", "1"))
+            _ = bench.commit()
+            bench.process(.set("n", "2", expecting: []), by: ConnectionID(forwarded: kind, serial: 1))
+            #expect(bench.commit() == ["2 stale(\(value))"])
+        }
+    }
+
     @Test("an update happens as a whole or not at all, and listeners get it as one")
     func updates() throws {
         var bench = Bench()

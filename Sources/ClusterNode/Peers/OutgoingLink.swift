@@ -60,6 +60,8 @@ final class IncomingLink {
     var aliases: [Key: ConnectionID] = [:]
     /// The numbers of the feeds that the other node gets, by database.
     var feeds: [String: UInt64] = [:]
+    /// The answers that the other node is not known to have.
+    var answers = QueuedAnswers()
     private var principals: [[UInt8]: Principal] = [:]
 
     struct Key: Hashable {

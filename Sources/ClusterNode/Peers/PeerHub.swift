@@ -10,6 +10,7 @@ final class PeerHub: Sendable {
     private let links: PeerLinks
     private let listener: Listener
     private let copies: CopySender
+    private let queued: @Sendable (_ bytes: Int) -> Void
 
     /// Nodes connect once each, so more than this are not nodes.
     private static let connectionsMax = 256
@@ -18,6 +19,7 @@ final class PeerHub: Sendable {
         _ configuration: PeerConfiguration, name: String, incarnation: UInt64, _ delegate: PeerDelegate,
         tls: (client: TLSContext, server: TLSContext)? = nil
     ) throws(SystemError) {
+        queued = delegate.queued
         group = try EventLoopGroup(count: 1, name: "peers")
         do throws(SystemError) {
             copies = try CopySender(group.loops[0], makeCopy: delegate.makeCopy)
@@ -60,7 +62,9 @@ final class PeerHub: Sendable {
         run { $0.forward(requests, of: database, to: node) }
     }
 
+    /// The answers count as queued from now on, until the other nodes have them.
     func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], sequence: UInt64) {
+        queued(answers.reduce(0) { $0 + $1.reply.queuedBytes })
         run { $0.answer(answers, sequence: sequence) }
     }
 

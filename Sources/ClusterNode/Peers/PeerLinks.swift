@@ -14,6 +14,10 @@ struct PeerDelegate: Sendable {
     var feeds: @Sendable (_ database: String, _ node: String, FeedNews) -> Void = { _, _, _ in }
     /// For operators.
     var report: @Sendable (ClusterNews) -> Void
+    /// Answers of so many bytes were handed to the links. On the thread that has answered.
+    var queued: @Sendable (_ bytes: Int) -> Void = { _ in }
+    /// Other nodes have received so many of these bytes, or will not get them.
+    var passedOn: @Sendable (_ bytes: Int) -> Void = { _ in }
     /// Makes a copy of a database for another node; waits for the disk, on a thread of its own.
     var makeCopy: @Sendable (CopyRequest) -> Result<OutgoingCopy, CopyFailure> = { _ in
         .failure(CopyFailure(description: "it has no databases"))
@@ -134,11 +138,15 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], sequence: UInt64) {
         var touched: [IncomingLink] = []
         for (connection, number, reply) in answers {
-            guard let (link, key) = owners[connection] else { continue }
-            link.session.send(
+            guard let (link, key) = owners[connection] else {
+                delegate.passedOn(reply.queuedBytes)
+                continue
+            }
+            let serial = link.session.send(
                 PeerMessage.answer(
                     database: key.database, connection: key.connection, number: number, sequence: sequence, reply
                 ).bytes)
+            link.answers.add(reply.queuedBytes, in: serial)
             if connection.kind == .http { forget(connection) }
             if !touched.contains(where: { $0 === link }) { touched.append(link) }
         }
@@ -153,6 +161,8 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
             pump(link)
         }
     }
+
+    private func passOn(_ bytes: Int) { if bytes > 0 { delegate.passedOn(bytes) } }
 
     private func forget(_ connection: ConnectionID) {
         guard let (link, key) = owners.removeValue(forKey: connection) else { return }
@@ -281,7 +291,9 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
             } else if let link = incoming.values.first(where: { $0.connection === connection }) {
                 // Unacknowledged requests are not done, and the other node knows that.
                 if isStopping { return }
-                try take(link.session.receive(frame), from: link)
+                let messages = try link.session.receive(frame)
+                passOn(link.answers.takeReceived(through: link.session.acknowledged))
+                try take(messages, from: link)
             } else {
                 connection.abort()
             }
@@ -433,6 +445,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     private func end(_ link: IncomingLink) {
         incoming[link.id] = nil
         link.connection?.abort()
+        passOn(link.answers.takeAll())
         endFeeds(of: link)
         for (key, alias) in link.aliases.sorted(by: { $0.value.raw < $1.value.raw }) {
             owners[alias] = nil

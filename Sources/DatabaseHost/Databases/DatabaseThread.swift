@@ -124,7 +124,11 @@ package final class DatabaseThread: Sendable {
     /// Bytes that databases have said and loops have not passed on.
     package var backlogBytes: Int { backlog.byteCount }
 
-    /// A loop has passed on so many bytes of a delivery.
+    /// So many bytes of answers wait for links to other nodes. They count like those for loops: ``delivered(_:)`` takes
+    /// them off.
+    package func queued(_ bytes: Int) { backlog.add(bytes) }
+
+    /// A loop has passed on so many bytes of a delivery, or a link of answers.
     package func delivered(_ bytes: Int) {
         if backlog.remove(bytes) { worker.post(.delivered) }
     }
