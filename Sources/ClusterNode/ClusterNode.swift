@@ -213,7 +213,7 @@ package final class ClusterNode: Sendable {
         hub?.answer(requests.map { ($0.connection, $0.number, .failed(.unavailable(error))) }, sequence: 0)
     }
 
-    /// Nothing is owed to connections of other nodes any more.
+    /// Nothing is owed to connections of other nodes any more, and their requests are not answered.
     package func endForwarded(_ connections: [ConnectionID]) { hub?.end(connections) }
 
     /// Receives a copy of a database from one of the other nodes that run. Waits; not for event loops.

@@ -316,6 +316,13 @@ package struct Admission: ~Copyable {
         return taken
     }
 
+    /// Those of other nodes' connections, in the order of each.
+    var forwarded: [Request] {
+        lines.filter(\.key.isForwarded).sorted { $0.key.raw < $1.key.raw }.flatMap { _, line in
+            line.entries.elements.compactMap { $0?.request }
+        }
+    }
+
     /// Takes the large requests whose turn comes next, and all that their connections have asked after them. Requests
     /// that end a connection stay.
     ///
@@ -483,17 +490,5 @@ package struct Admission: ~Copyable {
             entries == count && smallLines == smallCount && largeLines == largeCount && longLines == longCount,
             "the counts of requests that wait are wrong")
         if let begun, case .preparation? = lines[begun]?.wait {} else { precondition(begun == nil) }
-    }
-}
-
-extension Operation {
-    /// False for operations that end something, which must be done sooner or later.
-    fileprivate var canBeRefused: Bool {
-        switch self {
-        case .forfeit, .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: false
-        case .set, .update, .setChildren, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect,
-            .relay, .explain, .job:
-            true
-        }
     }
 }

@@ -12,6 +12,15 @@ extension DatabaseScheduler {
         database.forwarded?.endAll() ?? []
     }
 
+    /// The same of the requests of other nodes' connections. Those of connections without a turn whose outcome is not
+    /// told were not done, and the next owner does them. The outcome of the others is unknown, as it would take the log
+    /// to know what became of their turns.
+    package func giveUpForwarded() -> (notDone: [Request], unknown: [ConnectionID]) {
+        let unknown = database.connectionsWithPendingTurns.filter(\.isForwarded)
+        let notDone = admission.forwarded.filter { !unknown.contains($0.connection) }
+        return (notDone, unknown.sorted { $0.raw < $1.raw })
+    }
+
     /// The number after which a database that is opened now begins. It had none as high before in this process, as no
     /// database is sent a thousand requests in a millisecond.
     static func firstForwardingNumber(_ conditions: Conditions) -> Int64 { conditions.uptime << 10 }

@@ -262,6 +262,8 @@ package final class Database {
         var connections = transactions.waitingConnections
         for turn in log.waitingTurns {
             for request in turn.requests { connections.insert(request.connection) }
+            // Also to requests of earlier turns.
+            for case .reply(let connection, _, _) in turn.outputs { connections.insert(connection) }
         }
         for case .reply(let connection, _, _) in telling?.rest ?? [] { connections.insert(connection) }
         return connections

@@ -4,7 +4,8 @@ import HearthTestSupport
 import Testing
 @testable import HearthRealtimeDatabase
 
-/// Clients of one node, and two others that take the writes in turn, while links break.
+/// Clients of one node, and two others that take the writes in turn, while links break, and nodes do not reach the log
+/// or give the database up.
 @Suite("Writes that another node makes, simulated")
 struct ForwardedWritesSimulationTests {
     private struct Entry: Equatable {
@@ -16,8 +17,11 @@ struct ForwardedWritesSimulationTests {
         var requests: [ForwardedRequest] = []
         /// Those of connections that the node has forgotten since.
         var unanswered: Set<Int64> = []
-        var answers: [(ForwardedRequest, Reply, UInt64)] = []
+        /// Without a reply, the node has given up the requests of the connection.
+        var answers: [(ForwardedRequest, Reply?, UInt64)] = []
         var turnedAway = TurnedAwayRequests()
+        /// The node cannot say what became of its requests, as it does not reach the log.
+        var isCutOff = false
 
         /// A node forgets a connection when it hears of its end, though it does what came before.
         mutating func take(_ request: ForwardedRequest) {
@@ -69,7 +73,7 @@ struct ForwardedWritesSimulationTests {
 
         /// A node does the next request that has come, or turns it away.
         mutating func serve(_ node: String) {
-            guard !links[node]!.requests.isEmpty else { return }
+            guard !links[node]!.requests.isEmpty, !links[node]!.isCutOff else { return }
             let forwarded = links[node]!.requests.removeFirst()
             var reply = Reply.failed(.unavailable(.ownedElsewhere(node: nil)))
             let request = Request(
@@ -85,11 +89,40 @@ struct ForwardedWritesSimulationTests {
             links[node]!.answers.append((forwarded, reply, UInt64(log.count)))
         }
 
+        /// A node gives the database up. It has begun to do the requests of some connections, and turns those of others
+        /// away.
+        mutating func giveUp(_ node: String) {
+            let requests = links[node]!.requests
+            links[node]!.requests = []
+            links[node]!.isCutOff = false
+            var begun: [ConnectionID: Bool] = [:]
+            for forwarded in requests {
+                let connection = forwarded.request.connection
+                if links[node]!.unanswered.remove(forwarded.number) != nil { continue }
+                let isFirst = begun[connection] == nil
+                let isBegun = begun[connection] ?? Bool.random(using: &random)
+                begun[connection] = isBegun
+                if !isBegun {
+                    let reply = Reply.failed(.unavailable(.ownedElsewhere(node: nil)))
+                    links[node]!.turnedAway.add(
+                        Request(
+                            connection: connection, number: forwarded.number, operation: forwarded.request.operation))
+                    links[node]!.answers.append((forwarded, reply, 0))
+                } else if isFirst {
+                    links[node]!.answers.append((forwarded, nil, 0))
+                }
+            }
+        }
+
         mutating func answer(_ node: String) {
             guard !links[node]!.answers.isEmpty else { return }
             let (forwarded, reply, sequence) = links[node]!.answers.removeFirst()
-            writes.take(
-                .answered(forwarded.request.connection, number: forwarded.number, reply, sequence: sequence), now: time)
+            let connection = forwarded.request.connection
+            guard let reply else {
+                writes.take(.ended(connection, node: node), now: time)
+                return take(writes.takeWork(applied: UInt64(applied), now: time))
+            }
+            writes.take(.answered(connection, number: forwarded.number, reply, sequence: sequence), now: time)
             let work = writes.takeWork(applied: UInt64(applied), now: time)
             endedByAnswers += work.ended
             take(work)
@@ -135,20 +168,29 @@ struct ForwardedWritesSimulationTests {
                 if applied < log.count { applied += Int.random(in: 1...(log.count - applied), using: &random) }
             case 92..<95: hear()
             case 95..<97 where known == .some(owner) || owner != "here":
+                // An owner may lose the log because it does not reach it.
+                if let owner { links[owner]?.isCutOff = Bool.random(using: &random) }
                 owner = ["a", "b", nil, "here"].randomElement(using: &random)!
+                if let owner { links[owner]?.isCutOff = false }
             case 97:
                 let node = Bool.random(using: &random) ? "a" : "b"
                 links[node] = Link()
                 writes.take(.lost(node: node), now: time)
+            case 98:
+                let node = Bool.random(using: &random) ? "a" : "b"
+                if owner != node {
+                    if Bool.random(using: &random) { giveUp(node) } else { links[node]!.isCutOff.toggle() }
+                }
             default: writes.tick(now: time)
             }
             take(writes.takeWork(applied: UInt64(applied), now: time))
             writes.checkInvariants()
         }
 
-        /// Lets everything come to rest.
+        /// Lets everything come to rest. A node that is cut off stays so, if it does not own the log.
         mutating func settle() {
             owner = "a"
+            links["a"]!.isCutOff = false
             for _ in 0..<1000 {
                 time += 50
                 applied = log.count

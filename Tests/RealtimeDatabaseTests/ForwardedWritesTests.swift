@@ -153,7 +153,7 @@ struct ForwardedWritesTests {
 
     @Test("a connection that is owed writes ends when another node takes over, and when the link is lost")
     func owing() {
-        for news in [nil, ForwardingNews.lost(node: "n1"), .ended(Self.connection)] {
+        for news in [nil, ForwardingNews.lost(node: "n1"), .ended(Self.connection, node: "n1")] {
             var writes = Self.writes(of: "n1")
             writes.add(Self.owe(), now: 0)
             let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
@@ -299,6 +299,44 @@ struct ForwardedWritesTests {
         writes.take(
             .answered(Self.connection, number: first.toSend[0].requests[0].number, .done, sequence: 0), now: 0)
         #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [3])
+    }
+
+    @Test("requests that a node has kept since another one took over are given up after some seconds", arguments: 0...3)
+    func leftBehind(number: Int) {
+        let patience = ForwardedWrites.leftBehindPatience
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(1), now: 0)
+        let sent = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+        // Nobody takes the writes for a while.
+        writes.ownership(false, node: nil)
+        for time in [0, 10 * patience] { writes.tick(now: time) }
+        #expect(writes.takeWork(applied: 0, now: 0).isEmpty)
+        let start = 10 * patience
+        writes.ownership(number == 0, node: [nil, "n2", "n2", "n1"][number])
+        writes.tick(now: start)
+        writes.tick(now: start + patience - 1)
+        #expect(writes.takeWork(applied: 0, now: start).isEmpty)
+        if number == 2 {
+            writes.take(.answered(Self.connection, number: sent, Self.turnedAway, sequence: 0), now: start)
+            #expect(Self.sent(writes.takeWork(applied: 0, now: start)) == [1])
+        }
+        writes.tick(now: start + patience)
+        // Answered or not, the last two are with the node that takes the writes.
+        let isOver = number < 2
+        #expect(writes.takeWork(applied: 0, now: start).ended == (isOver ? [Self.connection] : []))
+        #expect(writes.isEmpty == isOver)
+        writes.checkInvariants()
+    }
+
+    @Test("connections end whose requests a node has given up, as it follows the log no more")
+    func givenUp() {
+        for node in ["n1", "n2"] {
+            var writes = Self.writes(of: "n1")
+            writes.add(Self.set(1), now: 0)
+            _ = writes.takeWork(applied: 0, now: 0)
+            writes.take(.ended(Self.connection, node: node), now: 0)
+            #expect(writes.takeWork(applied: 0, now: 0).ended == (node == "n1" ? [Self.connection] : []))
+        }
     }
 
     @Test("requests that were turned away are turned away until the first one that comes again")

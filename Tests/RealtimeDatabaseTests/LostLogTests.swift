@@ -173,4 +173,23 @@ struct LostLogTests {
         #expect(bench.replies == [turnedAway])
         #expect(bench.appended.isEmpty)
     }
+
+    @Test("a node that gives a database up tells which requests of other nodes it has not done, and which it may have")
+    func givingUp() {
+        let (begun, waiting) = (
+            ConnectionID(forwarded: .realtime, serial: 1), ConnectionID(forwarded: .realtime, serial: 2)
+        )
+        var bench = SharedLogBench(forwardsWrites: true)
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("a", "1", by: begun)
+        bench.set("a", "2")
+        #expect(bench.appended.count == 1)
+        bench.isCertain = false
+        for connection in [begun, waiting, waiting] { bench.set("b", "1", by: connection) }
+        bench.set("b", "2")
+        let (notDone, unknown) = bench.scheduler.giveUpForwarded()
+        #expect(notDone.map(\.connection) == [waiting, waiting])
+        #expect(notDone.map(\.number) == [4, 5])
+        #expect(unknown == [begun])
+    }
 }

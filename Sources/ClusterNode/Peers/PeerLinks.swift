@@ -153,11 +153,12 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         for link in touched { pump(link) }
     }
 
-    /// Nothing is owed to connections of other nodes any more.
+    /// Nothing is owed to connections of other nodes any more, and their requests are not answered.
     func end(_ connections: [ConnectionID]) {
         for connection in connections {
             guard let (link, key) = owners[connection] else { continue }
             link.session.send(PeerMessage.ended(database: key.database, connection: key.connection).bytes)
+            if connection.kind == .http { forget(connection) }
             pump(link)
         }
     }
@@ -311,7 +312,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
                 news[database, default: []].append(
                     .answered(ConnectionID(raw: connection), number: number, reply, sequence: sequence))
             case .ended(let database, let connection):
-                news[database, default: []].append(.ended(ConnectionID(raw: connection)))
+                news[database, default: []].append(.ended(ConnectionID(raw: connection), node: link.node))
             case .farewell: isOver = true
             case .fed(let feed, let floor, let owner, let batch):
                 take(.fed(batch, floor: floor, owner: owner), feed, from: link)

@@ -72,10 +72,11 @@ struct DatabaseHost: Sendable {
     /// requests on the next one. They would treat an error as final.
     ///
     /// - parameter abandons: the same for realtime connections while the server keeps running: they are ended at once.
+    ///   Another node, which takes the writes, does the requests of other nodes.
     func refuse(_ requests: [Request], because error: StorageError, abandons: Bool = false) {
         var builder = makeBuilder(openStream: readers.makeStream)
         let forwarded = requests.filter(\.connection.isForwarded)
-        if !forwarded.isEmpty { cluster?.turnAway(forwarded, because: error) }
+        if !forwarded.isEmpty { cluster?.turnAway(forwarded, because: abandons ? .ownedElsewhere(node: nil) : error) }
         for request in requests where !request.connection.isForwarded {
             if let kind = request.kind { metrics.requests.add(kind, .unavailable) }
             if request.operation.isOfEnd { continue }

@@ -216,9 +216,13 @@ final class HostedDatabase {
     }
 
     /// Gives up everything that is under way, so that its files can be closed and replaced once this object is gone.
-    /// Nodes that make writes for its connections hear that these have ended. Only in a cluster.
+    /// Nodes that make writes for its connections hear that these have ended, and those whose connections wait for
+    /// answers here hear that these will not come. Only in a cluster.
     func abandon() -> AbandonedDatabase {
         host.triggers.end(index)
+        let (notDone, unknown) = scheduler.giveUpForwarded()
+        host.cluster?.turnAway(notDone, because: .ownedElsewhere(node: nil))
+        host.cluster?.endForwarded(unknown)
         for (node, requests) in scheduler.endForwarding() { host.cluster?.forward(requests, of: name, to: node) }
         return AbandonedDatabase(index: index, name: name, files: takeFiles()) { [committer, log] in
             committer.post(.close(log))

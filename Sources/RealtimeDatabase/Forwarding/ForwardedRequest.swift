@@ -16,8 +16,9 @@ package struct ForwardedRequest: Sendable {
 package enum ForwardingNews: Sendable {
     /// The other node has answered. The answer is true as of the operation `sequence`.
     case answered(ConnectionID, number: Int64, Reply, sequence: UInt64)
-    /// The other node owes a connection nothing any more, although the connection has not ended.
-    case ended(ConnectionID)
+    /// The other node owes a connection nothing any more, although the connection has not ended. It answers no request
+    /// that the connection has made before, and the outcome of these is unknown.
+    case ended(ConnectionID, node: String)
     /// The link to a node is permanently lost. The outcome of unanswered requests is unknown.
     case lost(node: String)
 }

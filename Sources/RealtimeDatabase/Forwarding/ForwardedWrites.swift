@@ -8,7 +8,9 @@ import HearthStorageErrors
 ///
 /// A request is sent to one node at a time. A node that does not take the writes of the database turns it away, and it
 /// is sent to the next owner, after all that came before it on its connection. When the link to a node is lost, the
-/// outcome of its requests is unknown: their connections end without an answer, and clients send them again.
+/// outcome of its requests is unknown: their connections end without an answer, and clients send them again. So they do
+/// when the node gives the requests up, and when it does not answer although another one has taken over the writes: a
+/// node that cannot reach the log cannot say what became of its last append.
 ///
 /// The end of a connection is sent once its requests are answered: the node that has them forgets the connection with
 /// it, and could answer them no more.
@@ -44,6 +46,8 @@ package struct ForwardedWrites {
         /// Those that `node` has, and has not answered, in order.
         var sent: [Entry] = []
         var node: String?
+        /// Since when another node is known to take the writes, and `node` has not answered; nil if it has or does.
+        var leftBehindSince: Int64?
         /// Those that the node has turned away. They are sent again after it has answered all others.
         var turnedAway: [Entry] = []
         /// Until then nothing is sent again.
@@ -75,6 +79,8 @@ package struct ForwardedWrites {
     package static let sentBytesMax = 16 << 20
     /// A request that no node accepts for this time is refused, in milliseconds.
     package static let patience: Int64 = 10_000
+    /// So long a node has to answer once another one takes the writes, in milliseconds. It does so at once if it can.
+    package static let leftBehindPatience: Int64 = 5000
     /// So long this node may take to apply what an answer depends on.
     package static let answerPatience: Int64 = 30_000
     /// Between two attempts to send a request to a node that has turned it away, in milliseconds: longer each time. A
@@ -165,7 +171,10 @@ package struct ForwardedWrites {
         switch news {
         case .answered(let connection, let number, let reply, let sequence):
             answered(connection, number, reply, sequence, now: now)
-        case .ended(let connection): if creditors.contains(connection) { end(connection) }
+        case .ended(let connection, let node):
+            let line = lines[connection]
+            let isGivenUp = line?.node == node && line?.sent.isEmpty == false
+            if isGivenUp || creditors.contains(connection) { end(connection) }
         case .lost(let node):
             let concerned = creditors.filter { known[$0] == node }
                 .union(lines.filter { $0.value.node == node && !$0.value.sent.isEmpty }.keys)
@@ -240,6 +249,10 @@ package struct ForwardedWrites {
         let error = StorageError.ownedElsewhere(node: node)
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) {
             enqueue(connection)
+            if isOverdue(connection, now: now) {
+                end(connection)
+                continue
+            }
             // Answers come in order.
             while let line = lines[connection], let entry = line.waiting.first, now - entry.since >= Self.patience,
                 line.sent.isEmpty, line.turnedAway.isEmpty, line.answers == 0
@@ -254,6 +267,20 @@ package struct ForwardedWrites {
             endIfEmpty(connection)
         }
         for answer in answers where now - answer.since >= Self.answerPatience { end(answer.request.connection) }
+    }
+
+    /// Whether the node that has requests of a connection has not answered them for too long since another one took the
+    /// writes over. Time passes also while it is not known which node that is.
+    private mutating func isOverdue(_ connection: ConnectionID, now: Int64) -> Bool {
+        guard let line = lines[connection], !line.sent.isEmpty, owner != .elsewhere(line.node) else {
+            lines[connection]?.leftBehindSince = nil
+            return false
+        }
+        guard let since = line.leftBehindSince else {
+            if owner != .elsewhere(nil) { lines[connection]?.leftBehindSince = now }
+            return false
+        }
+        return owner != .elsewhere(nil) && now - since >= Self.leftBehindPatience
     }
 
     /// The process ends: nothing more is sent. Sent requests are still answered.
@@ -367,6 +394,7 @@ package struct ForwardedWrites {
         _ batches: inout [(node: String, requests: [ForwardedRequest])]
     ) {
         guard now >= line.pausedUntil, line.turnedAway.isEmpty, line.sent.isEmpty || line.node == node else { return }
+        if line.node != node { line.leftBehindSince = nil }
         line.node = node
         var count = 0
         for entry in line.waiting {
