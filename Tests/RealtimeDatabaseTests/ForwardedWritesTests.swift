@@ -301,6 +301,48 @@ struct ForwardedWritesTests {
         #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [3])
     }
 
+    private static func set(_ number: Int64, bytes: Int, of serial: UInt64) -> Request {
+        let value = CanonicalJSON(trusted: Array("\"\(String(repeating: "x", count: bytes))\"".utf8))
+        return Request(
+            connection: ConnectionID(loop: 0, kind: .realtime, serial: serial), number: number,
+            operation: .set(WriteTarget(path: "a"), IncomingValue(json: value)))
+    }
+
+    @Test("a large write gets its turn, however many small ones there are")
+    func roomForLarge() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(2, bytes: 1, of: 2), now: 0)
+        let first = writes.takeWork(applied: 0, now: 0)
+        #expect(Self.sent(first) == [2])
+        writes.add(Self.set(3, bytes: ForwardedWrites.sentBytesMax, of: 3), now: 0)
+        writes.add(Self.set(4, bytes: 1, of: 4), now: 0)
+        writes.add(Self.set(5, bytes: 1, of: 2), now: 0)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [])
+        func answer(_ request: ForwardedRequest) -> [ForwardedRequest] {
+            writes.take(
+                .answered(request.request.connection, number: request.number, .done, sequence: 0), now: 0)
+            writes.checkInvariants()
+            return writes.takeWork(applied: 0, now: 0).toSend.flatMap(\.requests)
+        }
+        let second = answer(first.toSend[0].requests[0])
+        #expect(second.map(\.request.number) == [3])
+        #expect(answer(second[0]).map(\.request.number) == [4, 5])
+    }
+
+    @Test("a write that has no room waits for those before it only: the next is sent when it is refused")
+    func refusedLarge() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(1, bytes: 1, of: 2), now: 0)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [1])
+        writes.add(Self.set(2, bytes: ForwardedWrites.sentBytesMax, of: 3), now: 0)
+        writes.add(Self.set(3, bytes: 1, of: 4), now: 1)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: 1)) == [])
+        writes.tick(now: ForwardedWrites.patience)
+        let work = writes.takeWork(applied: 0, now: ForwardedWrites.patience)
+        #expect(work.answers.map(\.request.number) == [2])
+        #expect(Self.sent(work) == [3])
+    }
+
     @Test("requests that a node has kept since another one took over are given up after some seconds", arguments: 0...3)
     func leftBehind(number: Int) {
         let patience = ForwardedWrites.leftBehindPatience

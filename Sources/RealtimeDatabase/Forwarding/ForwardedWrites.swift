@@ -358,12 +358,18 @@ package struct ForwardedWrites {
         if case .elsewhere(nil) = owner { return }
         var batches: [(node: String, requests: [ForwardedRequest])] = []
         var rest: [ConnectionID] = []
+        // Those behind a request for which there is no room wait with it, or there might never be.
+        var isFull = false
         for connection in queue {
+            if isFull {
+                rest.append(connection)
+                continue
+            }
             guard var line = lines[connection] else { continue }
             line.isQueued = false
             switch owner {
             case .here: returnAll(of: &line)
-            case .elsewhere(let node?): send(connection, &line, to: node, now: now, &batches)
+            case .elsewhere(let node?): isFull = !send(connection, &line, to: node, now: now, &batches)
             case .elsewhere(nil): break
             }
             if !line.waiting.isEmpty {
@@ -389,17 +395,22 @@ package struct ForwardedWrites {
         line.waiting = []
     }
 
+    /// - returns: false if there is no room for a request.
     private mutating func send(
         _ connection: ConnectionID, _ line: inout Line, to node: String, now: Int64,
         _ batches: inout [(node: String, requests: [ForwardedRequest])]
-    ) {
-        guard now >= line.pausedUntil, line.turnedAway.isEmpty, line.sent.isEmpty || line.node == node else { return }
+    ) -> Bool {
+        guard now >= line.pausedUntil, line.turnedAway.isEmpty, line.sent.isEmpty || line.node == node else {
+            return true
+        }
         if line.node != node { line.leftBehindSince = nil }
         line.node = node
         var count = 0
+        var hasRoom = true
         for entry in line.waiting {
             let weight = entry.request.weight
-            guard sentBytes == 0 || sentBytes + weight <= Self.sentBytesMax else { break }
+            hasRoom = sentBytes == 0 || sentBytes + weight <= Self.sentBytesMax
+            if !hasRoom { break }
             if entry.request.isEnd, mustWaitToEnd(&line) { break }
             count += 1
             // The node that knows the connection may have lost the log.
@@ -412,6 +423,7 @@ package struct ForwardedWrites {
             line.sent.append(entry)
         }
         line.waiting.removeFirst(count)
+        return hasRoom
     }
 
     /// Whether the end of a connection waits for answers. Nobody is left to do jobs, and the end frees those that the
