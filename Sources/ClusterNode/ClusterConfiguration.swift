@@ -1,5 +1,6 @@
 import HearthEtcdGateway
 package import HearthEventLoop
+package import HearthReplicatedLog
 
 /// How a server takes part in a cluster.
 package struct ClusterConfiguration: Sendable {
@@ -16,6 +17,12 @@ package struct ClusterConfiguration: Sendable {
 
     /// When databases move between nodes.
     package var timing = PlacementTiming()
+
+    /// When etcd forgets old revisions.
+    package var compaction = CompactionSchedule.Options()
+
+    /// Etcd keeps so many bytes of each log, even if all nodes have them.
+    package var tailBytesMin = ReplicatedLog.Options().tailBytesMin
 
     package init(
         _ stores: [EtcdStore], node: String, peers: PeerConfiguration? = nil, security: ClusterSecurity? = nil
@@ -80,6 +87,10 @@ package enum ClusterNews: Hashable, Sendable {
     case leaseEnded(store: String, isHome: Bool)
     /// An etcd cluster has another name than here, so the node does not use it.
     case otherStore(expected: String, found: String)
+    /// An etcd cluster has reached its quota and takes no writes, or does again.
+    case full(Bool, store: String)
+    /// An etcd cluster could not be told to forget old revisions, for this reason.
+    case notCompacted(store: String, reason: String)
     /// A process at this address runs under the name of this node.
     case nameTaken(address: String, store: String, isHome: Bool)
     /// The files of a database cannot follow the log from where they are, or a value in etcd is damaged.

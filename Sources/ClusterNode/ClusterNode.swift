@@ -49,6 +49,8 @@ package final class ClusterNode: Sendable {
     let peers: PeerConfiguration?
     let tls: (client: TLSContext, server: TLSContext)?
     private let placementThreads: [NamedThread]
+    private let upkeepThreads: [NamedThread]
+    private let tailBytesMin: Int
 
     final class Shared: Sendable {
         let state: Mutex<State>
@@ -127,6 +129,18 @@ package final class ClusterNode: Sendable {
                         shared.state.withLock { $0.seenByWorker(of: store, timing) },
                         isStopping: { shared.isStopping })
                     _ = pause.wait(atMost: .milliseconds(timing.lookMilliseconds))
+                }
+            }
+        }
+        tailBytesMin = configuration.tailBytesMin
+        let compaction = configuration.compaction
+        upkeepThreads = try stores.map { store in
+            try NamedThread(name: "etcd-upkeep") {
+                var upkeep = StoreUpkeep(name, store, compaction, news: news)
+                let pause = Semaphore()
+                while !shared.isStopping {
+                    upkeep.run()
+                    _ = pause.wait(atMost: .milliseconds(100))
                 }
             }
         }
@@ -271,6 +285,7 @@ package final class ClusterNode: Sendable {
         let (epochs, hasData) = (file.epochs, sequence > 0)
         var options = ReplicatedLog.Options()
         options.isFed = peers != nil
+        options.tailBytesMin = tailBytesMin
         let log = ReplicatedLog(
             database: database, owner: OwnerRecord(node: name, incarnation: incarnation),
             position: LogPosition(epoch: hasData ? epochs.current.name : nil, sequence: sequence),
@@ -360,6 +375,6 @@ package final class ClusterNode: Sendable {
         for thread in leaseThreads { thread.join() }
         tickThread.join()
         syncThread.join()
-        for thread in placementThreads { thread.join() }
+        for thread in placementThreads + upkeepThreads { thread.join() }
     }
 }

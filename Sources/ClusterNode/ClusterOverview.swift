@@ -3,6 +3,7 @@ package import HearthEtcdMessages
 package import HearthEventLoop
 package import HearthJSONValues
 import HearthReplicatedLog
+import HearthStorageErrors
 
 /// The members, nodes and databases of a cluster as etcd has them, for operators. Asks no node.
 package struct ClusterOverview: Sendable {
@@ -277,6 +278,9 @@ package struct ClusterOverview: Sendable {
         var problems: [String] = []
         for case (let member, .failure(let error)) in stores.flatMap(\.members) {
             problems.append("etcd at \(member): \(error)")
+        }
+        for case (let member, .success(let status)) in stores.flatMap(\.members) where status.isFull {
+            problems.append("etcd at \(member) takes no writes: \(StorageError.etcdFull.message)")
         }
         for store in stores {
             if let problem = store.problem {

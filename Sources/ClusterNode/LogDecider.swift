@@ -173,7 +173,7 @@ extension CommitFailure {
             switch failure {
             case .fenced(let owner): .fenced(by: owner)
             case .noQuorum: .noQuorum
-            case .refused(.noSpace): .storage(.full)
+            case .refused(.noSpace): .storage(.etcdFull)
             case .refused(let error): .storage(.inputOutput(error.description))
             }
     }

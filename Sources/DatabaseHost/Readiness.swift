@@ -55,6 +55,8 @@ package final class Readiness: Sendable {
         var withoutLease: LeaseTrouble?
         /// The same, and other nodes that use these etcd clusters do not reach it.
         var cutOffIn: Set<String> = []
+        /// The etcd clusters that have reached their quota.
+        var fullStores: Set<String> = []
         /// Bytes that are free, if these are too few.
         var scarceBytes: Int64?
     }
@@ -112,6 +114,13 @@ package final class Readiness: Sendable {
         }
     }
 
+    /// Whether an etcd cluster has reached its quota, and takes no writes.
+    func full(_ isFull: Bool, _ store: String) {
+        state.withLock { state in
+            if isFull { state.fullStores.insert(store) } else { state.fullStores.remove(store) }
+        }
+    }
+
     /// An attempt to make the files of a database fit for the log of the cluster has failed.
     func copyFailed(_ name: String, _ reason: String) {
         state.withLock { state in
@@ -147,6 +156,8 @@ package final class Readiness: Sendable {
         state.withLock { state in
             if state.isStopping { return StorageError.stopping.message }
             if let error = state.folder { return error.message }
+            // The reason of others.
+            if !state.fullStores.isEmpty { return StorageError.etcdFull.message }
             if let (name, trouble) = state.databases.min(by: { $0.key < $1.key }) {
                 return "the database '\(name)' \(trouble.text)"
             }
@@ -163,6 +174,7 @@ package final class Readiness: Sendable {
         state.withLock { state in
             if state.isStopping { return StorageError.stopping.summary }
             if let error = state.folder { return error.summary }
+            if !state.fullStores.isEmpty { return StorageError.etcdFull.summary }
             if let trouble = state.databases.min(by: { $0.key < $1.key })?.value {
                 return "a database \(trouble.publicText)"
             }

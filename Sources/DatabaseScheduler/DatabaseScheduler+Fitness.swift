@@ -48,7 +48,7 @@ extension StorageError {
     fileprivate var isOfThisNode: Bool {
         switch self {
         case .full, .readOnly, .inputOutput, .damaged, .newerFormat, .busy, .interruptedRestore, .replaced: true
-        case .overloaded, .noQuorum, .ownedElsewhere, .stopping: false
+        case .overloaded, .noQuorum, .etcdFull, .ownedElsewhere, .stopping: false
         }
     }
 }

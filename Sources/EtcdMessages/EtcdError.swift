@@ -60,7 +60,7 @@ extension EtcdError: CustomStringConvertible {
         case .compacted(nil): "etcd has removed this revision"
         case .futureRevision: "etcd has not reached this revision"
         case .tooLarge: "the request is larger than etcd takes (--max-request-bytes)"
-        case .noSpace: "etcd's store is full (--quota-backend-bytes)"
+        case .noSpace: "etcd is full: its file has reached --quota-backend-bytes"
         case .overloaded: "too many requests wait in etcd"
         case .denied(let reason): "etcd denies access: \(reason)"
         case .invalidRequest(let reason): "etcd does not accept the request: \(reason)"

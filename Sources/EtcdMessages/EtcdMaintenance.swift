@@ -29,7 +29,7 @@ package struct EtcdStatus: EtcdCall, Hashable {
     package var isRepeatable: Bool { true }
     package var message: [UInt8] { [] }
 
-    package enum ReplyField: UInt32, Sendable { case header = 1, version, fileBytes, leader, usedBytes = 9 }
+    package enum ReplyField: UInt32, Sendable { case header = 1, version, fileBytes, leader, errors = 8, usedBytes }
 
     package struct Reply: Hashable, Sendable {
         package var cluster: UInt64
@@ -40,6 +40,11 @@ package struct EtcdStatus: EtcdCall, Hashable {
         /// Of the store's file.
         package var fileBytes: Int64
         package var usedBytes: Int64
+        /// What etcd says is wrong: alarms of any member, and that there is no leader.
+        package var errors: [String]
+
+        /// A member has reached its quota, so none takes writes until an operator ends the alarm.
+        package var isFull: Bool { errors.contains { $0.contains("alarm:NOSPACE") } }
     }
 
     package func reply(_ header: EtcdHeader, _ message: ReplyMessage<ReplyField>) throws(EtcdError) -> Reply {
@@ -47,7 +52,7 @@ package struct EtcdStatus: EtcdCall, Hashable {
         return Reply(
             cluster: header.cluster, member: header.member, leader: leader == 0 ? nil : leader,
             version: try message.text(.version), fileBytes: try message.integer(.fileBytes),
-            usedBytes: try message.integer(.usedBytes))
+            usedBytes: try message.integer(.usedBytes), errors: try message.texts(.errors))
     }
 }
 

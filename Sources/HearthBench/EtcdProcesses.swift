@@ -13,7 +13,8 @@ final class EtcdProcesses {
     private static let startDuration = Duration.seconds(60)
     private static let options = [
         "--pre-vote", "--logger", "zap", "--log-outputs", "stdout", "--experimental-watch-progress-notify-interval",
-        "1s", "--quota-backend-bytes", "4294967296", "--snapshot-count", "5000",
+        "1s", "--quota-backend-bytes", "4294967296", "--snapshot-count", "5000", "--auto-compaction-mode", "periodic",
+        "--auto-compaction-retention", "5m",
     ]
 
     /// Starts them with their files in a folder, and returns when all of them serve.

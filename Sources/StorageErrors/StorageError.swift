@@ -20,6 +20,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case replaced(String)
     /// Too few of the servers that keep the commit log can be reached.
     case noQuorum
+    /// They have reached their quota, and take nothing until an operator has made room.
+    case etcdFull
     /// Another node of the cluster takes the writes of this database; nil if none does at the moment.
     case ownedElsewhere(node: String?)
     /// The server shuts down and takes no more requests.
@@ -29,6 +31,8 @@ package enum StorageError: Error, Hashable, Sendable {
     package var message: String {
         switch self {
         case .full, .noQuorum, .ownedElsewhere, .stopping: summary
+        case .etcdFull:
+            "etcd is full: its file has reached --quota-backend-bytes, and it takes no writes until it was compacted and defragmented and 'etcdctl alarm disarm' was run (docs/operating/cluster.md, 'When etcd is full')"
         case .readOnly(let detail): "\(summary): \(detail)"
         case .inputOutput(let detail): "\(summary): \(detail)"
         case .damaged(let detail): "the database file is damaged: \(detail)"
@@ -54,6 +58,7 @@ package enum StorageError: Error, Hashable, Sendable {
         case .interruptedRestore: "a restore of the database was interrupted"
         case .replaced: "the data folder is not the one that was opened"
         case .noQuorum: "too few of the servers that keep the commit log can be reached"
+        case .etcdFull: "the servers that keep the commit log are full"
         case .ownedElsewhere(let node?): "the node '\(node)' takes the writes of this database"
         case .ownedElsewhere(nil): "no node of the cluster takes the writes of this database at the moment"
         case .stopping: "the server is shutting down"

@@ -1,6 +1,8 @@
 import HearthDatabaseScheduler
+import HearthEtcdMessages
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthReplicatedLog
 import HearthStorageErrors
 import Testing
 
@@ -21,6 +23,13 @@ import Testing
                 return true
             }
         }
+    }
+
+    @Test("a full etcd is no full disk of this node")
+    func full() {
+        let failure = CommitFailure(.refused(.noSpace))
+        #expect(failure == .storage(.etcdFull))
+        #expect(!StorageError.etcdFull.message.contains("data folder"))
     }
 
     @Test("an append of unknown outcome counts if its records arrive")

@@ -108,16 +108,18 @@ import Testing
     @Test("a member without a leader leaves it out of its status") func status() throws {
         let fields: [WrittenField] = [
             .text(2, "3.4.23"), .number(3, 20480), .number(4, 12), .number(5, 70), .number(6, 2), .number(7, 70),
-            .text(8, "NOSPACE"), .number(9, 16384), .flag(10),
+            .text(8, "memberID:123 alarm:NOSPACE "), .number(9, 16384), .flag(10),
         ]
         let status = try reply(EtcdStatus(), fields)
         #expect(status.leader == 12)
         #expect(status.version == "3.4.23")
         #expect(status.fileBytes == 20480)
         #expect(status.usedBytes == 16384)
+        #expect(status.isFull)
         #expect(status.cluster == 15_118_495_548_433_857_066)
         #expect(status.member == 13_668_033_151_171_901_709)
         #expect(try reply(EtcdStatus()).leader == nil)
+        #expect(try !reply(EtcdStatus(), [.text(8, "etcdserver: no leader")]).isFull)
     }
 
     @Test("a member that has not started yet has no name") func members() throws {

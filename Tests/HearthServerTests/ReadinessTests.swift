@@ -34,6 +34,23 @@ struct ReadinessTests {
         #expect(HTTPResponse.readiness(readiness, isDetailed: true).status == .ok)
     }
 
+    @Test("a full etcd is the reason of all that follows from it")
+    func fullEtcd() {
+        let readiness = Readiness(node: "n1")
+        let log = Log(level: .error, descriptor: -1)
+        readiness.take(.leaseBegan(store: "home", isHome: true), log)
+        readiness.database("a", .refusesWrites(.etcdFull))
+        readiness.take(.full(true, store: "home"), log)
+        #expect(readiness.problem?.hasPrefix("etcd is full: its file has reached --quota-backend-bytes") == true)
+        #expect(readiness.publicProblem == "the servers that keep the commit log are full")
+        readiness.take(.full(true, store: "blue"), log)
+        readiness.take(.full(false, store: "home"), log)
+        #expect(readiness.problem?.hasPrefix("etcd is full") == true)
+        readiness.take(.full(false, store: "blue"), log)
+        readiness.database("a", nil)
+        #expect(readiness.problem == nil)
+    }
+
     @Test("everybody is told as much, but no name of a database or a file")
     func publicText() {
         let readiness = Readiness()

@@ -29,13 +29,13 @@ final class TestCluster {
     /// - parameter others: those of nodes that may be started later.
     /// - parameter settings: those of all databases; nil for none.
     init(
-        etcdMembers: Int = 1, furtherEtcd: [String] = [], forwardsWrites: Bool = false,
+        etcdMembers: Int = 1, etcdOptions: [String] = [], furtherEtcd: [String] = [], forwardsWrites: Bool = false,
         names: [String] = TestCluster.names,
         others: [String] = [], settings: String? = nil,
         configure: @escaping (inout ServerConfiguration) -> Void = { _ in }
     ) throws {
         self.configure = configure
-        etcd = try EtcdServers(count: etcdMembers)
+        etcd = try EtcdServers(count: etcdMembers, options: etcdOptions)
         self.others = try furtherEtcd.map { ($0, try EtcdServers(count: 1)) }
         if let settings {
             settingsFile = "\(folder.path)/settings.json"

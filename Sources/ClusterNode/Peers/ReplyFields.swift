@@ -89,7 +89,8 @@ extension MessageWriter {
             add(byte: 3)
             add(node)
         case .stopping: add(byte: 4)
-        case .readOnly, .inputOutput, .damaged, .newerFormat, .busy, .overloaded, .interruptedRestore, .replaced:
+        case .readOnly, .inputOutput, .damaged, .newerFormat, .busy, .overloaded, .interruptedRestore, .replaced,
+            .etcdFull:
             add(byte: 5)
             add(error.summary)
         }

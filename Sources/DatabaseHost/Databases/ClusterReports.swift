@@ -1,5 +1,6 @@
 package import HearthClusterNode
 package import HearthServerLog
+import HearthStorageErrors
 
 extension Readiness {
     /// Tells operators, and `/readyz`, of the cluster.
@@ -27,6 +28,14 @@ extension Readiness {
                         "this node does not use the etcd cluster: the names or addresses of --cluster are mixed up"
                     ),
                 ])
+        case .full(true, let store):
+            full(true, store)
+            log.error("cluster.etcd-full", [("etcd", store), ("meaning", StorageError.etcdFull.message)])
+        case .full(false, let store):
+            full(false, store)
+            log.info("cluster.etcd-has-room", [("etcd", store)])
+        case .notCompacted(let store, let reason):
+            log.error("cluster.not-compacted", [("etcd", store), ("reason", reason)])
         case .nameTaken(let address, let store, let isHome):
             if isHome { nameTaken(address: address) }
             log.error(
