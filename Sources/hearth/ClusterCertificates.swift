@@ -24,14 +24,24 @@ struct ClusterCertificates {
         let description: String
     }
 
-    /// Writes `ca.pem` and `ca-key.pem`, unless they are there, and `NAME.pem` and `NAME-key.pem` for each machine.
+    /// Writes `ca.pem` and `ca-key.pem`, unless both are there, and `NAME.pem` and `NAME-key.pem` for each machine.
+    /// Replaces nothing.
     ///
     /// - parameter machines: `NAME=HOST,HOST…`.
     /// - parameter report: told of each file that is written.
     func make(_ machines: [String], report: (String) -> Void) throws(Failure) {
         let machines = try machines.map { (text) throws(Failure) in try Self.machine(text) }
+        let names = machines.map(\.name)
+        if let name = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            throw Failure(description: "'\(name)' is named twice")
+        }
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
             throw Failure(description: "cannot make \(folder): \(String(cString: strerror(errno)))")
+        }
+        for file in machines.flatMap({ ["\($0.name)-key.pem", "\($0.name).pem"] }) where exists(file) {
+            throw Failure(
+                description: "\(folder)/\(file) is there already, and is not replaced: move it away if the machine is "
+                    + "to have a new certificate")
         }
         do {
             let authority = try authority(report)
@@ -65,14 +75,29 @@ struct ClusterCertificates {
         return (String(parts[0]), hosts)
     }
 
+    private static let authorityFiles = (certificate: "ca.pem", key: "ca-key.pem")
+
+    /// The one that is there, or a new one. Half of one is not replaced: certificates of it may be in use.
     private func authority(_ report: (String) -> Void) throws -> CertificateAuthority {
-        if let certificate = FileBytes.read("\(folder)/ca.pem"), let key = try PrivateFile.read("\(folder)/ca-key.pem")
-        {
-            return CertificateAuthority(.init(certificate: certificate, key: key))
+        let files = Self.authorityFiles
+        let certificate = FileBytes.read("\(folder)/\(files.certificate)")
+        let key = try PrivateFile.read("\(folder)/\(files.key)")
+        if let certificate, let key { return CertificateAuthority(.init(certificate: certificate, key: key)) }
+        for (missing, other) in [(files.certificate, files.key), (files.key, files.certificate)] where exists(other) {
+            throw Failure(
+                description: "\(folder)/\(missing) is missing, or cannot be read, and \(folder)/\(other) is there: "
+                    + "certificates of this authority need both. Put it back, or name another folder for a new authority"
+            )
         }
         let made = try CertificateAuthority.make(validity: validity)
         try write(made.identity, "ca", report)
         return made
+    }
+
+    /// Whether there is something of this name in the folder, readable or not.
+    private func exists(_ file: String) -> Bool {
+        var status = stat()
+        return lstat("\(folder)/\(file)", &status) == 0
     }
 
     private func write(_ identity: CertificateAuthority.Identity, _ name: String, _ report: (String) -> Void) throws {

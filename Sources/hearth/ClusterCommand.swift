@@ -186,9 +186,11 @@ extension Command {
                 summary: "Make an authority of the cluster's own in a folder, and a certificate for each machine.",
                 json: #"{"file"} for each file that was written."#,
                 details: """
-                    An authority that is there stays. NAME=HOST,HOST names a machine's certificate, and says by which names
-                    and addresses others reach it. Nodes and members of etcd on a machine use the same one. Whoever has
-                    ca-key.pem can make further ones: keep it elsewhere.
+                    An authority that is there stays; then the folder must have both ca.pem and ca-key.pem. NAME=HOST,HOST
+                    names a machine's certificate, and says by which names and addresses others reach it. Nodes and members
+                    of etcd on a machine use the same one. Whoever has ca-key.pem can make further ones: keep it elsewhere,
+                    and put it back to make more. No file is replaced: if one is in the way, the command says so, and writes
+                    nothing.
                     """,
                 options: [.init(name: "days", value: "N", help: "certificates are valid for N days (default 3650)")]
                     + Arguments.Option.output

@@ -1,3 +1,4 @@
+import Glibc
 import HearthServerSupport
 import HearthJSONValues
 import HearthTestSupport
@@ -247,6 +248,45 @@ import Testing
             "cluster", "import", "--data", data, "--cluster", "etcd://127.0.0.1:\(other.ports[0])")
         #expect(foreign.code == 1)
         #expect(foreign.errors.contains("the database 'default' has files of a cluster"), "\(foreign)")
+    }
+
+    @Test("the command replaces no certificate, and no authority of which a file is missing")
+    func keptCertificates() async throws {
+        let folder = TemporaryFolder()
+        let certificates = "\(folder.path)/c"
+        func make(_ machines: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["cluster", "certificates", certificates] + machines).outcome()
+        }
+        func contents() -> [String: [UInt8]] {
+            let files = TemporaryFolder.files(in: certificates).map {
+                ($0, TemporaryFolder.contents(of: "\(certificates)/\($0)"))
+            }
+            return Dictionary(uniqueKeysWithValues: files)
+        }
+        #expect(try await make("m1=127.0.0.1", "m1=127.0.0.2").errors.contains("'m1' is named twice"))
+        #expect(contents().isEmpty)
+        #expect(try await make("m1=127.0.0.1").code == 0)
+        let before = contents()
+        #expect(before.count == 4)
+        for file in ["m1-key.pem", "m1.pem"] {
+            let again = try await make("m2=127.0.0.1", "m1=127.0.0.1")
+            #expect(again.code == 1)
+            #expect(again.errors.contains("\(certificates)/\(file) is there already, and is not replaced"), "\(again)")
+            #expect(contents()["m2.pem"] == nil)
+            try #require(rename("\(certificates)/\(file)", "\(folder.path)/\(file)") == 0)
+        }
+        for (missing, other) in [("ca-key.pem", "ca.pem"), ("ca.pem", "ca-key.pem")] {
+            try #require(rename("\(certificates)/\(missing)", "\(folder.path)/\(missing)") == 0)
+            let without = try await make("m2=127.0.0.1")
+            #expect(without.code == 1)
+            #expect(
+                without.errors.contains("\(certificates)/\(missing) is missing")
+                    && without.errors.contains("\(certificates)/\(other) is there"), "\(without)")
+            #expect(contents() == [other: before[other]])
+            try #require(rename("\(folder.path)/\(missing)", "\(certificates)/\(missing)") == 0)
+        }
+        let more = try await make("m2=127.0.0.1")
+        #expect(more.output == "\(certificates)/m2-key.pem\n\(certificates)/m2.pem\n", "\(more)")
     }
 
     @Test(
