@@ -99,6 +99,8 @@ package enum ClusterNews: Hashable, Sendable {
     case follows(database: String)
     /// A link to another node could not be made, for this reason.
     case peerRefused(node: String, reason: String)
+    /// Somebody at this address has called the port of `--peer-listen`, and does not have the cluster's secret.
+    case callerRefused(address: String)
     /// The other nodes that use an etcd cluster do not reach this one, so it gives up what it owns there; or they do
     /// again.
     case cutOff(Bool, store: String)

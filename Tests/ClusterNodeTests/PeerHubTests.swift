@@ -1,3 +1,4 @@
+import Glibc
 import HearthEventLoop
 import HearthJSONTree
 import HearthRealtimeDatabase
@@ -230,6 +231,28 @@ struct PeerHubTests {
         let reason = "it has another --cluster-secret"
         #expect(caller.told.state.withLock { $0.news } == [.peerRefused(node: "b", reason: reason)])
         #expect(called.told.state.withLock { $0.requests } == [])
+    }
+
+    @Test("a caller without the secret is reported by its address, and once, whatever names it gives")
+    func strangers() async throws {
+        let called = try Node("b")
+        for name in ["c", "d", "e"] { try Self.call(called.hub.address.port, as: name) }
+        try await called.wait("a report") { !$0.news.isEmpty }
+        #expect(called.told.state.withLock { $0.news } == [.callerRefused(address: "127.0.0.1")])
+    }
+
+    /// Proves nothing. Returns at the end of the connection.
+    private static func call(_ port: UInt16, as name: String) throws {
+        let descriptor = try LoopbackSocket.make()
+        defer { close(descriptor) }
+        try #require(LoopbackSocket.connect(descriptor, to: port) == 0)
+        let session = [UInt8](repeating: 1, count: PeerHandshake.sessionSize)
+        let hello = PeerHandshake.message(from: .init(name: name, incarnation: 1, session: session))
+        let proof = [UInt8](repeating: 0, count: PeerHandshake.proofSize)
+        let bytes = [0, 0, 0, UInt8(hello.count)] + hello + [0, 0, 0, UInt8(proof.count)] + proof
+        try #require(write(descriptor, bytes, bytes.count) == bytes.count)
+        var answer = [UInt8](repeating: 0, count: 1024)
+        while read(descriptor, &answer, answer.count) > 0 {}
     }
 
     /// A node of a later version, which does not speak this one any more.

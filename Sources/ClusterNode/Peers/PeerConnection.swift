@@ -68,6 +68,8 @@ final class PeerConnection: StreamHandler {
     private var own: PeerHandshake.Hello
     private let secret: ClusterSecret
     private let handshakeTimeout: Duration
+    /// Where the caller is; nil for the caller.
+    let callerAddress: SocketAddress?
     /// Of the called side, or the caller.
     private(set) var other: PeerHandshake.Hello?
     private let greeting: Greeting?
@@ -82,9 +84,10 @@ final class PeerConnection: StreamHandler {
     /// - parameter greeting: that of the caller; nil for the called side, which answers one.
     init(
         _ own: PeerHandshake.Hello, _ secret: ClusterSecret, greeting: Greeting?, _ times: PeerTimes,
-        _ handler: any PeerConnectionHandler
+        _ handler: any PeerConnectionHandler, from callerAddress: SocketAddress? = nil
     ) {
         isCaller = greeting != nil
+        self.callerAddress = callerAddress
         self.own = own
         self.secret = secret
         handshakeTimeout = times.handshakeTimeout

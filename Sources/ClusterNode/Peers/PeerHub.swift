@@ -35,7 +35,7 @@ final class PeerHub: Sendable {
         options.limits = PeerLinks.limits(configuration.times)
         options.tls = tls?.server
         do throws(SystemError) {
-            listener = try Listener(at: configuration.address, on: group, options: options) { _ in links.accept() }
+            listener = try Listener(at: configuration.address, on: group, options: options) { links.accept($0.peer) }
         } catch {
             group.stop()
             throw SystemError("the listener for nodes, which --peer-listen places: \(error.attempt)", code: error.code)

@@ -57,8 +57,9 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     private var isRegistered = false
     /// Processes that have said farewell, until the nodes that run show that they are gone.
     private var departed: [String: UInt64] = [:]
-    /// So that an operator hears of each once.
+    /// So that an operator hears of each once. About nodes that etcd names.
     private var reported: Set<ClusterNews> = []
+    private var refusedCallers = RefusedCallers()
 
     init(
         _ loop: EventLoop, name: String, incarnation: UInt64, _ configuration: PeerConfiguration,
@@ -172,8 +173,8 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
 
     // MARK: Connections
 
-    func accept() -> any StreamHandler {
-        PeerConnection(.init(name: name, incarnation: incarnation), secret, greeting: nil, times, self)
+    func accept(_ address: SocketAddress?) -> any StreamHandler {
+        PeerConnection(.init(name: name, incarnation: incarnation), secret, greeting: nil, times, self, from: address)
     }
 
     private func connect(_ link: OutgoingLink) {
@@ -263,8 +264,11 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
             link.connection = nil
             link.downSince = .current
         }
-        if !connection.isCaller, case .handshake(.wrongSecret) = end, let other = connection.other {
-            report(.wrongSecret, of: other.name)
+        // The name that it gives may be that of another node.
+        if !connection.isCaller, case .handshake(.wrongSecret) = end, let address = connection.callerAddress?.host,
+            refusedCallers.report(address, at: .current)
+        {
+            delegate.report(.callerRefused(address: address))
         }
     }
 

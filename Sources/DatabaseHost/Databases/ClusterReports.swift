@@ -47,6 +47,10 @@ extension Readiness {
             if follows(database) { log.info("cluster.follows-again", [("database", database)]) }
         case .peerRefused(let node, let reason):
             log.error("cluster.peer-refused", [("node", node), ("reason", reason)])
+        case .callerRefused(let address):
+            log.error(
+                "cluster.caller-refused",
+                [("address", address), ("meaning", "a caller of --peer-listen has another --cluster-secret, or none")])
         case .cutOff(true, let store):
             cutOff(true, in: store)
             log.error(
