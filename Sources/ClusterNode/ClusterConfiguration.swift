@@ -87,6 +87,11 @@ package enum ClusterNews: Hashable, Sendable {
     case leaseEnded(store: String, isHome: Bool)
     /// An etcd cluster has another name than here, so the node does not use it.
     case otherStore(expected: String, found: String)
+    /// The members of an etcd cluster are not of one, for this reason, so the node does not use it; nil if they are
+    /// again.
+    case mixedMembers(String?, store: String, isHome: Bool)
+    /// A member of etcd does not answer, for this reason; nil if it does again.
+    case member(String, problem: String?, store: String)
     /// An etcd cluster has reached its quota and takes no writes, or does again.
     case full(Bool, store: String)
     /// An etcd cluster could not be told to forget old revisions, for this reason.

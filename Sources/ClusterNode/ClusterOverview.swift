@@ -279,6 +279,20 @@ package struct ClusterOverview: Sendable {
         for case (let member, .failure(let error)) in stores.flatMap(\.members) {
             problems.append("etcd at \(member): \(error)")
         }
+        for store in stores {
+            let members = store.members.compactMap { entry in
+                (try? entry.state.get()).map { (member: entry.member, status: $0) }
+            }
+            if let text = MemberIdentities.contradiction(in: members.map { ($0.member, $0.status.cluster) }) {
+                problems.append(text)
+            }
+            for (index, (member, status)) in members.enumerated() {
+                guard let other = members[..<index].first(where: { $0.status.member == status.member }) else {
+                    continue
+                }
+                problems.append("\(member) and \(other.member) are the same member of etcd")
+            }
+        }
         for case (let member, .success(let status)) in stores.flatMap(\.members) where status.isFull {
             problems.append("etcd at \(member) takes no writes: \(StorageError.etcdFull.message)")
         }

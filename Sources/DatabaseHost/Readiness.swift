@@ -55,6 +55,8 @@ package final class Readiness: Sendable {
         var withoutLease: LeaseTrouble?
         /// The same, and other nodes that use these etcd clusters do not reach it.
         var cutOffIn: Set<String> = []
+        /// The members of etcd are not of one cluster, for this reason.
+        var mixedMembers: String?
         /// The etcd clusters that have reached their quota.
         var fullStores: Set<String> = []
         /// Bytes that are free, if these are too few.
@@ -114,6 +116,9 @@ package final class Readiness: Sendable {
         }
     }
 
+    /// Why the members of etcd are not of one cluster; nil if they are.
+    func mixedMembers(_ reason: String?) { state.withLock { $0.mixedMembers = reason } }
+
     /// Whether an etcd cluster has reached its quota, and takes no writes.
     func full(_ isFull: Bool, _ store: String) {
         state.withLock { state in
@@ -161,7 +166,9 @@ package final class Readiness: Sendable {
             if let (name, trouble) = state.databases.min(by: { $0.key < $1.key }) {
                 return "the database '\(name)' \(trouble.text)"
             }
-            if let trouble = state.withoutLease { return text(trouble) }
+            if let trouble = state.withoutLease {
+                return state.mixedMembers.map { "the node '\(node ?? "")' has no lease: \($0)" } ?? text(trouble)
+            }
             if !state.cutOffIn.isEmpty { return "other nodes do not reach the node '\(node ?? "")'" }
             if let name = state.unseen.min() { return "the database '\(name)' \(Self.isUnseen)" }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.message)" }

@@ -1,4 +1,4 @@
-import HearthEtcdMessages
+package import HearthEtcdMessages
 package import HearthEventLoop
 import Synchronization
 import HearthSystem
@@ -38,6 +38,17 @@ package final class EtcdCluster: Sendable {
             return identity
         }
         if let expected, expected != found { throw .otherCluster(expected: expected, found: found) }
+    }
+
+    /// The cluster of the members, which all of them were asked for. Replaces that of the first one that answered.
+    package func expect(_ cluster: UInt64) { identity.withLock { $0 = cluster } }
+
+    /// What one member says of itself, of whichever cluster it is, on a connection of its own.
+    package func status(of member: EtcdMember, within duration: Duration) throws(EtcdError) -> EtcdStatus.Reply {
+        let deadline = MonotonicTime.current + duration
+        let connection = try EtcdConnection(member, tls: tls, deadline: deadline)
+        let status = EtcdStatus()
+        return try status.reply(connection.exchange(EtcdStatus.path, status.message, deadline: deadline)).reply
     }
 
     /// Connects to a member that knows of a leader.

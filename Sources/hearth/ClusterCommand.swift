@@ -25,9 +25,9 @@ extension Command {
                     node takes the writes of each database, which commits etcd still has, and how far each node's own
                     files reach (as nodes say every 5 seconds). Where databases are distributed over more than three nodes,
                     it shows the members, the holders of each database, and which other nodes follow it. It ends with 1 if a
-                    member does not answer, no node runs, a node does not reach another one, no database has begun, a
-                    database has no owner, a node that holds one has not said how far it is or does not have its files, or a
-                    member does not run.
+                    member of etcd does not answer, is full or is of another etcd cluster than the others, no node runs, a
+                    node does not reach another one, no database has begun, a database has no owner, a node that holds one
+                    has not said how far it is or does not have its files, or a member does not run.
                     """, options: etcdOptions + Arguments.Option.output
             ) { arguments throws(UsageError) in
                 _ = try arguments.positional()

@@ -2,6 +2,7 @@ import HearthEtcdGateway
 import HearthEtcdMessages
 import HearthReplicatedLog
 import HearthSystem
+import Synchronization
 
 /// The lease of a node, the name that it holds with it, and the other nodes that run. Used by one thread, which
 /// waits for etcd.
@@ -123,7 +124,7 @@ struct NodeRegistration {
 
     private mutating func register(_ lease: Int64) {
         nextAttempt = .current + Self.attemptInterval
-        guard isNamed || takesName() else { return }
+        guard case .agreed = store.identities.withLock({ $0.state }), isNamed || takesName() else { return }
         guard case .success(let reply) = call(record.registration(of: name, lease: lease)) else { return }
         let other = reply.values(0).first
         // An attempt whose answer was lost may have been successful.

@@ -2,6 +2,7 @@ import HearthEtcdGateway
 import HearthEventLoop
 import HearthReplicatedLog
 import HearthSystem
+import Synchronization
 
 /// One of the etcd clusters, as a node uses it: the node has a lease in each of them, which the logs there depend on.
 /// Any thread.
@@ -13,6 +14,8 @@ final class NodeStore: Sendable {
     let cluster: EtcdCluster
     let validity = LeaseValidity()
     let removals = FilesRemovals()
+    /// The node has no lease before the members agree.
+    let identities = Mutex(MemberIdentities())
     /// Of the thread that keeps the lease.
     let wakeUp = Semaphore()
     /// Nodes prefer different members.

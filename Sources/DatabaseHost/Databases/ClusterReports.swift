@@ -28,6 +28,16 @@ extension Readiness {
                         "this node does not use the etcd cluster: the names or addresses of --cluster are mixed up"
                     ),
                 ])
+        case .mixedMembers(let reason?, let store, let isHome):
+            if isHome { mixedMembers(reason) }
+            log.error("cluster.mixed-etcd", [("etcd", store), ("reason", reason)])
+        case .mixedMembers(nil, let store, let isHome):
+            if isHome { mixedMembers(nil) }
+            log.info("cluster.one-etcd", [("etcd", store)])
+        case .member(let member, let problem?, let store):
+            log.warning("cluster.etcd-member-fails", [("etcd", store), ("member", member), ("reason", problem)])
+        case .member(let member, nil, let store):
+            log.info("cluster.etcd-member-answers", [("etcd", store), ("member", member)])
         case .full(true, let store):
             full(true, store)
             log.error("cluster.etcd-full", [("etcd", store), ("meaning", StorageError.etcdFull.message)])

@@ -1,0 +1,29 @@
+import HearthClusterNode
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthReplicatedLog
+import HearthServer
+import HearthTestSupport
+import Testing
+
+extension ClusterTests {
+    @Test("a node does not use members that are not of one etcd cluster, and says which are of which")
+    func mixedMembers() throws {
+        let cluster = try TestCluster(names: [])
+        let other = try EtcdServers(count: 1)
+        let members = (cluster.etcd.ports + other.ports).map { EtcdMember(host: "127.0.0.1", port: $0) }
+        try cluster.start("n1", members: members)
+        let text = "the members are not of one etcd cluster: \(members[0]) of "
+        try cluster.wait("the reason") {
+            let answer = try cluster["n1"].connectAdminREST().ask("GET", "/readyz").text
+            return answer.contains("the node 'n1' has no lease: \(text)") && answer.contains("; \(members[1]) of ")
+        }
+        for member in members {
+            let client = EtcdClient(EtcdCluster([member]))
+            #expect(try client.call(EtcdRange(NodeRecord.folder), within: Patience.limit).values.isEmpty)
+        }
+        var overview = ClusterOverview(EtcdStore.one(members))
+        try overview.read()
+        #expect(overview.problems.contains { $0.hasPrefix(text) }, "\(overview.problems)")
+    }
+}
