@@ -30,18 +30,14 @@ package enum StorageError: Error, Hashable, Sendable {
     /// One line for operators, with paths and the words of the system.
     package var message: String {
         switch self {
-        case .full, .noQuorum, .ownedElsewhere, .stopping: summary
+        case .full, .noQuorum, .ownedElsewhere, .stopping, .overloaded: summary
         case .etcdFull:
             "etcd is full: its file has reached --quota-backend-bytes, and it takes no writes until it was compacted and defragmented and 'etcdctl alarm disarm' was run (docs/operating/cluster.md, 'When etcd is full')"
-        case .readOnly(let detail): "\(summary): \(detail)"
-        case .inputOutput(let detail): "\(summary): \(detail)"
+        case .readOnly(let why), .inputOutput(let why), .busy(let why), .replaced(let why): "\(summary): \(why)"
         case .damaged(let detail): "the database file is damaged: \(detail)"
         case .newerFormat(let path, let found, let known):
             "\(path) was written by a newer version of hearth (its format is \(found), and this version reads up to \(known)): start that version, or restore a backup"
-        case .busy(let detail): "\(summary): \(detail)"
-        case .overloaded(let detail): detail
         case .interruptedRestore(let database): "a restore of \(database) was interrupted: run 'hearth restore' again"
-        case .replaced(let detail): "\(summary): \(detail)"
         }
     }
 
