@@ -93,7 +93,7 @@ package enum ClusterNews: Hashable, Sendable {
     /// A member of etcd does not answer, for this reason; nil if it does again.
     case member(String, problem: String?, store: String)
     /// An etcd cluster has reached its quota and takes no writes, or does again.
-    case full(Bool, store: String)
+    case full(Bool, store: String, isHome: Bool)
     /// An etcd cluster could not be told to forget old revisions, for this reason.
     case notCompacted(store: String, reason: String)
     /// A process at this address runs under the name of this node.

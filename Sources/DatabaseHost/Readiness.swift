@@ -57,8 +57,8 @@ package final class Readiness: Sendable {
         var cutOffIn: Set<String> = []
         /// The members of etcd are not of one cluster, for this reason.
         var mixedMembers: String?
-        /// The etcd clusters that have reached their quota.
-        var fullStores: Set<String> = []
+        /// The etcd cluster of home has reached its quota.
+        var isHomeFull = false
         /// Bytes that are free, if these are too few.
         var scarceBytes: Int64?
     }
@@ -119,12 +119,8 @@ package final class Readiness: Sendable {
     /// Why the members of etcd are not of one cluster; nil if they are.
     func mixedMembers(_ reason: String?) { state.withLock { $0.mixedMembers = reason } }
 
-    /// Whether an etcd cluster has reached its quota, and takes no writes.
-    func full(_ isFull: Bool, _ store: String) {
-        state.withLock { state in
-            if isFull { state.fullStores.insert(store) } else { state.fullStores.remove(store) }
-        }
-    }
+    /// Whether the etcd cluster of home has reached its quota, and takes no writes.
+    func homeFull(_ isFull: Bool) { state.withLock { $0.isHomeFull = isFull } }
 
     /// An attempt to make the files of a database fit for the log of the cluster has failed.
     func copyFailed(_ name: String, _ reason: String) {
@@ -162,7 +158,7 @@ package final class Readiness: Sendable {
             if state.isStopping { return StorageError.stopping.message }
             if let error = state.folder { return error.message }
             // The reason of others.
-            if !state.fullStores.isEmpty { return StorageError.etcdFull.message }
+            if state.isHomeFull { return StorageError.etcdFull.message }
             if let (name, trouble) = state.databases.min(by: { $0.key < $1.key }) {
                 return "the database '\(name)' \(trouble.text)"
             }
@@ -181,7 +177,7 @@ package final class Readiness: Sendable {
         state.withLock { state in
             if state.isStopping { return StorageError.stopping.summary }
             if let error = state.folder { return error.summary }
-            if !state.fullStores.isEmpty { return StorageError.etcdFull.summary }
+            if state.isHomeFull { return StorageError.etcdFull.summary }
             if let trouble = state.databases.min(by: { $0.key < $1.key })?.value {
                 return "a database \(trouble.publicText)"
             }

@@ -4,8 +4,8 @@ import HearthStorageErrors
 /// Whether this node could take the writes of a database whose log several nodes share. While it cannot, because of its
 /// own files or memory, another node should.
 extension DatabaseScheduler {
-    /// A failure that lasts longer is a reason to give the log up, in milliseconds. Memory that one damaged row has torn
-    /// is whole again sooner.
+    /// A failure that lasts longer is a reason to give the log up, in milliseconds. Memory that one damaged row has
+    /// torn is whole again sooner.
     private static var failurePatience: Int64 { 3000 }
     /// Attempts to apply the same record: the second one works with memory that was built again.
     private static var followAttemptsMax: Int { 2 }

@@ -15,15 +15,17 @@ package struct MemberIdentities: Hashable, Sendable {
 
     package init() {}
 
-    /// Takes note of a look at all members. A node that has found a contradiction believes only all of them together.
+    /// Takes note of a look at all members. A node that has found a contradiction believes only all of them together,
+    /// or most of them if they are of the cluster that it knew before.
     ///
     /// - parameter clusters: in the order of the list; nil for members that do not answer.
     package mutating func look(_ clusters: [(member: EtcdMember, cluster: UInt64?)]) {
         let found = clusters.compactMap { entry in entry.cluster.map { (entry.member, $0) } }
         guard let cluster = found.first?.1 else { return }
+        let isConvincing = found.count == clusters.count || first == cluster && 2 * found.count > clusters.count
         if let text = Self.contradiction(in: found) {
             state = .mixed(text)
-        } else if case .mixed = state, found.count < clusters.count {
+        } else if case .mixed = state, !isConvincing {
             return
         } else if let first, first != cluster {
             state = .mixed(

@@ -61,7 +61,7 @@ package struct CompactionSchedule: Sendable {
         let limit = time - age(retention, min(Int64(rank), Self.rankMax))
         guard let target = seen.last(where: { $0.time <= limit })?.revision else { return nil }
         nextCompaction = time + options.intervalMilliseconds
-        // If not, nothing was written meanwhile.
+        // If not, nothing was written meanwhile, or growth has had a later one compacted.
         guard target > compacted else { return nil }
         (compacted, usedBytes) = (target, used)
         return target

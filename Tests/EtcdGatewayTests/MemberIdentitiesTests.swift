@@ -30,6 +30,14 @@ import Testing
         #expect(Self.state([16, 47, 16], [47, 47, 47]) == .agreed(47))
     }
 
+    @Test("a node that knew the cluster before believes most of the members, if they are of it") func knownBefore() {
+        let contradiction: [UInt64?] = [16, 47, 16]
+        #expect(Self.state([16, 16, 16], contradiction, [16, nil, 16]) == .agreed(16))
+        #expect(Self.state([16, 16, 16], contradiction, [nil, nil, 16]) == .mixed(Self.mixed))
+        #expect(Self.state([16, 16, 16], contradiction, [nil, 47, nil]) == .mixed(Self.mixed))
+        #expect(Self.state(contradiction, [16, nil, 16]) == .mixed(Self.mixed))
+    }
+
     @Test("one that was made anew is another one") func anew() {
         guard case .mixed(let text) = Self.state([16, 16, 16], [nil, 47, 47]) else {
             Issue.record("is believed")

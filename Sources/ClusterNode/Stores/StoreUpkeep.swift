@@ -50,7 +50,7 @@ struct StoreUpkeep {
         guard let status = try? client.call(EtcdStatus(), within: Self.callDuration) else { return }
         if status.isFull != isFull {
             isFull = status.isFull
-            news(.full(isFull, store: store.name))
+            news(.full(isFull, store: store.name, isHome: store.isHome))
         }
         let question = EtcdTransaction(
             then: [

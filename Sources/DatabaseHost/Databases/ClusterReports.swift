@@ -38,11 +38,11 @@ extension Readiness {
             log.warning("cluster.etcd-member-fails", [("etcd", store), ("member", member), ("reason", problem)])
         case .member(let member, nil, let store):
             log.info("cluster.etcd-member-answers", [("etcd", store), ("member", member)])
-        case .full(true, let store):
-            full(true, store)
+        case .full(true, let store, let isHome):
+            if isHome { homeFull(true) }
             log.error("cluster.etcd-full", [("etcd", store), ("meaning", StorageError.etcdFull.message)])
-        case .full(false, let store):
-            full(false, store)
+        case .full(false, let store, let isHome):
+            if isHome { homeFull(false) }
             log.info("cluster.etcd-has-room", [("etcd", store)])
         case .notCompacted(let store, let reason):
             log.error("cluster.not-compacted", [("etcd", store), ("reason", reason)])
