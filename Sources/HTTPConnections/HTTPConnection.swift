@@ -149,10 +149,7 @@ final class HTTPConnection: StreamHandler, TableMember {
             switch event {
             case .head(let head):
                 self.head = head
-                if context.services.clients.knowsProxies {
-                    client = context.services.clients.client(
-                        stream.peer, forwardedFor: head.headers.combined("x-forwarded-for"))
-                }
+                findClient(of: head)
                 if head.hasBody {
                     restartPace()
                     beginBody(of: head)
@@ -173,6 +170,12 @@ final class HTTPConnection: StreamHandler, TableMember {
         }
         setTimeout(wasIdle: wasIdle)
         return bytes.count - input.count
+    }
+
+    /// The client that a trusted proxy has named.
+    private func findClient(of head: RequestHead) {
+        guard context.services.clients.knowsProxies else { return }
+        client = context.services.clients.client(stream.peer, forwardedFor: head.headers.combined("x-forwarded-for"))
     }
 
     /// Keeps a part of the body.
@@ -251,6 +254,7 @@ final class HTTPConnection: StreamHandler, TableMember {
     /// Continues with a request that a connection of another loop has read, which has moved here, and the bytes read
     /// after it.
     func takeOver(_ head: RequestHead, rest: [UInt8]) {
+        findClient(of: head)
         if rest.withUnsafeBytes({ take(head, rest: $0) }) { return }
         unread = rest
         if isIdle { return readOn() }

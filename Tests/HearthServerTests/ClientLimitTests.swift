@@ -79,6 +79,12 @@ import HearthTreeStorage
             "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
         ]
+        // Also if the connection moves to the loop of an earlier session.
+        for loop in ["A", "B"] {
+            let last = "ls=\(loop)AAAAAAAAAAAAAAAAAAAAAAA"
+            #expect(try ask("/.ws?v=5&\(last)", upgrade + ann) == 429, "\(loop)")
+            #expect(try ask("/.lp?start=t&\(last)", nearAnn) == 429, "\(loop)")
+        }
         #expect(try ask("/.ws", upgrade + ann) == 429)
         #expect(try ask("/.ws", upgrade + bob) == 101)
         #expect(try ask("/.ws", upgrade + bob) == 429)
