@@ -65,9 +65,9 @@ package final class IdentityService: Sendable {
     /// Answers a request later, on another thread. False if there is too much to do.
     package func post(_ request: IdentityRequest, then: @escaping @Sendable (HTTPResponse) -> Void) -> Bool {
         if request.route.operation == .signInWithIdp {
-            return quick.post { self.askProvider(request, then) }
+            return quick.post(for: request.client) { self.askProvider(request, then) }
         }
-        return (request.route.isSlow ? slow : quick).post { then(self.response(to: request)) }
+        return (request.route.isSlow ? slow : quick).post(for: request.client) { then(self.response(to: request)) }
     }
 
     /// Nothing waits for the provider but the client.
@@ -86,7 +86,8 @@ package final class IdentityService: Sendable {
             var vouched = request
             vouched.vouched = result
             let answered = vouched
-            if !self.quick.post({ then(self.response(to: answered)) }) { then(self.response(to: request, .busy)) }
+            let isTaken = self.quick.post(for: request.client) { then(self.response(to: answered)) }
+            if !isTaken { then(self.response(to: request, .busy)) }
         }
     }
 
