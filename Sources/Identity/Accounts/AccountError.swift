@@ -37,6 +37,7 @@ package struct AccountError: Error, Hashable, Sendable {
         case invalidPageSelection = "INVALID_PAGE_SELECTION"
         case invalidPassword = "INVALID_PASSWORD"
         case invalidPhoneNumber = "INVALID_PHONE_NUMBER"
+        case invalidProfileAttribute = "INVALID_PROFILE_ATTRIBUTE"
         case invalidProjectID = "INVALID_PROJECT_ID"
         case invalidRefreshToken = "INVALID_REFRESH_TOKEN"
         case invalidRequestType = "INVALID_REQ_TYPE"

@@ -48,6 +48,19 @@ package enum AccountNames {
         }
     }
 
+    /// Both are in each token of the user (accounts.md 4).
+    static let displayNameByteCountMax = 1024
+    static let photoURLByteCountMax = 2048
+
+    static func check(displayName: String?, photoURL: String?) throws(AccountFailure) {
+        if let displayName, displayName.utf8.count > displayNameByteCountMax {
+            throw .refused(.invalidProfileAttribute, "Display name too long.")
+        }
+        if let photoURL, photoURL.utf8.count > photoURLByteCountMax {
+            throw .refused(.invalidProfileAttribute, "Photo URL too long.")
+        }
+    }
+
     static let claimsCharactersMax = 1000
 
     /// The claims that a JSON text holds (accounts.md 4).

@@ -25,6 +25,11 @@ extension Accounts {
     ) throws(AccountFailure) -> FederatedOutcome {
         var identity = identity
         identity.email = try identity.email.map { (email) throws(AccountFailure) in try AccountNames.email(email) }
+        // A provider's user cannot change what is too long.
+        if (try? AccountNames.check(displayName: identity.displayName, photoURL: nil)) == nil {
+            identity.displayName = nil
+        }
+        if (try? AccountNames.check(displayName: nil, photoURL: identity.photoURL)) == nil { identity.photoURL = nil }
         let token = try idToken.map { (token) throws(AccountFailure) in try verify(token, in: realm) }
         let (who, now, newID) = (identity, now, Self.makeID())
         let step = try thread.run { (file) throws(AccountFailure) in

@@ -62,6 +62,7 @@ extension Accounts {
         user.email = try new.email.map { (email) throws(AccountFailure) in try AccountNames.email(email) }
         if let password = new.password { try AccountNames.check(password: password) }
         user.phone = try new.phone.map { (phone) throws(AccountFailure) in try AccountNames.phone(phone) }
+        try AccountNames.check(displayName: new.displayName, photoURL: new.photoURL)
         user.displayName = new.displayName
         user.photoURL = new.photoURL
         user.emailVerified = new.emailVerified

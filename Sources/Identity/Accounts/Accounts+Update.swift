@@ -173,6 +173,7 @@ extension Accounts {
         change.email = try change.email.map { (email) throws(AccountFailure) in try AccountNames.email(email) }
         change.phone = try change.phone.map { (phone) throws(AccountFailure) in try AccountNames.phone(phone) }
         if let password = change.password { try AccountNames.check(password: password) }
+        try AccountNames.check(displayName: change.displayName, photoURL: change.photoURL)
         if let claims = change.claims { _ = try AccountNames.claims(claims) }
         return change
     }

@@ -38,6 +38,30 @@ import Testing
         expectRefusal(code) { try fixture.signUp(email, password) }
     }
 
+    @Test("names and pictures that would make tokens long are refused, and left out where a provider says them")
+    func longProfiles() throws {
+        let fixture = try AccountsFixture()
+        let ann = try fixture.signUp("ann@example.com").user
+        for (name, url) in [(1025, 0), (0, 2049)] {
+            var change = UserChange()
+            change.displayName = String(repeating: "x", count: name)
+            change.photoURL = String(repeating: "x", count: url)
+            expectRefusal(.invalidProfileAttribute) {
+                _ = try fixture.accounts.update(.user(ann.id), change, in: fixture.realm)
+            }
+        }
+        var identity = ProviderIdentity(provider: "google.com", rawID: "1", profile: JSONObject([:]))
+        identity.displayName = String(repeating: "x", count: 1025)
+        identity.photoURL = "https://example.com/ann.png"
+        let outcome = try fixture.accounts.signIn(
+            identity, linkingTo: nil, createsAccount: true, in: fixture.realm)
+        guard case .signedIn(let signIn, _) = outcome else {
+            Issue.record("is not signed in")
+            return
+        }
+        #expect(signIn.user.displayName == nil && signIn.user.photoURL == "https://example.com/ann.png")
+    }
+
     @Test("protected addresses: an unknown user and a wrong password look alike, and a disabled user too")
     func protection() throws {
         let fixture = try AccountsFixture { $0.protectsEmails = true }

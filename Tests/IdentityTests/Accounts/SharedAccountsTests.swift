@@ -189,12 +189,13 @@ struct SharedAccountsTests {
         do {
             let alone = try AccountsFixture(in: folder)
             id = try alone.signUp("ada@example.com").user.id
-            for number in 0..<40 {
-                var new = NewUser()
-                new.displayName = String(repeating: "x", count: 500_000)
-                new.id = "user\(number)"
-                _ = try alone.accounts.create(new, in: alone.realm)
+            // One commit has no room for all of them.
+            let users = (0..<40).map { number in
+                var user = User(id: "user\(number)", createdAt: 0)
+                user.displayName = String(repeating: "x", count: 500_000)
+                return ImportedUser(user: user)
             }
+            #expect(try alone.accounts.importUsers(users, overwrites: false, in: alone.realm).isEmpty)
         }
         let cluster = try SharedFixture(count: 0)
         try cluster.add(AccountsFixture(in: folder) { $0.areShared = true }, 0)
