@@ -241,6 +241,11 @@ package final class LogFile: @unchecked Sendable {
         let free = try connection.integer("PRAGMA freelist_count") ?? 0
         let pageSize = try connection.integer("PRAGMA page_size") ?? 4096
         var bytesAbove = (pages - free) * pageSize - bytesMax
+        // Parts of records that have gone still take pages: further records would go for them.
+        if bytesAbove > 0, parts.hasStrays {
+            try parts.removeStrays()
+            return true
+        }
         let limit = min(appliedSequence, lastSequence)
         // The rows that go have no gaps between them, even if the clock once went back.
         let select = try connection.prepare(

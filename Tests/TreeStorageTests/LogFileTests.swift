@@ -360,6 +360,20 @@ struct LogFileTests {
         #expect(try records(log, after: 4) == [written[2]])
     }
 
+    @Test("loses no more than it is too large by, though texts of records are in parts")
+    func sizeOfParts() throws {
+        let log = try open()
+        for number in 0..<8 as Range<UInt64> {
+            try log.append([try Self.largeRecord(1 + 3 * number, bytes: 10 * StoredText.partBytes, in: log)])
+        }
+        let connection = try Connection(path: path, mode: .readWrite)
+        let pages = try #require(try connection.integer("PRAGMA page_count"))
+        let pageSize = try #require(try connection.integer("PRAGMA page_size"))
+        let bytesMax = pages * pageSize - 1000
+        while try log.prune(before: 0, keepingBytes: bytesMax, appliedSequence: 100) {}
+        #expect(try records(log, after: 3).map(\.firstSequence) == [4, 7, 10, 13, 16, 19, 22])
+    }
+
     @Test("removes parts for which no record came, and none while it may come")
     func strayParts() throws {
         do {
