@@ -16,4 +16,12 @@ extension Connection {
             throw error
         }
     }
+
+    /// The same, and waits for others as long as statements do. Throws ``StorageError/busy(_:)`` if one still reads:
+    /// the main file has the old bytes then.
+    func emptyForErasure() throws(StorageError) {
+        guard try integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
+            throw .busy("\(path) is being read, by a backup for example: erase again")
+        }
+    }
 }

@@ -107,4 +107,19 @@ struct LogRecordTests {
             record.time ^= 1
         }
     }
+
+    @Test("without the changes at a place, has no claims of a user whose on-disconnect writes have all gone")
+    func erasingClaims() throws {
+        let principal = try Principal(auth: Array(#"{"uid":"alice","token":{"email":"alice@example.com"}}"#.utf8))
+        let cases: [(paths: [Path], isKept: Bool)] = [
+            (["users/alice/is"], false), (["users/alice/is", "users/bob"], true),
+        ]
+        for (paths, isKept) in cases {
+            var record = LogRecord(firstSequence: 1, time: 5)
+            let owed = paths.map { Assignment(target: WriteTarget(path: $0), value: "1") }
+            record.append(owed: owed, of: 1, by: principal)
+            let erased = try #require(try record.erasing("users/alice"))
+            #expect(String(decoding: erased.body, as: UTF8.self).contains("alice@example.com") == isKept)
+        }
+    }
 }

@@ -20,7 +20,8 @@ extension LogRecord {
             case .owe(let assignments, let connection, let principal):
                 let kept = assignments.compactMap { $0.erasing(path) }
                 isChanged = isChanged || kept != assignments
-                record.append(owed: kept, of: connection, by: principal)
+                // The claims of a user whose writes are all erased go with them.
+                record.append(owed: kept, of: connection, by: kept.isEmpty ? .nobody : principal)
             case .cancelOwed(let cancelled, let connection):
                 let isInside = path.contains(cancelled) && cancelled != path
                 isChanged = isChanged || isInside

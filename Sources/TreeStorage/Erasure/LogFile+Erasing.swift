@@ -15,7 +15,8 @@ extension LogFile {
         var last: Int64 = 0
         while let end = try erase(path, after: last, &count) { last = end }
         try parts.removeAllStrays()
-        try connection.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+        try connection.execute("VACUUM")
+        try connection.emptyForErasure()
         return count
     }
 

@@ -246,7 +246,8 @@ package final class TreeFile: @unchecked Sendable {
     /// Writes the file again, so that it has the bytes of no row that was deleted. Takes as long as copying it.
     func rewrite() throws(StorageError) {
         while isClearing { try clearSome() }
-        try connection.execute("PRAGMA secure_delete = on; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+        try connection.execute("PRAGMA secure_delete = on; VACUUM")
+        try connection.emptyForErasure()
     }
 
     // MARK: Large values
