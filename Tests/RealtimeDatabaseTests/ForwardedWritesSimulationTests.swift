@@ -47,6 +47,8 @@ struct ForwardedWritesSimulationTests {
         var ended: Set<ConnectionID> = []
         /// Those of them that an answer has ended.
         var endedByAnswers: [ConnectionID] = []
+        /// Requests that the node is to do itself, once nothing of their connections waits at others.
+        var returned: [Request] = []
         /// Connections whose clients have gone.
         var left: Set<ConnectionID> = []
         var connections: [ConnectionID]
@@ -59,17 +61,45 @@ struct ForwardedWritesSimulationTests {
 
         mutating func take(_ work: ForwardedWrites.Work) {
             for (node, requests) in work.toSend { for request in requests { links[node]!.take(request) } }
-            for request in work.returned {
-                if case .disconnect = request.operation { continue }
-                log.append(Entry(connection: request.connection, number: request.number))
-                answered.append(log[log.count - 1])
-            }
+            returned += work.returned
             for (request, reply) in work.answers {
                 let entry = Entry(connection: request.connection, number: request.number)
                 if case .failed = reply { refused.append(entry) } else { answered.append(entry) }
             }
             for connection in work.ended { ended.insert(connection) }
+            returned.removeAll { ended.contains($0.connection) && !Self.isEnd($0) }
         }
+
+        /// The node does its own requests while it takes the writes, and sends them to the next owner otherwise. What it
+        /// has begun while it has yet to hear of that is not done.
+        mutating func doReturned() {
+            var rest: [Request] = []
+            var forwarded: Set<ConnectionID> = []
+            for request in returned {
+                let connection = request.connection
+                if forwarded.contains(connection) {
+                    writes.add(request, now: time)
+                } else if writes.holds(connection) || rest.contains(where: { $0.connection == connection }) {
+                    rest.append(request)
+                } else if known != .some("here") || Self.isEnd(request) {
+                    // Together with those after it.
+                    forwarded.insert(connection)
+                    writes.add(request, now: time)
+                } else if owner == "here" {
+                    log.append(Entry(connection: connection, number: request.number))
+                    answered.append(log[log.count - 1])
+                } else {
+                    rest.append(request)
+                }
+            }
+            returned = rest
+        }
+
+        private static func isEnd(_ request: Request) -> Bool {
+            if case .disconnect = request.operation { true } else { false }
+        }
+
+        func isReturned(_ connection: ConnectionID) -> Bool { returned.contains { $0.connection == connection } }
 
         /// A node does the next request that has come, or turns it away.
         mutating func serve(_ node: String) {
@@ -138,7 +168,8 @@ struct ForwardedWritesSimulationTests {
         /// an end.
         mutating func leave(_ connection: ConnectionID) {
             if connection.kind == .http || !left.insert(connection).inserted { return }
-            writes.add(Request(connection: connection, number: 0, operation: .disconnect), now: time)
+            let end = Request(connection: connection, number: 0, operation: .disconnect)
+            if isReturned(connection) { returned.append(end) } else { writes.add(end, now: time) }
         }
 
         mutating func step() {
@@ -146,7 +177,7 @@ struct ForwardedWritesSimulationTests {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<30:
                 let connection = connections.randomElement(using: &random)!
-                guard !ended.contains(connection), !left.contains(connection) else { return }
+                guard !ended.contains(connection), !left.contains(connection), !isReturned(connection) else { return }
                 asked[connection, default: 0] += 1
                 let number = asked[connection]!
                 let value = IncomingValue(json: CanonicalJSON(trusted: Array("1".utf8)))
@@ -183,6 +214,7 @@ struct ForwardedWritesSimulationTests {
                 }
             default: writes.tick(now: time)
             }
+            doReturned()
             take(writes.takeWork(applied: UInt64(applied), now: time))
             writes.checkInvariants()
         }
@@ -200,6 +232,7 @@ struct ForwardedWritesSimulationTests {
                     answer(node)
                 }
                 writes.tick(now: time)
+                doReturned()
                 take(writes.takeWork(applied: UInt64(applied), now: time))
             }
         }
