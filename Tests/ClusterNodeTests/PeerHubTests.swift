@@ -233,7 +233,7 @@ struct PeerHubTests {
         #expect(called.told.state.withLock { $0.requests } == [])
     }
 
-    @Test("a caller without the secret is reported by its address, and once, whatever names it gives")
+    @Test("a caller without the secret is reported once, by its address, though it gives several names")
     func strangers() async throws {
         let called = try Node("b")
         for name in ["c", "d", "e"] { try Self.call(called.hub.address.port, as: name) }

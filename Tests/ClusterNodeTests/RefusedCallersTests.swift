@@ -6,7 +6,7 @@ import Testing
 @Suite("Callers without the secret") struct RefusedCallersTests {
     private static func time(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test("an address is reported once an hour, whatever it says") func once() {
+    @Test("an address is reported once an hour") func once() {
         var callers = RefusedCallers()
         let reported = stride(from: Int64(0), through: 7300, by: 1).filter {
             callers.report("10.0.0.9", at: Self.time($0))

@@ -70,7 +70,7 @@ struct SharedLogBench: ~Copyable {
 
     var isDrained: Bool { actions.contains { if case .drained = $0 { true } else { false } } }
 
-    /// What was said of whether the node could take the writes.
+    /// The reports on whether the node could take the writes.
     var fitness: [Bool] { actions.compactMap { if case .noteFitness(let isFit) = $0 { isFit } else { nil } } }
 
     var isProbing: Bool { actions.contains { if case .probe = $0 { true } else { false } } }
