@@ -75,7 +75,7 @@ package final class ConnectionLoop: @unchecked Sendable {
         }
         realtime.revoke(isRevoked)
         for connection in connections.all where isRevoked(connection.follower?.account) {
-            connection.end(with: EventStreamWriter.authRevoked)
+            connection.credentialEnded()
         }
     }
 

@@ -1,8 +1,11 @@
+import HearthDatabaseHost
+import HearthDelivery
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthServerCodecs
 import HearthRealtimeDatabase
 import HearthServerLog
+import HearthSystem
 import HearthAccess
 import HearthHTTPResponses
 import HearthREST
@@ -75,10 +78,32 @@ extension HTTPConnection {
             body(connection, administrator)
         }
     }
+
+    // MARK: For as long as the credential is valid
+
+    /// An event stream and a worker that waits end with their credential.
+    func follow(as authentication: Authentication) {
+        follower = authentication
+        followsSince = WallClock.milliseconds
+        expiry = authentication.schedule(on: context.loop) { [unowned self] in credentialEnded() }
+    }
+
+    /// The follower's credential has expired or was revoked.
+    func credentialEnded() {
+        guard let claiming else { return end(with: EventStreamWriter.authRevoked) }
+        guard case .waiting(_, let writer) = work else { return }
+        // A job that the database gives it meanwhile comes too late, so nothing else may wait for an answer here.
+        isEnding = true
+        context.submit(Request(connection: id, number: 0, operation: .disconnect), to: claiming.index)
+        endUse()
+        work = .none
+        respond(RESTError.credentialEnded.response, with: writer)
+    }
 }
 
 extension RESTError {
     static let notAdministrator = RESTError(.unauthorized, "Unauthorized request.")
+    static let credentialEnded = RESTError(.unauthorized, "credential is no longer valid")
 
     /// The texts that SDKs know (rest.md 6).
     init(_ error: CredentialError) {

@@ -48,14 +48,14 @@ final class HTTPConnection: StreamHandler, TableMember {
     /// The database of its event stream, from the request on.
     private(set) var listening: DatabaseDirectory.Use?
     /// The database in which its worker may wait for a job, from the request to the answer.
-    private var claiming: DatabaseDirectory.Use?
+    private(set) var claiming: DatabaseDirectory.Use?
     /// As long as it waits for an answer about the past.
     var asker: PastAsker?
-    /// Until its credential ends.
-    private var expiry: Timer?
-    /// The user of its event stream.
-    private(set) var follower: Authentication?
-    private var followsSince: Int64 = 0
+    /// Until the follower's credential ends.
+    var expiry: Timer?
+    /// The user of its event stream, or of its worker that may wait.
+    var follower: Authentication?
+    var followsSince: Int64 = 0
     /// The answer under way is the last one.
     var isEnding = false
     /// When the database was last asked something.
@@ -345,6 +345,7 @@ final class HTTPConnection: StreamHandler, TableMember {
                 to: database.index)
             if exchange.operation.mayWait {
                 claiming = database
+                follow(as: authentication)
                 // It was paused while the credential was verified.
                 if unread.isEmpty { stream.resumeReading() }
                 return
@@ -358,15 +359,6 @@ final class HTTPConnection: StreamHandler, TableMember {
             respond(error.response, with: writer)
         } catch {
             respond(RESTError(error as? DatabaseDirectory.LookUpError ?? .invalidName).response, with: writer)
-        }
-    }
-
-    /// The event stream continues until the credential expires.
-    private func follow(as authentication: Authentication) {
-        follower = authentication
-        followsSince = WallClock.milliseconds
-        expiry = authentication.schedule(on: context.loop) { [unowned self] in
-            end(with: EventStreamWriter.authRevoked)
         }
     }
 

@@ -70,6 +70,36 @@ import Testing
         #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
     }
 
+    @Test("a worker over REST whose account has ended gets no job")
+    func revokedWorker() throws {
+        let folder = TemporaryFolder()
+        let client = try IdentityClient(
+            isDevelopment: false, folder: folder.path, rules: #"{"rules":{".read":true,".write":"auth != null"}}"#,
+            settings: #"{"settings":{"mail":{".queue":{"attempts":2}}}}"#)
+        let key = try AdministratorKey(folder: folder.path)
+        let access = try #require(try client.accessToken(try key.assertion())["access_token"])
+        func workersWait() throws -> Bool {
+            let page = try client.rest.ask("GET", "/metrics", ["Authorization: Bearer \(access)"])
+            try #require(page.status == 200)
+            return page.text.contains(#"workers_waiting{database="default",queue="/mail"} 1"#)
+        }
+        let (a, b) = (try Self.signUp(client, "a@example.com"), try Self.signUp(client, "b@example.com"))
+        #expect(try client.rest.ask("PUT", "/x.json?auth=\(b.token)", [], "1").status == 200)
+        let worker = try client.server.connectREST()
+        try worker.send(
+            RESTClient.request(
+                "POST", "/mail/.jobs.json?auth=\(a.token)", [], body: Array(#"{"do":"claim","wait":60000}"#.utf8)))
+        try blockUntil("a worker that waits", workersWait)
+        #expect(try client.post("delete", #"{"idToken":"\#(a.token)"}"#).status == 200)
+        let answer = try worker.receive()
+        #expect(answer.status == 401)
+        #expect(answer.text.contains("credential is no longer valid"), "\(answer.text)")
+        #expect(try !workersWait())
+        #expect(try client.rest.ask("PUT", "/mail/jobs/a.json?auth=\(b.token)", [], "1").status == 200)
+        let job = try client.rest.ask("POST", "/mail/.jobs.json?auth=\(b.token)", [], #"{"do":"claim"}"#).text
+        #expect(job.contains(#""attempts":1"#), "\(job)")
+    }
+
     @Test("a body that is still coming when its user's account ends is not written")
     func revocationWithinBody() throws {
         let client = try Self.client()

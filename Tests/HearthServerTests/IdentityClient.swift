@@ -22,8 +22,9 @@ final class IdentityClient {
 
     init(
         isDevelopment: Bool = true, hasAdminListener: Bool = false, learnsProjects: Bool = false, folder: String? = nil,
-        rules text: String = #"{"rules":{}}"#, trustedProxies: TrustedProxies = TrustedProxies(),
-        logLevel: Log.Level = .error, trustFile: String? = nil, renewalTime: Duration? = nil,
+        rules text: String = #"{"rules":{}}"#, settings: String? = nil,
+        trustedProxies: TrustedProxies = TrustedProxies(), logLevel: Log.Level = .error, trustFile: String? = nil,
+        renewalTime: Duration? = nil,
         _ configure: (inout IdentityConfiguration) -> Void = { _ in }
     ) throws {
         let rules = ownFolder.path + "/rules.json"
@@ -34,6 +35,7 @@ final class IdentityClient {
             configuration.learnsProjects = learnsProjects
             if hasAdminListener { configuration.adminAddress = .loopback(port: 0) }
             configuration.rulesFile = rules
+            configuration.settingsText = settings.map { Array($0.utf8) }
             identity.options.protectsEmails = false
             identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
             configure(&identity)

@@ -14,7 +14,7 @@ import Testing
         #"{"rules":{"own":{"$u":{".read":"auth.uid === $u",".write":"auth.uid === $u && auth.level > 1"}}}}"#
 
     private static func server(
-        isDevelopment: Bool = false, hasSecret: Bool = true
+        isDevelopment: Bool = false, hasSecret: Bool = true, settings: String? = nil
     ) throws -> (server: RealtimeTestServer, folder: TemporaryFolder) {
         let folder = TemporaryFolder()
         TemporaryFolder.write(Array(rules.utf8), to: folder.path + "/rules.json")
@@ -22,6 +22,7 @@ import Testing
         let server = try RealtimeTestServer {
             $0.isDevelopment = isDevelopment
             $0.rulesFile = folder.path + "/rules.json"
+            $0.settingsText = settings.map { Array($0.utf8) }
             if hasSecret { $0.legacySecretFile = folder.path + "/secret" }
         }
         return (server, folder)
@@ -82,6 +83,16 @@ import Testing
         #expect(try peer.receiveMessage() == RealtimePeer.response(4, "ok", #"{"auth":null,"expires":null}"#))
         try peer.send(5, "p", #"{"p":"x","d":1}"#)
         #expect(try peer.receiveMessage() == RealtimePeer.response(5))
+    }
+
+    @Test("a worker over REST waits for a job until its token expires", .timeLimit(.minutes(15)))
+    func worker() throws {
+        let (server, _) = try Self.server(settings: #"{"settings":{"own":{"$u":{".queue":{"attempts":2}}}}}"#)
+        let token = try Self.token(#"{"uid":"a","level":2}"#, #","exp":\#(Self.now + 6)"#)
+        let worker = try server.connectREST()
+        let answer = try worker.ask("POST", "/own/a/.jobs.json?auth=\(token)", [], #"{"do":"claim","wait":60000}"#)
+        #expect(answer.status == 401)
+        #expect(answer.text.contains("credential is no longer valid"), "\(answer.text)")
     }
 
     @Test("production refuses them without the option; development takes them at their word")
