@@ -131,13 +131,17 @@ extension DatabaseScheduler {
         if isMany || isExpiryPaused || database.changedBytes >= bytesMax { postFreeze(behindOthers: isMany) }
     }
 
-    var mayRun: Bool {
+    var mayRun: Bool { mayRun(at: conditions) }
+
+    func mayRun(at conditions: Conditions) -> Bool {
         !recovery.isUnderWay && (database.unappliedBytes < limits.changedBytesHard || !applying.isWriting)
-            && !database.isTelling && database.unwrittenBytes < limits.unwrittenBytesMax && hasRoomToSay
+            && !database.isTelling && database.unwrittenBytes < limits.unwrittenBytesMax && hasRoomToSay(conditions)
     }
 
     /// Outputs that were sent already do not count.
-    private var hasRoomToSay: Bool {
+    private var hasRoomToSay: Bool { hasRoomToSay(conditions) }
+
+    private func hasRoomToSay(_ conditions: Conditions) -> Bool {
         database.pendingReadBytes < limits.waitingReadBytesMax && !conditions.isBacklogFull
     }
 

@@ -219,6 +219,12 @@ package struct DatabaseScheduler: ~Copyable {
     /// Says all that may be said.
     mutating func releaseAll() { while database.hasReadyTurns { release() } }
 
+    /// Gets were answered without a turn.
+    mutating func noteReads(_ count: Int, at conditions: Conditions) {
+        lastUse = conditions.uptime
+        requestCount += Int64(count)
+    }
+
     // MARK: Beginning and end
 
     private mutating func open() {

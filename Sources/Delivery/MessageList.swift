@@ -1,4 +1,5 @@
 package import HearthJSONTree
+import HearthRealtimeDatabase
 
 /// Messages of the realtime protocol, one after the other. Transports put them into their form.
 ///
@@ -19,7 +20,7 @@ package struct MessageList: Sendable {
     }
 
     /// Values up to this size are copied into each message.
-    static let copiedBytesMax = 16 << 10
+    static let copiedBytesMax = Database.answeredAtOnceBytesMax
 
     package private(set) var text: [UInt8] = []
     package private(set) var messages: [Message] = []

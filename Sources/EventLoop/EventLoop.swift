@@ -105,6 +105,9 @@ package final class EventLoop: @unchecked Sendable {
         return isTaken
     }
 
+    /// Work was posted that has not run.
+    package var hasPostedWork: Bool { inbox.withLock { !$0.work.isEmpty } }
+
     /// Ends the loop gracefully: listeners close, `shutdownRequested` of every handler is called, whose default sends
     /// the staged bytes and closes, and the loop ends when no stream is left. Streams that are open after `grace` are
     /// aborted.

@@ -6,8 +6,8 @@ package import HearthStorageErrors
 /// when.
 ///
 /// A deterministic function of its inputs: requests with the time of their turn, and results of storage. Its only I/O
-/// is reading from its ``RowStore``, so a simulator can run it against a store that fails. Owned by the database
-/// thread.
+/// is reading from its ``RowStore``, so a simulator can run it against a store that fails. Used by one thread at a
+/// time.
 ///
 /// The requests that are in the mailbox make one *turn*. A turn's changes are in memory at once and go to the log as
 /// one record; its output waits in ``log`` until the log has the record (``committed(through:)``). When the log could

@@ -1,6 +1,7 @@
 package import HearthAccess
 package import HearthDatabaseHost
 package import HearthDelivery
+import HearthEventLoop
 package import HearthRealtimeDatabase
 import HearthWebSocketCodec
 
@@ -13,7 +14,11 @@ package final class RealtimeLoop: @unchecked Sendable {
     /// The transports that carry, or did carry, sessions by long polling.
     private var longPolls: [UInt64: LongPollTransport] = [:]
 
-    package init(_ context: LoopContext) { self.context = context }
+    package init(_ context: LoopContext) {
+        self.context = context
+        // Safe because: a `ConnectionLoop` keeps both, and its event loop runs no turn after it is gone.
+        context.sendAnswers = { [unowned self] in send($0) }
+    }
 
     // MARK: Sessions
 
@@ -89,6 +94,13 @@ package final class RealtimeLoop: @unchecked Sendable {
     /// Queues messages for a session. So many of its requests are answered with them.
     package func send(_ run: FramedRun, to id: ConnectionID, answers: Int) {
         sessions[id.raw]?.send(run, answers: answers)
+    }
+
+    /// Queues answers to gets.
+    private func send(_ answers: PlainAnswers) {
+        let framed = FramedMessages(answers.messages, in: context.loop.outbound)
+        for run in answers.runs { send(framed[run.messages], to: run.connection, answers: run.messages.count) }
+        context.compressor.forget()
     }
 
     /// Queues messages for all sessions of a group.

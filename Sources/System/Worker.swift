@@ -53,6 +53,9 @@ package final class Worker<Item: Sendable>: Sendable {
     /// How many items wait; those of the batch under way are not among them.
     package var waitingCount: Int { shared.mailbox.withLock { $0.items.count } }
 
+    /// The thread has done all that was posted, and waits.
+    package var isAtRest: Bool { shared.mailbox.withLock { $0.isAsleep } }
+
     /// Refuses further posts, lets the thread finish posted work, and waits for its end. Not from its own thread.
     package func stop() {
         requestStop()

@@ -39,8 +39,10 @@ final class RealtimePeer {
         """
     }
 
+    /// - parameter early: text frames that are sent with the opening handshake.
     init(
-        port: UInt16, host: String, target: String, offersCompression: Bool = false, receiveBuffer: Int32? = nil
+        port: UInt16, host: String, target: String, offersCompression: Bool = false, receiveBuffer: Int32? = nil,
+        early: [String] = []
     ) throws {
         let each = DeflateParameters.Direction(noContextTakeover: true)
         decoder = WebSocketDecoder(
@@ -50,8 +52,8 @@ final class RealtimePeer {
         self.descriptor = descriptor
         let error = LoopbackSocket.connect(descriptor, to: port)
         try #require(error == 0, "connect to port \(port): \(error)")
-        try Self.write(
-            Array(Self.request(host: host, target: target, offersCompression: offersCompression).utf8), to: descriptor)
+        let request = Self.request(host: host, target: target, offersCompression: offersCompression)
+        try Self.write(Array(request.utf8) + Self.frames(early), to: descriptor)
         // Byte by byte up to the empty line: what follows are frames.
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
@@ -117,12 +119,14 @@ final class RealtimePeer {
     }
 
     /// Sends several text frames at once, so that the server is likely to read them at once.
-    func send(_ texts: [String]) throws {
+    func send(_ texts: [String]) throws { try Self.write(Self.frames(texts), to: descriptor) }
+
+    private static func frames(_ texts: [String]) -> [UInt8] {
         var frames: [UInt8] = []
         for text in texts {
             FrameEncoder.append(.text, Array(text.utf8).span.bytes, key: MaskingKey(0x1234_5678), to: &frames)
         }
-        try Self.write(frames, to: descriptor)
+        return frames
     }
 
     func sendClose(_ code: UInt16, reason: String = "") throws {

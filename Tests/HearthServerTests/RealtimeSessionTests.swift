@@ -231,17 +231,20 @@ struct RealtimeSessionTests {
                 == #"{"t":"d","d":{"r":1,"b":{"s":"invalid_argument","d":"a listener of a query needs a tag \"t\""}}}"#)
     }
 
-    @Test("a client that comes back ends the session it lost before anything else")
-    func lostSession() throws {
+    @Test(
+        "a client that comes back ends the session it lost before anything else, however quick it is",
+        arguments: [false, true])
+    func lostSession(isQuick: Bool) throws {
         let server = try RealtimeTestServer { $0.durability = .memory }
         let lost = try server.connect()
         let hello = try #require(try lost.receiveMessage())
         let name = try #require(hello.firstMatch(of: /"s":"([^"]+)"/)?.1)
         try lost.send(request(1, "o", #"{"p":"on","d":false}"#))
         #expect(try lost.receiveMessage() == ok(1))
-        let next = try server.connect("/.ws?v=5&ns=example&ls=\(name)")
+        let get = request(1, "g", #"{"p":"on","q":{}}"#)
+        let next = try server.connect("/.ws?v=5&ns=example&ls=\(name)", early: isQuick ? [get] : [])
         _ = try next.receiveMessage()
-        try next.send(request(1, "g", #"{"p":"on","q":{}}"#))
+        if !isQuick { try next.send(get) }
         #expect(try next.receiveMessage() == ok(1, "false"))
         #expect(try lost.receive() == .close(1000, reason: "the client is back on another connection"))
         #expect(try lost.receive() == .end)

@@ -46,11 +46,12 @@ final class RealtimeTestServer {
     var host: String { "\(server.address)" }
 
     func connect(
-        _ target: String = "/.ws?v=5&ns=example", offersCompression: Bool = false, receiveBuffer: Int32? = nil
+        _ target: String = "/.ws?v=5&ns=example", offersCompression: Bool = false, receiveBuffer: Int32? = nil,
+        early: [String] = []
     ) throws -> RealtimePeer {
         let peer = try RealtimePeer(
             port: server.address.port, host: host, target: target, offersCompression: offersCompression,
-            receiveBuffer: receiveBuffer)
+            receiveBuffer: receiveBuffer, early: early)
         peers.append(peer)
         return peer
     }

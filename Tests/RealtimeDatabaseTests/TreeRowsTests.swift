@@ -9,6 +9,7 @@ import Testing
 struct TreeRowsTests {
     @Test("agrees with one value after random steps", arguments: 0..<(8 * TestScale.factor))
     func agreesWithModel(seed: UInt64) {
+        var knownCount = 0
         for seed in seed * 10..<seed * 10 + 10 {
             var generator = StepGenerator(seed: seed)
             let packing = generator.packing()
@@ -18,12 +19,14 @@ struct TreeRowsTests {
             func failure(_ steps: [TreeRowsMachine.Step]) -> String? {
                 var machine = TreeRowsMachine(packing: packing, residentBytesMax: residentBytesMax)
                 machine.run(steps, checking: paths)
+                knownCount += machine.knownCount
                 return machine.failure
             }
             guard failure(steps) != nil else { continue }
             let fewest = shrunk(steps) { failure($0) != nil }
             Issue.record("seed \(seed): \(failure(fewest) ?? "") after \(fewest) with \(packing)")
         }
+        #expect(knownCount > 0, "memory knew no value")
     }
 
     /// All sequences of three steps from each of three beginnings.

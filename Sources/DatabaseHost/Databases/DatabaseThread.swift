@@ -11,13 +11,15 @@ package import HearthTreeStorage
 package import HearthTriggers
 import HearthStorageErrors
 
-/// The thread that owns all databases. Event loops hand it requests in batches; it hands them deliveries.
+/// The thread that owns all databases. Event loops hand it requests in batches; it hands them deliveries. While it is
+/// at rest, loops may answer gets themselves (``answerAtOnce(_:of:if:)``).
 ///
 /// A turn is everything that is in the mailbox: the requests of one database become one turn of it. The committer and
 /// the applier have threads of their own and report back through the same mailbox, so the database never waits for the
 /// disk.
 package final class DatabaseThread: Sendable {
     private let worker: Worker<HostedDatabases.Message>
+    private let lock: DatabaseLock
     private let backlog: DeliveryBacklog
     private let committer: Committer
     private let applier: Applier
@@ -31,6 +33,8 @@ package final class DatabaseThread: Sendable {
     private let opener: Opener
     /// The memory that databases keep for connections.
     package let keptMemory: KeptMemory
+    /// A loop may answer gets itself. In a cluster, the owner of a log may have to hold its answers back.
+    package let answersAtOnce: Bool
     /// Sends the events of all databases.
     package let triggers: TriggerSender
 
@@ -85,9 +89,13 @@ package final class DatabaseThread: Sendable {
                 backlog.add(delivery.backlogBytes)
                 deliver(loop, delivery)
             }, endConnection: endConnection, abandon: abandon, abandonAll: abandonAll)
+        let lock = DatabaseLock()
+        self.lock = lock
+        answersAtOnce = cluster == nil
         worker = try Worker(name: "database", priority: .prompt) {
             let state = HostedDatabases(folder: folder, directory: directory, host: host)
-            return { messages in state.run(messages) }
+            lock.begin(state)
+            return { messages in lock.hold { state.run(messages) } }
         }
         address.worker.withLock { $0 = worker }
     }
@@ -107,6 +115,17 @@ package final class DatabaseThread: Sendable {
     /// False once the thread has ended: the requests will not be processed.
     @discardableResult
     package func post(_ database: UInt32, _ requests: [Request]) -> Bool { worker.post(.requests(database, requests)) }
+
+    /// Answers gets on the calling loop's thread, if the databases' thread has done all that was posted.
+    ///
+    /// - parameter mayAnswer: whether the loop has passed on all that databases have said. Asked while they can say
+    ///   nothing more.
+    /// - returns: the answers. Gets without one are to be posted.
+    package func answerAtOnce(_ reads: [PlainRead], of database: UInt32, if mayAnswer: () -> Bool) -> PlainAnswers {
+        guard worker.isAtRest else { return PlainAnswers(leaving: reads.indices) }
+        return lock.useIfFree { mayAnswer() ? $0.answerAtOnce(reads, of: database) : nil }
+            ?? PlainAnswers(leaving: reads.indices)
+    }
 
     /// Tells a database the outcomes of requests that were sent to other nodes.
     package func post(_ database: UInt32, _ news: [ForwardingNews]) {

@@ -174,6 +174,13 @@ final class HostedDatabase {
         for event in next { handle(event) }
     }
 
+    /// Answers gets without a turn, as far as that is possible.
+    func answerAtOnce(_ reads: [PlainRead]) -> PlainAnswers {
+        var answers = PlainAnswers()
+        answers.left = scheduler.answerAtOnce(reads, at: host.conditions) { answers.append($1, to: reads.span[$0]) }
+        return answers
+    }
+
     private func tell(_ tail: CommitTail, of event: Event) {
         switch event {
         case .committed(let sequence): tail.committed(through: sequence, host)

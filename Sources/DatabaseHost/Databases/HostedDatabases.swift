@@ -9,7 +9,7 @@ import HearthSystem
 import HearthTreeStorage
 import HearthStorageErrors
 
-/// The databases that are open, on their thread.
+/// The databases that are open. Used while ``DatabaseLock`` is held, almost always by their thread.
 package final class HostedDatabases {
     let folder: DataFolder
     let directory: DatabaseDirectory
@@ -200,6 +200,11 @@ package final class HostedDatabases {
         "there is no such database: the first write of an administrator makes it, or --databases names it"
     private static let tooManyDatabases = StorageError.overloaded(
         "this server has as many databases as it may have (--databases-max)")
+
+    /// Answers gets without a turn, as far as that is possible; nil if it is not.
+    func answerAtOnce(_ reads: [PlainRead], of index: UInt32) -> PlainAnswers? {
+        finished == nil ? open[index]?.answerAtOnce(reads) : nil
+    }
 
     // MARK: Opening
 

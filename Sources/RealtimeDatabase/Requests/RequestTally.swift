@@ -38,8 +38,8 @@ package final class RequestTally: Sendable {
         kind.rawValue * Outcome.allCases.count + outcome.rawValue
     }
 
-    package func add(_ kind: RequestKind, _ outcome: Outcome) {
-        counters[Self.place(kind, outcome)].add(1, ordering: .relaxed)
+    package func add(_ kind: RequestKind, _ outcome: Outcome, count: Int = 1) {
+        counters[Self.place(kind, outcome)].add(Int64(count), ordering: .relaxed)
     }
 
     /// A request is done.

@@ -13,7 +13,7 @@ package import HearthStorageErrors
 /// Because a whole-value write below a known spread node replaces the old value, it need not ask the store. A large
 /// value stays text in front of the store until the store has its rows (``attach(_:at:)``).
 ///
-/// Owned by the database thread. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek
+/// Used by one thread at a time. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek
 /// for a place that is not known.
 package final class TreeRows {
     let store: LayeredStore
@@ -115,6 +115,21 @@ package final class TreeRows {
             (node, used) = (child, end)
         }
         return Location(node: node.takeUnretainedValue(), used: used)
+    }
+
+    /// Calls `body` with the text of the value at an encoded path if a row in memory has all of it. Asks no store.
+    ///
+    /// - returns: what `body` answers; false if it was not called.
+    func withKnownValue(at path: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+        let place = known(path)
+        guard place.node.state == .packed else { return false }
+        if place.used == path.count { return place.node.value.bytes.withUnsafeBytes(body) }
+        let value = place.node.value
+        let rest = path.part(place.used..<path.count)
+        guard let range = value.range(ofEncoded: rest, in: 0..<value.bytes.count) else {
+            return CanonicalJSON.null.bytes.withUnsafeBytes(body)
+        }
+        return value.bytes.withUnsafeBytes { body($0.part(range)) }
     }
 
     /// Reads the store's rows at `key` and below. One seek.

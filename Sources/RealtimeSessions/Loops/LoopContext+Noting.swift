@@ -12,9 +12,10 @@ extension LoopContext {
     package func noteAnswer(
         _ kind: RequestKind, at place: @autoclosure () -> Path?, since start: MonotonicTime, bytes: Int
     ) {
-        metrics.noteAnswer(kind, since: start, now: loop.now)
-        guard let limit = services.configuration.slowRequest, loop.now - start >= limit else { return }
-        let milliseconds = (loop.now.nanoseconds - start.nanoseconds) / 1_000_000
+        let now = answeredAt ?? loop.now
+        metrics.noteAnswer(kind, since: start, now: now)
+        guard let limit = services.configuration.slowRequest, now - start >= limit else { return }
+        let milliseconds = (now.nanoseconds - start.nanoseconds) / 1_000_000
         services.log.warning(
             "request.slow",
             [

@@ -1,4 +1,5 @@
 package import HearthDatabaseHost
+import HearthDelivery
 package import HearthEventLoop
 package import HearthRealtimeDatabase
 import HearthStorageErrors
@@ -21,6 +22,14 @@ package final class LoopContext: @unchecked Sendable {
     private var connectionsMade: UInt64 = 0
     /// Requests of this turn by database; handed over as one batch each when the turn's events have been handled.
     private var requests: [(database: UInt32, batch: [Request])] = []
+    /// Gets of this turn that the loop may answer itself, by database.
+    var reads: [(database: UInt32, batch: [PlainRead])] = []
+    /// Sends answers to them.
+    var sendAnswers: ((PlainAnswers) -> Void)?
+    /// While answers to gets of this turn are sent: the time.
+    var answeredAt: MonotonicTime?
+    /// How often requests were handed over.
+    private(set) var handOvers: UInt64 = 0
     /// Databases that somebody does not use any more.
     private var released: [UInt32] = []
     /// Collected requests are handed over at the end of the turn.
@@ -77,7 +86,19 @@ package final class LoopContext: @unchecked Sendable {
         handOverAtEndOfTurn()
     }
 
-    private func handOverAtEndOfTurn() {
+    /// Requests to a database will be handed over.
+    func hasRequests(to database: UInt32) -> Bool { requests.contains { $0.database == database } }
+
+    /// Hands requests to their database before all others of this turn.
+    func prepend(_ earlier: [Request], to database: UInt32) {
+        if let place = requests.firstIndex(where: { $0.database == database }) {
+            requests[place].batch.insert(contentsOf: earlier, at: 0)
+        } else {
+            requests.append((database, earlier))
+        }
+    }
+
+    func handOverAtEndOfTurn() {
         guard !isHandingOver else { return }
         isHandingOver = true
         loop.atEndOfTurn(handOver)
@@ -85,6 +106,8 @@ package final class LoopContext: @unchecked Sendable {
 
     private func handOver() {
         isHandingOver = false
+        handOvers &+= 1
+        let answers = answerReads()
         let batches = requests
         requests.removeAll(keepingCapacity: true)
         for (database, batch) in batches where !services.databases.post(database, batch) {
@@ -95,6 +118,8 @@ package final class LoopContext: @unchecked Sendable {
         }
         for database in released { services.databases.release(database) }
         released.removeAll()
+        // Last: sessions that are answered may read on, and what they ask then comes after all this.
+        send(answers)
     }
 
     // MARK: The server's own requests

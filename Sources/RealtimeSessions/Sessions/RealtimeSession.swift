@@ -47,10 +47,11 @@ package final class RealtimeSession: TableMember {
     private var candidate: (any SessionSocket)?
     private var queryLists = QueryLists()
     /// When more is read.
-    private var order: SessionOrder
-    private var smallRequests = SmallRequests()
+    var order: SessionOrder
+    var smallRequests = SmallRequests()
+    var plainReads = PlainReads()
     /// The request whose time is taken.
-    private var timed: TimedRequest?
+    var timed: TimedRequest?
     /// Bytes that were sent since the last answer.
     private var sentBytes = 0
     /// In whose name requests are made.
@@ -111,7 +112,7 @@ package final class RealtimeSession: TableMember {
             let operation = Operation.set(assignment.target, IncomingValue(assignment), expecting: nil)
             context.noteWrite(operation, by: authentication, origin.client, in: database.index)
             submit(number, operation, reads: false)
-        case .get(let number, let path): submit(number, .get(path), reads: true)
+        case .get(let number, let path): read(number, path)
         case nil: handle(try ClientMessage.parse(bytes))
         }
     }
@@ -194,7 +195,7 @@ package final class RealtimeSession: TableMember {
     }
 
     /// - parameter reads: the operation reads. Callers say so because asking it costs a copy.
-    private func submit(
+    func submit(
         _ number: Int64, _ operation: consuming Operation, reads: Bool, as principal: Principal? = nil
     ) {
         var request = Request(
@@ -210,14 +211,13 @@ package final class RealtimeSession: TableMember {
             request = request.asking(.relay(.failed(.noRoom)))
         }
         if timed == nil, let kind = request.kind, !request.operation.mayWait {
-            timed = TimedRequest(number: order.requests.made, kind: kind, since: context.loop.now)
-            if context.services.configuration.slowRequest != nil { timed?.place = request.operation.place }
+            beginTiming(kind, request.operation.place)
         }
         stopReading(order.add(bytes: counted, reads: reads))
         context.submit(request, to: database.index)
     }
 
-    private func stopReading(_ isDue: Bool) {
+    func stopReading(_ isDue: Bool) {
         if isDue { output?.stream.pauseReading() }
     }
 
@@ -486,14 +486,4 @@ package final class RealtimeSession: TableMember {
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
         context.release(database)
     }
-}
-
-/// A request whose time is taken.
-private struct TimedRequest {
-    /// Requests before it.
-    let number: Int
-    let kind: RequestKind
-    let since: MonotonicTime
-    /// Where it is, if slow requests are named.
-    var place: Path?
 }

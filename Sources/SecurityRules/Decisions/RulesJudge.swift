@@ -1,8 +1,8 @@
 package import HearthJSONTree
 import HearthTreeText
 
-/// Decides operations by a program (docs/rules.md 2). One of them serves one thread; it keeps its memory, so a common
-/// decision allocates nothing.
+/// Decides operations by a program (docs/rules.md 2). One of them serves one thread at a time; it keeps its memory, so
+/// a common decision allocates nothing.
 package final class RulesJudge {
     /// Rules that hold, in one explanation.
     private static let explainedMax = 100
@@ -35,13 +35,16 @@ package final class RulesJudge {
     }
 
     /// Whether the rules allow an operation on a tree. A rule that cannot be evaluated counts as false.
+    ///
+    /// - parameter readStepsMax: a rule for a read that searches in more steps cannot be evaluated; nil for the usual
+    ///   limit.
     package func decide(
-        _ operation: RuleOperation, _ context: RuleContext, in tree: any RuleTree
+        _ operation: RuleOperation, _ context: RuleContext, in tree: any RuleTree, readStepsMax: Int? = nil
     ) throws(RuleTreeError) -> Verdict {
         defer { rest() }
         switch operation {
         case .read(let path, let query):
-            evaluator.begin(context, in: tree, writing: 0)
+            evaluator.begin(context, in: tree, writing: 0, stepsMax: readStepsMax ?? .max)
             evaluator.query = query
             enter(path)
             return try isGranted(.read) ? .allowed : .denied(Denial(kind: .read, place: path))

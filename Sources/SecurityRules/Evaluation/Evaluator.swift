@@ -53,11 +53,13 @@ final class Evaluator {
     }
 
     /// Begins with an operation.
-    func begin(_ context: RuleContext, in tree: any RuleTree, writing byteCount: Int) {
+    ///
+    /// - parameter stepsMax: a lower limit of its cost than the usual one.
+    func begin(_ context: RuleContext, in tree: any RuleTree, writing byteCount: Int, stepsMax: Int = .max) {
         auth = context.auth
         now = Double(context.now)
         before = tree
-        stepsLeft = Self.steps + byteCount * Self.stepsPerByte
+        stepsLeft = min(Self.steps + byteCount * Self.stepsPerByte, stepsMax)
     }
 
     /// Lets go of the operation.

@@ -105,7 +105,7 @@ extension UnsafeRawBufferPointer {
     fileprivate func firstOffset(of other: UnsafeRawBufferPointer, from start: Int, left: inout Int) -> Int? {
         guard let first = other.first else { return start }
         var offset = start
-        while offset + other.count <= count {
+        while left >= 0, offset + other.count <= count {
             left -= 1
             if self[offset] == first {
                 left -= other.count >> 4

@@ -99,7 +99,7 @@ final class SimulatedHost {
     var process: Process
     var model: SimulatedModel
     /// What clients may know, and its number.
-    private var told = NaiveDatabase()
+    private(set) var told = NaiveDatabase()
     private var toldSequence: UInt64 = 0
     private var now: Int64 = 1_700_000_000_000
     /// What a client knew that is gone.
@@ -120,6 +120,8 @@ final class SimulatedHost {
     var resumeCount = 0
     /// Events, calls and processes that were made to fail or to lag.
     private(set) var faultCount = 0
+    /// Gets that were answered without a turn.
+    var plainReadCount = 0
     /// How often the database was closed because it was not used.
     private(set) var closeCount = 0
     /// How many requests there had been when it was last closed: a database that nobody uses is closed once.
@@ -195,7 +197,16 @@ final class SimulatedHost {
         for action in actions { carryOut(action, &next) }
         failure = failure ?? model.failure ?? log.failure
         check()
+        checkPlainReads(event)
         for event in next { handle(event) }
+    }
+
+    /// Has gets answered without a turn, of which the model is not told.
+    func answerAtOnce(_ reads: [PlainRead], _ answer: (Int, UnsafeRawBufferPointer) -> Void) -> [Int] {
+        database.observer = nil
+        defer { database.observer = model }
+        return scheduler.answerAtOnce(
+            reads, at: Conditions(wall: now, uptime: now, isBacklogFull: process.isBacklogFull), answer)
     }
 
     private static func words(_ event: Event) -> String {

@@ -1,4 +1,5 @@
 import HearthJSONTree
+import HearthSecurityRules
 import HearthTreeText
 @testable import HearthRealtimeDatabase
 import HearthStorageErrors
@@ -19,6 +20,8 @@ struct TreeRowsMachine {
     /// Every other set of a small value copies its text.
     private var sets = 0
     private(set) var failure: String?
+    /// Places whose values memory knew without the store.
+    private(set) var knownCount = 0
 
     init(packing: RowPacking, residentBytesMax: Int = 0, deletedAtOnceMax: Int = 3) {
         self.packing = packing
@@ -109,10 +112,24 @@ struct TreeRowsMachine {
     }
 
     private mutating func check(_ path: Path) {
+        let place = path.encoded.span.bytes
+        // Memory alone may not know the value, but must not know another one.
+        if let known = try? KnownRows(rows).value(at: place), let value = try? rows.value(at: place) {
+            knownCount += 1
+            expect(Self.words(known), Self.words(value), "known(\(path))")
+        }
         do throws(TreeRows.ReadError) {
             expect(try rows.read(path), model.value(at: path), "read(\(path))")
         } catch {
             failure = failure ?? "read(\(path)) threw \(error)"
+        }
+    }
+
+    private static func words(_ value: RuleTreeValue) -> String {
+        switch value {
+        case .nothing: "nothing"
+        case .text(let json, let range): String(decoding: json.bytes[range], as: UTF8.self)
+        case .spread(let priority): "spread, \(priority)"
         }
     }
 
