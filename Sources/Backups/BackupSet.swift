@@ -56,6 +56,7 @@ package struct BackupSet: Sendable {
     ) throws(BackupError) -> BackupSet {
         let contents = FolderContents(folder)
         guard contents.isFolder else { throw BackupError(message: "there is no data folder \(folder)") }
+        try requireWhole(contents)
         let start = MonotonicTime.current
         let code = FolderSync.makeFolder(target)
         guard code == 0 else { throw BackupError("cannot make \(target)", code) }
@@ -218,28 +219,40 @@ package struct BackupSet: Sendable {
     /// Throws unless a folder has nothing that a data folder has, or is not there.
     package static func requireEmpty(_ folder: String, hint: String) throws(BackupError) {
         let contents = FolderContents(folder)
+        try requireWhole(contents)
         let own = contents.files.filter { $0 == accounts || isKept($0) }
         if let first = (contents.databases + own).first {
             throw BackupError(message: "\(folder) is not empty: it has \(first). \(hint)")
         }
     }
 
-    /// Puts everything of a set into a data folder in which there is nothing yet. All of it is checked first.
+    private static func requireWhole(_ contents: FolderContents) throws(BackupError) {
+        do throws(StorageError) { try contents.requireWhole() } catch { throw BackupError(error) }
+    }
+
+    /// Puts everything of a set into a data folder in which there is nothing yet. All of it is checked first. A restore
+    /// that does not come to its end leaves a folder that nothing opens (``FolderRestore``).
     package static func restore(_ path: String, in folder: String) throws(BackupError) -> BackupSet {
         let set = try check(path)
-        try requireEmpty(
-            folder,
-            hint: "Restore into a new folder, or one database with 'hearth restore \(path)/NAME\(databaseSuffix)'")
-        let code = FolderSync.makeFolder(folder)
-        guard code == 0 else { throw BackupError("cannot make the data folder \(folder)", code) }
-        for name in set.databases {
-            _ = try Backup.restore("\(path)/\(name)\(databaseSuffix)", as: name, in: folder) { _ in }
+        let hint = "Restore into a new folder, or one database with 'hearth restore \(path)/NAME\(databaseSuffix)'"
+        try FolderRestore.run(in: folder) { () throws(BackupError) in
+            try requireEmpty(folder, hint: hint)
+        } _: { (lock) throws(BackupError) in
+            try set.put(in: lock)
         }
-        for name in set.files where !isDatabase(name) {
-            try FileDigest.copy("\(path)/\(name)", to: "\(folder)/\(name)")
-            FolderSync.giveToOwner("\(folder)/\(name)", of: folder)
-        }
-        try sync(folder)
         return set
+    }
+
+    /// The part of a ``FolderRestore`` that makes the files of a set, which was checked.
+    package func put(in folder: DataFolder) throws(BackupError) {
+        for name in databases {
+            _ = try Backup.restore(
+                "\(path)/\(name)\(Self.databaseSuffix)", as: name, in: folder.path, lockedBy: folder
+            ) { _ in }
+        }
+        for name in files where !Self.isDatabase(name) {
+            try FileDigest.copy("\(path)/\(name)", to: "\(folder.path)/\(name)")
+            FolderSync.giveToOwner("\(folder.path)/\(name)", of: folder.path)
+        }
     }
 }

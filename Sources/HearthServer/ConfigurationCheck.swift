@@ -6,6 +6,7 @@ import HearthFetching
 import Glibc
 import HearthIdentity
 import HearthSecurityRules
+import HearthStorageErrors
 import HearthSystem
 import HearthTreeStorage
 import HearthBackups
@@ -171,6 +172,7 @@ package struct ConfigurationCheck: Sendable {
         if status.st_mode & 0o077 != 0 {
             warn("others may look into the data folder \(folder): chmod 700 \(folder)")
         }
+        do throws(StorageError) { try FolderContents(folder).requireWhole() } catch { self.error(error.message) }
         for file in FolderContents(folder).foreignFiles {
             error("\(folder)/\(file) belongs to another user than \(folder): chown it, or the server cannot open it")
         }

@@ -12,7 +12,8 @@ package final class DataFolder: Sendable {
     private let lock: Int32
     private let identities: [FileIdentity]
 
-    /// Makes the folder if it is missing, and takes its lock for the life of the object. With ``Durability/memory`` it
+    /// Makes the folder if it is missing, and takes its lock for the life of the object. Throws if a restore of
+    /// everything has left a part of it there. With ``Durability/memory`` it
     /// is a temporary one instead, which goes with the object.
     ///
     /// - parameter pageBytesMax: memory for pages of tree files that were read, of all databases together.
@@ -34,6 +35,10 @@ package final class DataFolder: Sendable {
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             close(lock)
             throw .busy("another server uses the data folder \(path)")
+        }
+        do throws(StorageError) { try FolderContents(path).requireWhole() } catch {
+            close(lock)
+            throw error
         }
         self.path = path
         self.durability = durability

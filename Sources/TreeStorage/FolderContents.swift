@@ -1,4 +1,5 @@
 import Glibc
+package import HearthStorageErrors
 
 /// The contents of a data folder, for readers without its lock.
 package struct FolderContents: Sendable {
@@ -10,6 +11,18 @@ package struct FolderContents: Sendable {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
+
+    /// Throws while a restore of everything into the folder has not come to its end (``FolderRestore``), and after it
+    /// was interrupted: some of what it was to have is missing.
+    package func requireWhole() throws(StorageError) {
+        guard access(restoreMarker, F_OK) == 0 else { return }
+        throw .busy(
+            "a restore into \(path) has not come to its end: if it was interrupted, remove the folder and run "
+                + "'hearth restore' again")
+    }
+
+    /// There until the end of a restore of everything.
+    var restoreMarker: String { "\(path)/restoring" }
 
     /// Names of the databases that have files here, be they only those of a restore that was interrupted; sorted.
     package var databases: [String] { Self.withFiles(files).filter(DatabaseName.isValid).sorted() }

@@ -2,6 +2,7 @@ import Glibc
 import HearthShell
 import HearthIdentity
 import HearthJSONValues
+import HearthStorageErrors
 import HearthTreeStorage
 import HearthAccess
 import HearthSystem
@@ -98,6 +99,9 @@ private enum AdminTask {
     /// Throws unless a server uses the folder: a key for another one would be useless, without any warning.
     private func check(_ path: String, mayBeNew: Bool) throws(Failure) {
         let folder = ServedFolder(path)
+        do throws(StorageError) { try FolderContents(path).requireWhole() } catch {
+            throw Failure(description: error.message)
+        }
         if folder.isUsed { return }
         guard case .createKey = self else {
             throw Failure(description: "\(path) is not the data folder of a server: --data names it")

@@ -72,18 +72,25 @@ struct ArchiveRestore {
         try restore(database, in: folder)
     }
 
-    private func restore(_ database: String, in folder: String) throws(BackupError) -> Backup.Restored {
+    private func restore(
+        _ database: String, in folder: String, lockedBy owner: DataFolder? = nil
+    ) throws(BackupError) -> Backup.Restored {
         let chains = ArchiveFolder(archive, database: database).chains
         if let time, let first = chains.first, time < first.time {
             throw BackupError(
                 message: "the archive of \(database) begins at \(Timestamp(milliseconds: first.time)), after \(moment)")
         }
-        return try ArchiveFolder.restore(archive, database: database, at: time, as: nil, in: folder) { _ in }
+        return try ArchiveFolder.restore(
+            archive, database: database, at: time, as: nil, in: folder, lockedBy: owner
+        ) { _ in }
     }
 
     /// Every database that the archive has of the moment, with the accounts, keys, rules and settings.
     private func restoreAll(in folder: String) throws(BackupError) -> ExitCode {
-        try BackupSet.requireEmpty(folder, hint: "Restore into a new folder, or one database without --all")
+        func requireEmpty() throws(BackupError) {
+            try BackupSet.requireEmpty(folder, hint: "Restore into a new folder, or one database without --all")
+        }
+        try requireEmpty()
         let databases = ArchiveFolder.databases(in: archive).filter { name in
             guard let time, let first = ArchiveFolder(archive, database: name).chains.first, time < first.time else {
                 return true
@@ -93,15 +100,15 @@ struct ArchiveRestore {
             return false
         }
         guard !databases.isEmpty else { throw BackupError(message: "the archive \(archive) has nothing of \(moment)") }
-        // The accounts come first: they need a folder that is empty.
         let accounts = AccountsArchive.copy(in: archive, at: time)
-        if let accounts {
-            _ = try BackupSet.restore(accounts.path, in: folder)
-        }
+        if let accounts { _ = try BackupSet.check(accounts.path) }
         var results = output.list
-        for database in databases {
-            let restored = try restore(database, in: folder)
-            results.append(json(of: restored, folder), restored.lines(folder, of: " as of \(moment)"))
+        try FolderRestore.run(in: folder, requireEmpty: requireEmpty) { (lock) throws(BackupError) in
+            try accounts?.put(in: lock)
+            for database in databases {
+                let restored = try restore(database, in: folder, lockedBy: lock)
+                results.append(json(of: restored, folder), restored.lines(folder, of: " as of \(moment)"))
+            }
         }
         let lines = accounts.map { accounts in
             let time = Timestamp(milliseconds: accounts.time)

@@ -1,6 +1,7 @@
 import HearthIdentity
 import HearthJSONValues
 import HearthShell
+import HearthStorageErrors
 import HearthTreeStorage
 
 extension Command {
@@ -85,6 +86,10 @@ struct CheckedFolder {
         let contents = FolderContents(path)
         guard contents.isFolder else {
             StandardError.write("hearth \(command): there is no data folder \(path)\n")
+            return nil
+        }
+        do throws(StorageError) { try contents.requireWhole() } catch {
+            StandardError.write("hearth \(command): \(error.message)\n")
             return nil
         }
         if let name = arguments["database"], !contents.databases.contains(name) {

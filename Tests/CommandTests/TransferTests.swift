@@ -383,6 +383,17 @@ struct TransferTests {
         let occupied = try await HearthProcess.run("restore", "--archive", archive, "--all", "--data", all)
         #expect(occupied.code == 1, "\(occupied)")
         #expect(occupied.errors.contains("\(all) is not empty"), "\(occupied)")
+        // One that fails half way leaves a folder that nothing opens.
+        let chain = try #require(TemporaryFolder.files(in: archive + "/default").first)
+        TemporaryFolder.write([1, 2, 3], to: "\(archive)/default/\(chain)/base.backup")
+        let part = folder.path + "/part"
+        let failed = try await HearthProcess.run("restore", "--archive", archive, "--all", "--data", part)
+        #expect(failed.code == 1, "\(failed)")
+        #expect(
+            failed.errors.hasSuffix("; the restore is not complete: remove \(part) before it is run again\n"),
+            "\(failed)")
+        let refusal = try await HearthProcess.run("check", "--data", part)
+        #expect(refusal.errors.contains("a restore into \(part) has not come to its end"), "\(refusal)")
         let early = try await HearthProcess.run(
             "restore", "--archive", archive, "--at", "2020-01-01T00:00:00Z", "--data", folder.path + "/none")
         #expect(early.code == 1, "\(early)")

@@ -22,7 +22,7 @@ extension ArchiveFolder {
     ///   the archive.
     package static func restore(
         _ archive: String, database: String, at time: Int64?, as name: String?, in data: String,
-        whenChecked: (Backup.Summary) -> Void
+        lockedBy owner: DataFolder? = nil, whenChecked: (Backup.Summary) -> Void
     ) throws(BackupError) -> Backup.Restored {
         let chains = ArchiveFolder(archive, database: database).chains
         guard let chain = chains.last(where: { $0.time <= time ?? .max }) else {
@@ -35,7 +35,7 @@ extension ArchiveFolder {
         } catch {
             throw BackupError(error)
         }
-        return try Backup.restore(chain.base, as: name, in: data, whenChecked: whenChecked) {
+        return try Backup.restore(chain.base, as: name, in: data, lockedBy: owner, whenChecked: whenChecked) {
             (connection) throws(StorageError) in
             for segment in segments {
                 guard try ArchiveSegment.append(segment.path, through: time ?? .max, to: connection) else { return }

@@ -18,17 +18,19 @@ extension Backup {
     /// numbers after the end of the backup were once something else.
     ///
     /// - parameter name: the database; nil for the one of which it is a backup.
+    /// - parameter owner: has the folder's lock, if the caller took it.
     /// - parameter whenChecked: told the contents of the backup before anything is changed.
     package static func restore(
-        _ path: String, as name: String?, in folder: String, whenChecked: (Summary) -> Void
+        _ path: String, as name: String?, in folder: String, lockedBy owner: DataFolder? = nil,
+        whenChecked: (Summary) -> Void
     ) throws(BackupError) -> Restored {
-        try restore(path, as: name, in: folder, whenChecked: whenChecked) { _ in }
+        try restore(path, as: name, in: folder, lockedBy: owner, whenChecked: whenChecked) { _ in }
     }
 
     /// - parameter addCommits: appends later commits to the log of an open file.
     static func restore(
-        _ path: String, as name: String?, in folder: String, whenChecked: (Summary) -> Void,
-        addCommits: (Connection) throws(StorageError) -> Void
+        _ path: String, as name: String?, in folder: String, lockedBy owner: DataFolder?,
+        whenChecked: (Summary) -> Void, addCommits: (Connection) throws(StorageError) -> Void
     ) throws(BackupError) -> Restored {
         let summary = try check(path)
         let name = name ?? summary.database
@@ -38,7 +40,7 @@ extension Backup {
         whenChecked(summary)
         let lock: DataFolder
         do throws(StorageError) {
-            lock = try DataFolder(path: folder, durability: .full)
+            lock = if let owner { owner } else { try DataFolder(path: folder, durability: .full) }
         } catch {
             throw BackupError(error)
         }

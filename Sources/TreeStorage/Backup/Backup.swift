@@ -112,6 +112,7 @@ extension Backup {
         of name: String, in folder: String, to path: String, _ extent: Extent = .data, hasHistory: Bool = true,
         clock: () -> Int64
     ) throws(BackupError) -> Summary {
+        do throws(StorageError) { try FolderContents(folder).requireWhole() } catch { throw BackupError(error) }
         let files = DatabaseFiles(name: name, folder: folder)
         guard !DataFolder.isFileName(name) || access(files.restoring, F_OK) != 0 else {
             throw BackupError(.interruptedRestore(database: name))

@@ -22,6 +22,7 @@ package struct RestoredCopy: Sendable {
         // The first record says where a history begins.
         guard summary.sequence > 0 else { throw BackupError(message: "\(backup): nothing was ever written to it") }
         guard FolderContents(folder).isFolder else { throw BackupError(message: "there is no data folder \(folder)") }
+        do throws(StorageError) { try FolderContents(folder).requireWhole() } catch { throw BackupError(error) }
         path = DataFolder.restoredCopyPath(of: database, epoch: epoch, in: folder)
         let file = PartialFile(path)
         try file.create()
