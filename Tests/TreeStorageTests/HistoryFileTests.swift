@@ -54,6 +54,31 @@ struct HistoryFileTests {
         #expect(try file.commits(at: "rooms/b", before: nil, limit: 10).commits.isEmpty)
     }
 
+    @Test("lists a commit for each place that it changes, however many it changes before")
+    func largeCommit() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        let file = try makeFile()
+        let kept = definitions("rooms")
+        try set(disk, "rooms/a", "1", at: 100)
+        _ = try file.advance(kept, now: 100)
+        disk.now = 200
+        let rooms: Path = "rooms"
+        let entries = (0..<1500).map { number in
+            (
+                target: WriteTarget(path: Path(encoded: rooms.encoded + Path([Key(number)]).encoded)),
+                value: IncomingValue(json: "2")
+            )
+        }
+        try disk.commit(disk.process([[.update(base: rooms, entries)]]))
+        _ = try file.advance(kept, now: 200)
+        for path in ["rooms/0", "rooms/1200", "rooms/1499/deeper"] as [Path] {
+            let commits = try file.commits(at: path, before: nil, limit: 10).commits
+            #expect(commits.map(\.sequence) == [2], "\(path)")
+            #expect(commits.first?.assignments.count == 1, "\(path)")
+        }
+        #expect(try file.commits(at: "rooms", before: nil, limit: 10).commits.map(\.assignments.count) == [1000, 1])
+    }
+
     @Test("keeps what the setting says, and no more")
     func retention() throws {
         let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)

@@ -271,16 +271,18 @@ extension HistoryFile {
     /// Bytes of changes that are read for one answer.
     private static let commitBytesMax = 16 << 20
 
+    /// Whether a row is a change by an operation, and not the state at the beginning.
+    private static let isOwn = "kind IN (\(Kind.set.rawValue), \(Kind.priority.rawValue))"
+
     /// The numbers of those operations, of one setting.
     private func numbers(
         of place: Place, at path: Path, _ before: Int64, _ limit: Int
     ) throws(StorageError) -> [Int64] {
         var numbers: [Int64] = []
         let order = "ORDER BY sequence DESC LIMIT \(limit)"
-        let isOwn = "kind IN (\(Kind.set.rawValue), \(Kind.priority.rawValue))"
         func read(_ condition: String, _ bounds: [[UInt8]]) throws(StorageError) {
             let select = try connection.prepare(
-                "SELECT DISTINCT sequence FROM change WHERE place = ?1 AND sequence < ?2 AND \(isOwn) \(condition) \(order)"
+                "SELECT DISTINCT sequence FROM change WHERE place = ?1 AND sequence < ?2 AND \(Self.isOwn) \(condition) \(order)"
             )
             select.bind(1, place.id)
             select.bind(2, before)
@@ -297,24 +299,30 @@ extension HistoryFile {
         return numbers
     }
 
-    /// Changes of one operation that are looked at.
+    /// Changes of one operation that are read, of those at, above and below a place.
     private static let changesOfCommitMax = 1000
 
     private func commit(
         _ number: Int64, of places: [Place], at path: Path
     ) throws(StorageError) -> LoggedOperation {
         var assignments: [Assignment] = []
+        let above = Self.pathsDown(to: path).dropLast()
+        let parameters = above.indices.map { "?\($0 + 5)" }.joined(separator: ", ")
+        // An operation may change any number of other places first.
         let select = try connection.prepare(
             """
-            SELECT path, kind, value FROM change WHERE place = ?1 AND sequence = ?2
+            SELECT path, kind, value FROM change WHERE place = ?1 AND sequence = ?2 AND \(Self.isOwn)
+                AND (path >= ?3 AND path < ?4 OR path IN (\(parameters)))
             ORDER BY part LIMIT \(Self.changesOfCommitMax)
             """)
         for place in places {
             select.bind(1, place.id)
             select.bind(2, number)
+            select.bind(3, path.encoded)
+            select.bind(4, path.subtreeEnd)
+            for (index, path) in above.enumerated() { select.bind(Int32(index + 5), path.encoded) }
             while try select.step() {
                 let change = Change(select)
-                guard !change.kind.isInitial, change.path.contains(path) || path.contains(change.path) else { continue }
                 let target = WriteTarget(path: change.path, isPriority: change.kind.isPriority)
                 assignments.append(Assignment(target: target, value: change.value))
             }
