@@ -126,7 +126,8 @@ package final class HistoryKeeper: Sendable {
                 guard !definitions.isEmpty else { return remove(database) }
                 let file = try open(database)
                 // Some at a time: questions come in between.
-                let hasMore = try file.advance(definitions, now: WallClock.milliseconds)
+                let hasMore = try file.advance(
+                    definitions, wall: WallClock.milliseconds, uptime: MonotonicTime.currentWithSleep.milliseconds)
                 if hasMore { log.debug("history.folding") }
                 positions.set(file.sequence, of: database)
                 if problems.removeValue(forKey: database) != nil {

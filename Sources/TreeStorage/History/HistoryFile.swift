@@ -18,7 +18,8 @@ package import HearthStorageErrors
 /// erased(path, sequence)                               where something was erased, and the operation with which the
 ///                                                      history there starts over
 /// meta(name, value)                                    sequence: the last operation that was read from the log;
-///                                                      first, mark: the log's row that has it; fold: see below
+///                                                      first, mark: the log's row that has it; fold: see below;
+///                                                      wall, lead, steady: see ``HistoryClock``
 /// ```
 /// `NAME.past` is a tree file with the places as they were at their edges, those of each `.history` below its `id`: a
 /// write above places is a change of each `.history` on its own. The value at a moment is its value there, with the
@@ -41,6 +42,9 @@ package final class HistoryFile: @unchecked Sendable {
     package private(set) var sequence: UInt64
     private let insertChange: Statement
     private let insertMoment: Statement
+    /// Since changes were first looked at (HistoryFile+Clock.swift), and as it is in the file.
+    var clock: HistoryClock?
+    var storedClock: HistoryClock.State?
     private let identities: [FileIdentity]
 
     struct Place {
@@ -126,14 +130,31 @@ package final class HistoryFile: @unchecked Sendable {
     ///
     /// - returns: whether there may be more to fold.
     package func advance(_ definitions: [HistoryDefinition], now: Int64) throws(StorageError) -> Bool {
+        try advance(definitions) { (_) throws(StorageError) in now }
+    }
+
+    /// The same by the clock of the machine, in milliseconds since 1970, which may jump, and a monotonic one: nothing
+    /// is folded because of a jump (``HistoryClock``).
+    package func advance(
+        _ definitions: [HistoryDefinition], wall: Int64, uptime: Int64
+    ) throws(StorageError) -> Bool {
+        try advance(definitions) { (keep) throws(StorageError) in
+            try observe(wall: wall, uptime: uptime).time(keeping: keep)
+        }
+    }
+
+    /// - parameter time: by which changes grow older that are kept for so many milliseconds.
+    private func advance(
+        _ definitions: [HistoryDefinition], by time: (Int64) throws(StorageError) -> Int64
+    ) throws(StorageError) -> Bool {
         try verify()
         try follow(definitions)
         // Readers may have been in the way last time.
         if !isTidy { try tidy() }
         var hasMore = false
         for definition in definitions {
-            guard let edge = definition.edge(now: now) else { continue }
-            if try fold(definition.pattern, before: edge) { hasMore = true }
+            guard let keep = definition.keep else { continue }
+            if try fold(definition.pattern, before: time(keep) - keep) { hasMore = true }
         }
         return hasMore
     }
