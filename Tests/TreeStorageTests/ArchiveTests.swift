@@ -61,7 +61,8 @@ struct ArchiveTests {
 
         /// The tree at a moment.
         func tree(at time: Int64) -> CanonicalJSON {
-            work.trees[Int(moments.last { $0.time <= time }?.sequence ?? 0)]
+            let last = time == .max ? moments.last : moments.last { $0.time <= time }
+            return work.trees[Int(last?.sequence ?? 0)]
         }
     }
 
@@ -132,6 +133,34 @@ struct ArchiveTests {
         #expect(error?.message == "there is no database a in \(data.path)")
     }
 
+    @Test(
+        "is restored as it was at a moment before and after the clock was ahead, or had begun in the past",
+        arguments: [365, -3650] as [Int64], [true, false])
+    func wrongClock(days: Int64, isCopiedMeanwhile: Bool) throws {
+        let error = days * 86_400_000
+        var history = try History(seed: 12, self, baseInterval: isCopiedMeanwhile ? 200_000 : .max / 2)
+        try history.run(steps: 5)
+        _ = try history.keeper.advance()
+        try history.run(steps: 5)
+        let (before, time) = (history.tree(at: .max), history.clock.now)
+        history.clock.advance(error)
+        try history.run(steps: 5)
+        _ = try history.keeper.advance()
+        try history.run(steps: 5)
+        history.clock.advance(-error)
+        try history.run(steps: 5)
+        _ = try history.keeper.advance()
+        let (after, later) = (history.tree(at: .max), history.clock.now)
+        history.clock.advance(300_000)
+        try history.run(steps: 5)
+        _ = try history.keeper.advance()
+        #expect(folder.chains.count > 1 || !isCopiedMeanwhile)
+        #expect(try value(at: time) == before)
+        #expect(try value(at: later) == after)
+        #expect(try value(at: history.clock.now) == history.tree(at: .max))
+        #expect(try value(at: nil) == history.tree(at: .max))
+    }
+
     @Test("says that commits are missing where the log was pruned before they were archived, and continues with a copy")
     func gap() throws {
         var history = try History(seed: 7, self)
@@ -185,6 +214,22 @@ struct ArchiveTests {
         let now = history.clock.now
         #expect(try value(at: now - 300_000) == history.tree(at: now - 300_000))
         #expect(folder.chains.filter { $0.time < now - 300_000 }.count == 1)
+    }
+
+    @Test("removes nothing because the clock jumps forward")
+    func jump() throws {
+        var history = try History(seed: 13, self, baseInterval: 50_000, window: 300_000)
+        for _ in 0..<30 {
+            try history.run(steps: 4)
+            _ = try history.keeper.advance()
+        }
+        let (before, time) = (history.tree(at: history.clock.now - 250_000), history.clock.now - 250_000)
+        history.clock.advance(365 * 86_400_000)
+        for _ in 0..<3 {
+            try history.run(steps: 4)
+            #expect(try history.keeper.advance().removed.isEmpty)
+        }
+        #expect(try value(at: time) == before)
     }
 
     @Test("that a crash has cut is whole as far as it goes, and is extended again")

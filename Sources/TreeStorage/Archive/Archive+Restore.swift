@@ -18,8 +18,12 @@ extension ArchiveFolder {
     /// Puts a database as it was at a moment in its place in a data folder, as ``Backup/restore(_:as:in:whenChecked:)``
     /// does. All that is read is checked first.
     ///
-    /// - parameter time: in milliseconds since 1970: commits up to it are there, later ones are not. Nil for the end of
-    ///   the archive.
+    /// What was made by a moment is told by the times of commits. They are in the order of commits unless the clock was
+    /// wrong and then set back. So a restore ends with the commit of the latest time that is not after the moment: not
+    /// at one of a clock that was ahead, if others follow, nor at one of a clock that began in the past. Where a clock
+    /// has shown the same times twice, for example 10:00 to 11:00 before it was set back, it may be either of the two.
+    ///
+    /// - parameter time: in milliseconds since 1970. Nil for the end of the archive.
     package static func restore(
         _ archive: String, database: String, at time: Int64?, as name: String?, in data: String,
         lockedBy owner: DataFolder? = nil, whenChecked: (Backup.Summary) -> Void
@@ -29,18 +33,49 @@ extension ArchiveFolder {
             let what = chains.isEmpty ? "has no copy of \(database)" : "begins later"
             throw BackupError(message: "the archive \(archive) \(what)")
         }
-        let segments = chain.segments
+        let segments: [Segment]
+        let end: Int64
         do throws(StorageError) {
+            (segments, end) = try commits(of: chain, and: chains, through: time)
             for segment in segments { _ = try ArchiveSegment.check(segment) }
         } catch {
             throw BackupError(error)
         }
         return try Backup.restore(chain.base, as: name, in: data, lockedBy: owner, whenChecked: whenChecked) {
             (connection) throws(StorageError) in
-            for segment in segments {
-                guard try ArchiveSegment.append(segment.path, through: time ?? .max, to: connection) else { return }
+            for segment in segments { try ArchiveSegment.append(segment.path, through: end, to: connection) }
+        }
+    }
+
+    /// The segments with the commits after a copy and up to a moment, and the number of the last of their rows. They
+    /// may be in chains of later copies, if the clock was ahead when those were made.
+    private static func commits(
+        of chain: Chain, and chains: [Chain], through time: Int64?
+    ) throws(StorageError) -> (segments: [Segment], end: Int64) {
+        guard let time else { return (chain.segments, .max) }
+        var segments = chain.segments
+        var others = chains.filter { $0 != chain }
+        while let index = try indexOfNext(others, after: segments) { segments += others.remove(at: index).segments }
+        let own = try ArchiveSegment.lastRow(of: chain.base, by: .max)?.time ?? 0
+        var last = (time: min(own, chain.time), first: 0 as Int64)
+        for segment in segments {
+            guard let row = try ArchiveSegment.lastRow(of: segment.path, by: time), row >= last else { continue }
+            last = row
+        }
+        return (segments.filter { $0.first <= last.first }, last.first)
+    }
+
+    /// The chain whose copy ends at a row of some segments: it goes on with their log.
+    private static func indexOfNext(
+        _ chains: [Chain], after segments: [Segment]
+    ) throws(StorageError) -> Int? {
+        for (index, chain) in chains.enumerated() {
+            guard let end = try ArchiveSegment.end(of: Connection(path: chain.base, mode: .readOnly)) else { continue }
+            for segment in segments where segment.first <= end.last && end.last <= segment.last {
+                if try ArchiveSegment.has(end, in: Connection(path: segment.path, mode: .readOnly)) { return index }
             }
         }
+        return nil
     }
 
     /// Reads everything in the archive of a database. Throws if anything is damaged. A gap ends a window.

@@ -150,38 +150,34 @@ package enum ArchiveSegment {
         }
     }
 
-    /// Appends the rows of a segment to the log of an open file, but those that it has, and those from the first one on
-    /// that is of later than `time`. Answers whether there may be more to append after this segment. Flat memory.
-    @discardableResult
-    static func append(
-        _ path: String, through time: Int64, to connection: Connection
-    ) throws(StorageError) -> Bool {
+    /// The row of a segment, or of a copy, that has the latest time up to a moment; of several, the last one. Nil if
+    /// all are of later. Reads all times.
+    static func lastRow(of path: String, by time: Int64) throws(StorageError) -> (time: Int64, first: Int64)? {
+        let select = try Connection(path: path, mode: .readOnly).prepare(
+            "SELECT time, first FROM log WHERE time <= ? ORDER BY time DESC, first DESC LIMIT 1")
+        select.bind(1, time)
+        return try select.step() ? (select.integer(0), select.integer(1)) : nil
+    }
+
+    /// Appends the rows of a segment up to one to the log of an open file, but those that it has. Flat memory.
+    static func append(_ path: String, through row: Int64, to connection: Connection) throws(StorageError) {
         try checkForm(of: path)
         try attach(path, to: connection)
         let last = try end(of: connection)
-        let select = try connection.prepare(
-            """
-            SELECT min(first), max(first),
-                (SELECT min(first) FROM source.log WHERE first > ?1 AND time > ?2) FROM source.log WHERE first > ?1
-            """)
+        let select = try connection.prepare("SELECT min(first), max(first) FROM source.log WHERE first > ?")
         select.bind(1, last?.first ?? 0)
-        select.bind(2, time)
-        guard try select.step() else { return true }
-        let (begin, end, later) = (select.optionalInteger(0), select.optionalInteger(1), select.optionalInteger(2))
+        guard try select.step() else { return }
+        let (begin, end) = (select.optionalInteger(0), select.optionalInteger(1))
         select.reset()
-        if let begin, let end {
+        if let begin, let end, begin <= row {
             guard last.map({ begin == Int64($0.last) + 1 }) ?? true else {
                 throw .damaged("\(path): commits from \((last?.last ?? 0) + 1) to \(begin - 1) are missing")
             }
-            let through = later.map { $0 - 1 } ?? end
-            if begin <= through {
-                try connection.transaction { () throws(StorageError) in
-                    try copyRows(begin...through, to: connection)
-                }
+            try connection.transaction { () throws(StorageError) in
+                try copyRows(begin...min(end, row), to: connection)
             }
         }
         try connection.execute("DETACH source")
-        return later == nil
     }
 
     /// Reads every commit of a segment, and answers its last row and the time of its first and last commits.

@@ -37,6 +37,8 @@ package struct DatabaseArchive: Sendable {
     /// The files of the database as they were when everything in them was last archived.
     private var archived: [FileState] = []
     private var sequence: UInt64 = 0
+    /// By which chains grow older, so that none is removed because the clock jumps forward while this process runs.
+    private var age: HistoryClock?
 
     /// - parameter data: the data folder of the database.
     package init(of name: String, in data: String, to archive: String, settings: Settings) {
@@ -58,6 +60,9 @@ package struct DatabaseArchive: Sendable {
     /// `stat` when nothing has changed.
     package mutating func advance() throws(BackupError) -> Progress {
         let now = clock()
+        var age = age ?? HistoryClock(last: nil, wall: now, uptime: Self.uptime)
+        age.advance(wall: now, uptime: Self.uptime)
+        self.age = age
         let files = DatabaseFiles(name: name, folder: data)
         let state = [files.log, files.log + "-wal"].map(FileState.init)
         let chains = folder.chains
@@ -74,7 +79,7 @@ package struct DatabaseArchive: Sendable {
             progress.hasGap = !chains.isEmpty
             try begin(after: nil, log: files.log, &progress)
         }
-        progress.removed = removeOld(now: now)
+        progress.removed = removeOld(now: age.time(keeping: settings.window))
         sequence = progress.sequence
         archived = state
         return progress
@@ -171,6 +176,13 @@ package struct DatabaseArchive: Sendable {
         try PartialFile.sync(folder.path)
         progress.sequence = max(progress.sequence, base.sequence)
         progress.madeBase = true
+    }
+
+    /// In milliseconds; also runs while the machine sleeps.
+    private static var uptime: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
     /// Removes the chains that are not needed for the window: those whose successor is older than it.
