@@ -176,12 +176,13 @@ package final class ClusterNode: Sendable {
     ///
     /// - parameter requests: gets the requests of other nodes' connections to a database, on a thread of the links.
     /// - parameter forwarded: told what came of the requests that this node has sent to others, on the same thread.
-    /// - parameter queued: told how many bytes of answers wait for links from now on, on the thread that has answered.
+    /// - parameter queued: told how many bytes of answers wait for a link from now on, on the thread that has answered.
     /// - parameter passedOn: told how many of them wait no longer, on the thread of the links.
     package func beginPeering(
         requests: @escaping @Sendable (_ database: String, [Request]) -> Void,
         forwarded: @escaping @Sendable (_ database: String, [ForwardingNews]) -> Void,
-        queued: @escaping @Sendable (_ bytes: Int) -> Void, passedOn: @escaping @Sendable (_ bytes: Int) -> Void
+        queued: @escaping @Sendable (_ bytes: Int, _ link: Int) -> Void,
+        passedOn: @escaping @Sendable (_ bytes: Int, _ link: Int) -> Void
     ) throws(SystemError) {
         guard let peers else { return }
         let feeds = { @Sendable [weak shared] (database: String, node: String, news: FeedNews) in

@@ -17,7 +17,7 @@ package struct Admission: ~Copyable {
         /// For the scan of a query.
         case scan
         /// For the end of a large read, for the answer of another node, for the turn of a large write that has read
-        /// something here, or for the log to change hands.
+        /// something here, for the log to change hands, or for room for its answer.
         case largeRead
         /// For its turn: the connection is in `small`, `large` or `long`.
         case turn(Turn)
@@ -419,10 +419,12 @@ package struct Admission: ~Copyable {
         if let line = lines[connection], case .largeRead = line.wait { lineUp(connection, line) }
     }
 
-    /// It is known which node takes the writes, or a large write has had its turn. Those that wait for something else
-    /// find that out with their turn.
-    package mutating func goOnWaiting() {
-        for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) { largeReadEnded(of: connection) }
+    /// It is known which node takes the writes, a large write has had its turn, or a link has room for answers. Those
+    /// that wait for something else find that out with their turn.
+    package mutating func goOnWaiting(where isConcerned: (ConnectionID) -> Bool = { _ in true }) {
+        for connection in lines.keys.filter(isConcerned).sorted(by: { $0.raw < $1.raw }) {
+            largeReadEnded(of: connection)
+        }
     }
 
     /// Nothing waits for scans and large reads any more.

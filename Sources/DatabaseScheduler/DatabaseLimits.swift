@@ -28,9 +28,12 @@ package struct DatabaseLimits: Sendable {
     package var stepTimeMax = Duration.milliseconds(1)
     /// Values that were read and wait for the log, per database, in bytes. With more, further requests wait.
     package var waitingReadBytesMax = 64 << 20
-    /// The limit of outputs of all databases that the event loops, or links to other nodes, have not delivered yet, in
-    /// bytes. With more, further requests wait.
+    /// The limit of outputs of all databases that the event loops have not delivered yet, in bytes. With more, further
+    /// requests wait.
     package var backlogBytesMax = 64 << 20
+    /// The limit of answers of all databases that another node does not have yet, in bytes for each node. With more,
+    /// further requests of that node wait until it has half of them.
+    package var answerBytesMax = 16 << 20
     /// Listeners of one connection.
     package var listenersMax = 10_000
     /// Of these, listeners of queries at one place.

@@ -77,6 +77,7 @@ extension DatabaseScheduler {
         }
         report(.ownership(new))
         holdWrites()
+        holdLinks()
     }
 
     private mutating func lose(_ old: Ownership, to node: String?) {
@@ -111,6 +112,17 @@ extension DatabaseScheduler {
         guard held != database.heldWrites else { return }
         database.heldWrites = held
         if held == .none { admission.goOnWaiting() }
+    }
+
+    /// While a link has many bytes of answers, requests that come over it wait, so that a node that hangs does not fill
+    /// the memory of this one; all others go on. Turning requests away takes no room.
+    mutating func holdLinks() {
+        let full = database.ownedElsewhere == nil ? conditions.fullLinks : LinkSet()
+        let old = database.fullLinks
+        guard full != old else { return }
+        database.fullLinks = full
+        let emptied = old.subtracting(full)
+        if !emptied.isEmpty { admission.goOnWaiting { emptied.contains($0) } }
     }
 
     private var isFailing: Bool {

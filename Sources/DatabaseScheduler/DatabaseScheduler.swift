@@ -137,6 +137,7 @@ package struct DatabaseScheduler: ~Copyable {
         if database.forwarded != nil { database.forwardingTime = conditions.uptime }
         if let jump { report(.clockJumped(jump)) }
         if ownership == .owner { holdWrites() }
+        holdLinks()
         switch event {
         case .opened: open()
         case .requests(let requests):

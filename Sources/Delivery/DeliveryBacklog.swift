@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Bytes that databases have handed to the event loops, and that these have not passed on to their connections yet; and
-/// those of answers that other nodes do not have yet. While they are many, no further requests are processed, so that
-/// loops and links that have much to send are not buried under more.
+/// Bytes that databases have handed to the event loops, and that these have not passed on to their connections yet.
+/// While they are many, no further requests are processed, so that loops that have much to send are not buried under
+/// more.
 package final class DeliveryBacklog: Sendable {
     private let bytes = Atomic<Int>(0)
     private let bytesMax: Int

@@ -271,10 +271,10 @@ package final class Server: Sendable {
             cluster.turnAway(requests, because: .stopping)
         } forwarded: { database, news in
             if let index = directory.index(ofKnown: database) { databases.post(index, news) }
-        } queued: { bytes in
-            databases.queued(bytes)
-        } passedOn: { bytes in
-            databases.delivered(bytes)
+        } queued: { bytes, link in
+            databases.queued(bytes, for: link)
+        } passedOn: { bytes, link in
+            databases.passedOn(bytes, over: link)
         }
     }
 

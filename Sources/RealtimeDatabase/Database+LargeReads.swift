@@ -17,8 +17,9 @@ extension Database {
         largeReads[connection] = count > 1 ? count - 1 : nil
     }
 
-    /// Whether a request has to wait for the log to change hands, for a commit of another node, for the turn of a large
-    /// write, or for an earlier one of its connection: for the end of a large read, or for the answer of another node.
+    /// Whether a request has to wait for the log to change hands, for room for its answer, for a commit of another
+    /// node, for the turn of a large write, or for an earlier one of its connection: for the end of a large read, or
+    /// for the answer of another node.
     /// `waiting` are the indices of the requests of this turn that have to.
     func mustWait(_ request: Request, after waiting: [Int], of requests: [Request]) -> Bool {
         let connection = request.connection
@@ -28,7 +29,7 @@ extension Database {
         let isAhead = isAhead(request)
         guard
             isHeld || isAhead || !waiting.isEmpty || pendingWrite.keepsOthersWaiting || isForwarding != nil
-                || largeReads[connection] != nil || heldWrites != .none
+                || largeReads[connection] != nil || holdsSome
         else { return false }
         return isHeld || isAhead || isForwarding == true || holds(request)
             || largeReads[connection] ?? 0 >= largeReadsMax && request.operation.readsWhole

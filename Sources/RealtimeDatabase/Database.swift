@@ -43,6 +43,8 @@ package final class Database {
     }
     /// Requests that wait because the log changes hands. While some do, the server writes nothing of its own accord.
     package var heldWrites = HeldWrites.none
+    /// Links whose nodes take their answers too slowly: the requests that come over them wait.
+    package var fullLinks = LinkSet()
     /// The writes that the node makes that takes them; nil where they are not sent to it.
     package var forwarded: ForwardedWrites?
     /// Writes of other nodes' clients that came while another node took the writes.
@@ -184,7 +186,8 @@ package final class Database {
     /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on,
     ///   none if that is a large write whose preparation is out of date;
     ///   and those of them that have to wait: for an earlier request of their connection, which is a large read or was
-    ///   forwarded, for the turn of a large write, for the log to change hands, or for a commit of another node.
+    ///   forwarded, for the turn of a large write, for the log to change hands, for room for its answer, or for a
+    ///   commit of another node.
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int, mayGoOn: (_ done: Int) -> Bool = { _ in true }
     ) -> (record: LogRecord?, requestCount: Int, waiting: [Request]) {
@@ -206,7 +209,7 @@ package final class Database {
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
             if count.isMultiple(of: TreeRows.touchedMax) { touchRows(of: requests, from: count) }
-            if !largeReads.isEmpty || ownedElsewhere != nil || heldWrites != .none || pendingWrite.isThere
+            if !largeReads.isEmpty || ownedElsewhere != nil || holdsSome || pendingWrite.isThere
                 || forwarded?.isEmpty == false,
                 mustWait(span[count], after: waiting, of: requests)
             {

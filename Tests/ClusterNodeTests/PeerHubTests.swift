@@ -22,9 +22,10 @@ struct PeerHubTests {
             var lost: [String] = []
             var news: [ClusterNews] = []
             var feeds: [FeedNews] = []
-            /// Bytes of answers, in all, and those that wait for the links.
+            /// Bytes of answers, in all, and those that wait for each link.
             var queued = 0
-            var waiting = 0
+            var waiting: [Int: Int] = [:]
+            var isWaiting: Bool { waiting.values.contains { $0 != 0 } }
         }
 
         let told: Shared
@@ -73,13 +74,13 @@ struct PeerHubTests {
                 shared.state.withLock { $0.feeds.append(news) }
             } report: { news in
                 shared.state.withLock { $0.news.append(news) }
-            } queued: { bytes in
+            } queued: { bytes, link in
                 shared.state.withLock { state in
                     state.queued += bytes
-                    state.waiting += bytes
+                    state.waiting[link, default: 0] += bytes
                 }
-            } passedOn: { bytes in
-                shared.state.withLock { $0.waiting -= bytes }
+            } passedOn: { bytes, link in
+                shared.state.withLock { $0.waiting[link, default: 0] -= bytes }
             }
             var configuration = PeerConfiguration(address: .loopback(port: 0), secret: ClusterSecret(secret))
             if isPatient {
@@ -392,15 +393,36 @@ struct PeerHubTests {
         caller.knows("b", at: try #require(proxy).address)
         for number in 1...5 as ClosedRange<Int64> { caller.forward(number, to: "b", serial: UInt64(number)) }
         try await caller.wait("all answers") { $0.answers.count == 5 }
-        try await called.wait("the acknowledgement") { $0.waiting == 0 }
+        try await called.wait("the acknowledgement") { !$0.isWaiting }
         #expect(called.told.state.withLock { $0.queued } > 5 << 20)
         // The link is cut, so these are kept until it is given up; then nobody is left to have one.
         proxy = nil
         let others = (1...5 as ClosedRange<UInt64>).map { ConnectionID(forwarded: .realtime, serial: $0) }
         called.answer(others.map { ($0, 9, Self.large) })
-        try await called.wait("the end of the link") { $0.ends.count == 5 && $0.waiting == 0 }
+        try await called.wait("the end of the link") { $0.ends.count == 5 && !$0.isWaiting }
         called.answer(others.map { ($0, 10, Self.large) })
-        try await called.wait("that nobody gets them") { $0.waiting == 0 }
+        try await called.wait("that nobody gets them") { !$0.isWaiting }
         #expect(called.told.state.withLock { $0.queued } > 15 << 20)
+    }
+
+    @Test("answers count for the link that their requests came over")
+    func backlogs() async throws {
+        let called = try Node("b")
+        let callers = [try Node("a"), try Node("c")]
+        for (link, caller) in callers.enumerated() {
+            caller.knows("b", at: called.hub.address)
+            caller.forward(1, to: "b")
+            try await caller.wait("the answer") { $0.answers == [1] }
+            #expect(called.told.state.withLock { $0.waiting.keys.sorted() } == Array(0...link))
+        }
+        // The next one gets the number that is free then.
+        callers[0].stop()
+        try await called.wait("the end of the link") { $0.ends.count == 1 }
+        let next = try Node("d")
+        next.knows("b", at: called.hub.address)
+        next.forward(1, to: "b")
+        try await next.wait("the answer") { $0.answers == [1] }
+        try await called.wait("the acknowledgements") { !$0.isWaiting }
+        #expect(called.told.state.withLock { $0.waiting.keys.sorted() } == [0, 1])
     }
 }

@@ -52,6 +52,8 @@ final class OutgoingLink {
 final class IncomingLink {
     let node: String
     let id: [UInt8]
+    /// That of its connections (``ConnectionID/link``).
+    let number: Int
     var session = LinkSession()
     var connection: PeerConnection?
     /// Since when there is no connection.
@@ -71,7 +73,7 @@ final class IncomingLink {
 
     private static let principalsMax = 1000
 
-    init(_ node: String, id: [UInt8]) { (self.node, self.id) = (node, id) }
+    init(_ node: String, id: [UInt8], number: Int) { (self.node, self.id, self.number) = (node, id, number) }
 
     /// Those of one session are one object, as they are where they come from.
     func principal(_ stored: [UInt8]) throws(MalformedMessage) -> Principal {

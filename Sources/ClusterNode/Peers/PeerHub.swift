@@ -10,7 +10,7 @@ final class PeerHub: Sendable {
     private let links: PeerLinks
     private let listener: Listener
     private let copies: CopySender
-    private let queued: @Sendable (_ bytes: Int) -> Void
+    private let queued: @Sendable (_ bytes: Int, _ link: Int) -> Void
 
     /// Nodes connect once each, so more than this are not nodes.
     private static let connectionsMax = 256
@@ -64,7 +64,7 @@ final class PeerHub: Sendable {
 
     /// The answers count as queued from now on, until the other nodes have them.
     func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], sequence: UInt64) {
-        queued(answers.reduce(0) { $0 + $1.reply.queuedBytes })
+        for answer in answers { queued(answer.reply.queuedBytes, answer.connection.link) }
         run { $0.answer(answers, sequence: sequence) }
     }
 

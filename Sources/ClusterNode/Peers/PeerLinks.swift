@@ -14,10 +14,10 @@ struct PeerDelegate: Sendable {
     var feeds: @Sendable (_ database: String, _ node: String, FeedNews) -> Void = { _, _, _ in }
     /// For operators.
     var report: @Sendable (ClusterNews) -> Void
-    /// Answers of so many bytes were handed to the links. On the thread that has answered.
-    var queued: @Sendable (_ bytes: Int) -> Void = { _ in }
-    /// Other nodes have received so many of these bytes, or will not get them.
-    var passedOn: @Sendable (_ bytes: Int) -> Void = { _ in }
+    /// An answer of so many bytes was handed to a link. On the thread that has answered.
+    var queued: @Sendable (_ bytes: Int, _ link: Int) -> Void = { _, _ in }
+    /// The other node has received so many of these bytes, or will not get them.
+    var passedOn: @Sendable (_ bytes: Int, _ link: Int) -> Void = { _, _ in }
     /// Makes a copy of a database for another node; waits for the disk, on a thread of its own.
     var makeCopy: @Sendable (CopyRequest) -> Result<OutgoingCopy, CopyFailure> = { _ in
         .failure(CopyFailure(description: "it has no databases"))
@@ -140,7 +140,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         var touched: [IncomingLink] = []
         for (connection, number, reply) in answers {
             guard let (link, key) = owners[connection] else {
-                delegate.passedOn(reply.queuedBytes)
+                delegate.passedOn(reply.queuedBytes, connection.link)
                 continue
             }
             let serial = link.session.send(
@@ -164,7 +164,9 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         }
     }
 
-    private func passOn(_ bytes: Int) { if bytes > 0 { delegate.passedOn(bytes) } }
+    private func passOn(_ bytes: Int, over link: IncomingLink) {
+        if bytes > 0 { delegate.passedOn(bytes, link.number) }
+    }
 
     private func forget(_ connection: ConnectionID) {
         guard let (link, key) = owners.removeValue(forKey: connection) else { return }
@@ -206,9 +208,9 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
                 connection.welcome(.init(received: 0, flag: false))
                 return
             }
-            let link = incoming[other.session] ?? IncomingLink(other.name, id: other.session)
             // A node that begins a new link has given up the one before.
             if !isKnown { for old in incoming.values where old.node == other.name { end(old) } }
+            let link = incoming[other.session] ?? IncomingLink(other.name, id: other.session, number: freeLinkNumber)
             incoming[other.session] = link
             link.connection?.abort()
             link.connection = connection
@@ -216,6 +218,12 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
             resume(greeting.received, connection, &link.session)
             pump(link)
         }
+    }
+
+    /// If there are no others left, nodes share one, and wait for each other.
+    private var freeLinkNumber: Int {
+        let used = Set(incoming.values.map(\.number))
+        return (0..<ConnectionID.linksMax).first { !used.contains($0) } ?? 0
     }
 
     private func resume(_ received: UInt64, _ connection: PeerConnection, _ session: inout LinkSession) {
@@ -297,7 +305,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
                 // Unacknowledged requests are not done, and the other node knows that.
                 if isStopping { return }
                 let messages = try link.session.receive(frame)
-                passOn(link.answers.takeReceived(through: link.session.acknowledged))
+                passOn(link.answers.takeReceived(through: link.session.acknowledged), over: link)
                 try take(messages, from: link)
             } else {
                 connection.abort()
@@ -368,7 +376,8 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         default: break
         }
         lastAlias += 1
-        let alias = ConnectionID(forwarded: ConnectionID(raw: key.connection).kind, serial: lastAlias)
+        let alias = ConnectionID(
+            forwarded: ConnectionID(raw: key.connection).kind, link: link.number, serial: lastAlias)
         link.aliases[key] = alias
         owners[alias] = (link, key)
         return alias
@@ -450,7 +459,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     private func end(_ link: IncomingLink) {
         incoming[link.id] = nil
         link.connection?.abort()
-        passOn(link.answers.takeAll())
+        passOn(link.answers.takeAll(), over: link)
         endFeeds(of: link)
         for (key, alias) in link.aliases.sorted(by: { $0.value.raw < $1.value.raw }) {
             owners[alias] = nil

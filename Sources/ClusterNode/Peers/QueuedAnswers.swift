@@ -3,8 +3,8 @@ import HearthRealtimeDatabase
 
 /// The bytes of answers that were given to a link, until the other node has acknowledged them. A pure value.
 ///
-/// They count as waiting, as outputs for event loops do: while they are many, databases answer no further requests. So
-/// a slow link does not fill the memory of this node.
+/// They count as waiting: while they are many, databases do no further requests that come over the link. So a slow link
+/// does not fill the memory of this node, and keeps nobody else waiting.
 struct QueuedAnswers {
     private struct Answer {
         /// The number of the message.

@@ -36,6 +36,7 @@ struct DatabaseHost: Sendable {
     let readiness: Readiness
     let metrics: ServerMetrics
     let backlog: DeliveryBacklog
+    let answers: AnswerBacklog
     let outbound: OutboundMemory
     /// Whether a user has lost the account, or its tokens. Waits for the thread of the accounts.
     let isRevoked: @Sendable (Principal) -> Bool
@@ -58,7 +59,8 @@ struct DatabaseHost: Sendable {
     /// The circumstances of an event that is handled now.
     var conditions: Conditions {
         Conditions(
-            wall: WallClock.milliseconds, uptime: MonotonicTime.current.milliseconds, isBacklogFull: backlog.isFull)
+            wall: WallClock.milliseconds, uptime: MonotonicTime.current.milliseconds, isBacklogFull: backlog.isFull,
+            fullLinks: answers.fullLinks)
     }
 
     /// - parameter openStream: called for each large read, when the connection is told of it.

@@ -21,6 +21,7 @@ package final class DatabaseThread: Sendable {
     private let worker: Worker<HostedDatabases.Message>
     private let lock: DatabaseLock
     private let backlog: DeliveryBacklog
+    private let answers: AnswerBacklog
     private let committer: Committer
     private let applier: Applier
     private let copier: DatabaseCopier
@@ -57,6 +58,8 @@ package final class DatabaseThread: Sendable {
         let address = Address()
         let backlog = DeliveryBacklog(bytesMax: limits.backlogBytesMax)
         self.backlog = backlog
+        let answers = AnswerBacklog(bytesMax: limits.answerBytesMax)
+        self.answers = answers
         keptMemory = limits.keptMemory
         let report: @Sendable (DatabaseNews) -> Void = { address.post(.news($0)) }
         let committer = try Committer { report(.event($0, $1)) }
@@ -82,7 +85,7 @@ package final class DatabaseThread: Sendable {
             stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
             committer: committer, cluster: cluster, applier: applier, copier: copier, history: history, keeper: keeper,
             preparer: preparer, opener: opener, triggers: triggers, readers: readers, readiness: readiness,
-            metrics: metrics, backlog: backlog, outbound: outbound, isRevoked: isRevoked,
+            metrics: metrics, backlog: backlog, answers: answers, outbound: outbound, isRevoked: isRevoked,
             clusterCommitted: clusterCommitted, report: report,
             wake: { milliseconds, database in after(milliseconds) { report(.event(database, .woken)) } },
             deliver: { loop, delivery in
@@ -143,13 +146,17 @@ package final class DatabaseThread: Sendable {
     /// Bytes that databases have said and loops have not passed on.
     package var backlogBytes: Int { backlog.byteCount }
 
-    /// So many bytes of answers wait for links to other nodes. They count like those for loops: ``delivered(_:)`` takes
-    /// them off.
-    package func queued(_ bytes: Int) { backlog.add(bytes) }
-
-    /// A loop has passed on so many bytes of a delivery, or a link of answers.
+    /// A loop has passed on so many bytes of a delivery.
     package func delivered(_ bytes: Int) {
         if backlog.remove(bytes) { worker.post(.delivered) }
+    }
+
+    /// So many bytes of answers wait for a link to another node.
+    package func queued(_ bytes: Int, for link: Int) { answers.add(bytes, to: link) }
+
+    /// The other node has so many of these bytes, or will not get them.
+    package func passedOn(_ bytes: Int, over link: Int) {
+        if answers.remove(bytes, from: link) { worker.post(.delivered) }
     }
 
     /// A user of a database has stopped using it; work posted earlier for it comes first.

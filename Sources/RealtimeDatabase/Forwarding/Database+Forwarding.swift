@@ -8,9 +8,14 @@ extension Database {
         return !mayForward(request)
     }
 
-    /// Whether a request has to wait until the log has changed hands.
+    /// Whether some requests have to wait, as ``holds(_:)`` says.
+    var holdsSome: Bool { heldWrites != .none || !fullLinks.isEmpty }
+
+    /// Whether a request has to wait until the log has changed hands, or until the link that it has come over takes its
+    /// answer.
     package func holds(_ request: Request) -> Bool {
-        switch heldWrites {
+        if fullLinks.contains(request.connection), request.isAnswered { return true }
+        return switch heldWrites {
         case .none: false
         case .ofOtherNodes: request.connection.isForwarded && request.operation.mustReachOwner
         case .all: request.operation.mustReachOwner

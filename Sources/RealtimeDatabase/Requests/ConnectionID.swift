@@ -6,7 +6,7 @@ package struct ConnectionID: Hashable, Sendable {
         case http = 1
     }
 
-    /// `loop:8 flags:8 serial:48`; the flags are the kind, and 2 for a connection of another node.
+    /// `loop:8 link:6 flags:2 serial:48`; the flags are the kind, and 2 for a connection of another node.
     package let raw: UInt64
 
     package init(loop: Int, kind: Kind, serial: UInt64) {
@@ -15,9 +15,11 @@ package struct ConnectionID: Hashable, Sendable {
     }
 
     /// Represents a connection of another node, which forwards its writes. No event loop owns it.
-    package init(forwarded kind: Kind, serial: UInt64) {
-        precondition(serial < 1 << 48)
-        raw = (Self.forwardedFlag | kind.rawValue) << 48 | serial
+    ///
+    /// - parameter link: the number of the link over which that node sends them.
+    package init(forwarded kind: Kind, link: Int = 0, serial: UInt64) {
+        precondition(link >= 0 && link < Self.linksMax && serial < 1 << 48)
+        raw = UInt64(link) << 50 | (Self.forwardedFlag | kind.rawValue) << 48 | serial
     }
 
     package init(raw: UInt64) { self.raw = raw }
@@ -32,6 +34,11 @@ package struct ConnectionID: Hashable, Sendable {
     /// Whether it is a connection of another node.
     package var isForwarded: Bool { raw >> 48 & Self.forwardedFlag != 0 }
 
+    /// The number of the link to the node that has the connection; 0 for a connection of this node.
+    package var link: Int { Int(raw >> 50 & UInt64(Self.linksMax - 1)) }
+
     /// So that a set of loops fits in one word.
     package static let loopsMax = 64
+    /// Links to other nodes have numbers below this one, for the same reason.
+    package static let linksMax = 64
 }

@@ -14,6 +14,8 @@ struct SharedLogBench: ~Copyable {
     private var now: Int64 = 1000
     /// As the owner, it knows that no other node owns the log.
     var isCertain = true
+    /// Links that take the answers of this node too slowly.
+    var fullLinks = LinkSet()
 
     static func record(_ number: UInt64, _ path: Path, _ value: CanonicalJSON) -> LogRecord {
         var record = LogRecord(firstSequence: number, time: 5000)
@@ -37,7 +39,9 @@ struct SharedLogBench: ~Copyable {
         while let event = next {
             var new: [Action] = []
             scheduler.handle(
-                event, at: Conditions(wall: now, uptime: now, isOwnershipCertain: isCertain), into: &new)
+                event,
+                at: Conditions(wall: now, uptime: now, fullLinks: fullLinks, isOwnershipCertain: isCertain),
+                into: &new)
             next = new.contains { if case .step = $0 { true } else { false } } ? .step : nil
             actions += new
         }
