@@ -190,6 +190,7 @@ package struct ClusterOverview: Sendable {
         case .through(_, let sequence): "has \(sequence) on disk"
         case .copying: "is copying another node's files"
         case .nothing: "has no files"
+        case .failing: "cannot write its files, or apply the log"
         // One of an earlier version does not say.
         case nil: kept.map { "has \($0) on disk" } ?? "has not said what it has"
         }
@@ -234,6 +235,8 @@ package struct ClusterOverview: Sendable {
                 json["holders"] = .array(holders.map { .text($0) })
                 json["copying"] = .array(
                     log.held.filter { $0.value == .copying }.keys.sorted().map { .text($0) })
+                json["failing"] = .array(
+                    log.held.filter { $0.value == .failing }.keys.sorted().map { .text($0) })
             }
             return .object(json)
         }

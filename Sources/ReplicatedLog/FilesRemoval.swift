@@ -103,7 +103,8 @@ package struct FilesRemoval: Hashable, Sendable {
             guard let value = statements[holder],
                 HeldFiles(value.value)?.has(sameGoal.sequence, of: sameGoal.epoch) == true
             else { throw .holder(holder) }
-            // Within one history a node's statements only grow; one that copies, or has none, says something else.
+            // Within one history a node's statements only grow; one that copies, that has none, or whose files fail,
+            // says something else.
             conditions.append(.init(keys.held(by: holder), .equal, .modRevision(value.modRevision)))
         }
         return Permit(conditions: conditions, ownRevision: ownRevision)

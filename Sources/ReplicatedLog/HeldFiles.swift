@@ -7,14 +7,19 @@ package import HearthEtcdMessages
 /// held = version:1 0                          no files
 ///      | version:1 1 epoch:8 sequence:8       all up to this operation of this history, on disk
 ///      | version:1 2                          another node's files are being copied
+///      | version:1 3                          files that fail: nobody is to rely on them
 /// ```
-/// Other nodes remove their files when holders say that they have them. So a node says so only of files that are in
-/// their place, and says that it has none before it removes any (``FilesRemoval``). Each statement is made on condition
-/// that the one before is the last one, so that none that was delayed on its way comes after a later one.
+/// Other nodes remove their files when holders say that they have them, and return a log to its first holder. So a node
+/// says so only of files that are in their place and do not fail, and says that it has none before it removes any
+/// (``FilesRemoval``). Each statement is made on condition that the one before is the last one, so that none that was
+/// delayed on its way comes after a later one. Nodes of earlier versions do not know the last kind, and take it for no
+/// statement.
 package enum HeldFiles: Hashable, Sendable {
     case nothing
     case through(epoch: UInt64, sequence: UInt64)
     case copying
+    /// They take no records, or these cannot be applied.
+    case failing
 
     private static let version: UInt8 = 1
 
@@ -28,6 +33,7 @@ package enum HeldFiles: Hashable, Sendable {
             fields.add(epoch)
             fields.add(sequence)
         case .copying: fields.add(2 as UInt8)
+        case .failing: fields.add(3 as UInt8)
         }
         return fields.bytes
     }
@@ -42,6 +48,7 @@ package enum HeldFiles: Hashable, Sendable {
             guard let epoch = fields.read(UInt64.self), let sequence = fields.read(UInt64.self) else { return nil }
             self = .through(epoch: epoch, sequence: sequence)
         case 2: self = .copying
+        case 3: self = .failing
         default: return nil
         }
         guard fields.isAtEnd else { return nil }

@@ -1,8 +1,8 @@
 package import HearthEtcdMessages
 
 /// Has a log owned by the node that comes first among its holders, late: once that has run for a minute and has caught
-/// up. Each move ends sessions with on-disconnect writes. A node that does not hold the database gives its log to the
-/// first holder that can have it. Decided by the owner.
+/// up, and if its files do not fail. Each move ends sessions with on-disconnect writes. A node that does not hold the
+/// database gives its log to the first holder that can have it. Decided by the owner.
 package struct OwnerHome: Sendable {
     package static let runMillisecondsDefault: Int64 = 60_000
     /// Statements come every 5 seconds.

@@ -56,6 +56,7 @@ extension ReplicatedLog {
         case .copying: return .copying
         case .watching, .fed, .idle:
             guard isOfLog, let epoch = position.epoch, let fileSequence else { return nil }
+            if !areFilesWell { return .failing }
             return .through(epoch: epoch, sequence: fileSequence)
         case .reading, .readingParts: return nil
         }

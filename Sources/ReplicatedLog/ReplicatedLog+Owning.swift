@@ -182,6 +182,12 @@ extension ReplicatedLog {
         }
     }
 
+    /// The next statement says it soon, so that no node gives the log back to one that has just given it up.
+    mutating func changedFitness() {
+        if !mayOwn { release() }
+        nextKeep = now
+    }
+
     // MARK: Trimming
 
     mutating func readKept(_ reply: EtcdTransactionReply) {

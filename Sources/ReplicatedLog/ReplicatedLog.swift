@@ -298,7 +298,9 @@ package struct ReplicatedLog: Sendable {
     package var isOwner: Bool { if case .owner = role { true } else { false } }
 
     /// Others can take the log over from this node, and have writes made by it.
-    var mayOwn: Bool { storesRecords && appliesRecords && isReached }
+    var mayOwn: Bool { areFilesWell && isReached }
+
+    var areFilesWell: Bool { storesRecords && appliesRecords }
 
     /// Whether a call brings records of others, and its answer is still awaited.
     package func awaitsRecords(of serial: UInt64) -> Bool {
@@ -352,10 +354,10 @@ package struct ReplicatedLog: Sendable {
             }
         case .stores(let canStore):
             storesRecords = canStore
-            if !mayOwn { release() }
+            changedFitness()
         case .applies(let canApply):
             appliesRecords = canApply
-            if !mayOwn { release() }
+            changedFitness()
         case .reached(let isReached):
             self.isReached = isReached
             if !mayOwn { release() }

@@ -15,10 +15,10 @@ extension Command {
                 json: #"""
                     {"members": [{"address", "version", "leads", "bytes", or "error"}…], "nodes": [{"name", "address",
                     "peerAddress", "reads", "unreached": [NODE…]}…], "placement": [{"node", "drains"}…], "databases": [{"name",
-                    "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}, "holders": [NODE…], "copying": [NODE…]}…],
-                    "format", "readByAll", "problems": [TEXT…]}. Without "placement" every node holds everything. "format"
-                    is that of the values in etcd, "reads" the latest one that a node reads, and "readByAll" the latest that
-                    all of them read.
+                    "owner", "first", "last", "onDisk": {NODE: SEQUENCE…}, "holders": [NODE…], "copying": [NODE…],
+                    "failing": [NODE…]}…], "format", "readByAll", "problems": [TEXT…]}. Without "placement" every node holds
+                    everything. "format" is that of the values in etcd, "reads" the latest one that a node reads, and
+                    "readByAll" the latest that all of them read.
                     """#,
                 details: """
                     It asks etcd, and no node: which members answer, which nodes run and do not reach each other, which

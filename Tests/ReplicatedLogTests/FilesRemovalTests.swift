@@ -88,12 +88,15 @@ import HearthReplicatedLog
         #expect(cluster.state(permit))
     }
 
-    @Test("not while a holder has less, or copies, or has nothing, or does not run", arguments: ["n4", "n2", "n5"])
+    @Test(
+        "not while a holder has less, copies, or fails, or has nothing, or does not run",
+        arguments: ["n4", "n2", "n5"])
     func holders(node: String) throws {
         let cluster = Cluster()
         _ = try cluster.permit()
         let less: [HeldFiles] = [
-            .through(epoch: 7, sequence: 99), .through(epoch: 6, sequence: 1000), .copying, .nothing,
+            .through(epoch: 7, sequence: 99), .through(epoch: 6, sequence: 1000), .copying, .failing,
+            .nothing,
         ]
         for held in less {
             cluster.hold(node, held)
@@ -220,7 +223,7 @@ import HearthReplicatedLog
     }
 
     @Test("and statements are read as they were written, and nothing else is") func bytes() {
-        for held in [HeldFiles.nothing, .copying, .through(epoch: .max, sequence: 5)] {
+        for held in [HeldFiles.nothing, .copying, .failing, .through(epoch: .max, sequence: 5)] {
             #expect(HeldFiles(held.bytes) == held)
             #expect(HeldFiles(held.bytes + [0]) == nil)
             #expect(HeldFiles(Array(held.bytes.dropLast())) == nil)

@@ -41,8 +41,11 @@ import HearthReplicatedLog
         #expect(decide(172_000, 60, 60, since: 0) == "a")
     }
 
-    @Test("never from the first holder, and from others to no holder but that one") func others() {
-        let reply = Self.reply(50, ["a": .copying, "b": Self.has(50), "c": Self.has(50)])
+    @Test(
+        "never from the first holder, and from others to no holder but that one",
+        arguments: [HeldFiles.copying, .failing])
+    func others(first: HeldFiles) {
+        let reply = Self.reply(50, ["a": first, "b": Self.has(50), "c": Self.has(50)])
         let running = ["a": 0, "b": 0, "c": 0, "x": 0] as [String: Int64]
         for (node, target) in [("a", nil), ("c", nil), ("x", "b")] {
             var home = OwnerHome(at: node)

@@ -261,4 +261,26 @@ import HearthReplicatedLog
         #expect(world.nodes[0].log.isOwner)
         #expect(world.violation == nil)
     }
+
+    private static func statement(of node: Int, in world: TwoNodes) -> HeldFiles? {
+        world.engine.values[LogKeys(database: "main").held(by: "n\(node)")].flatMap { HeldFiles($0.value) }
+    }
+
+    @Test(
+        "is not given to a node because of its files, which it says to fail until they do not",
+        arguments: [ReplicatedLog.Event.stores, ReplicatedLog.Event.applies])
+    func failing(event: @Sendable (Bool) -> ReplicatedLog.Event) {
+        var world = Self.owned()
+        Self.goOn(&world) { $0.nodes[1].stored == [1] }
+        world.tell(1, .kept(through: 1))
+        let whole = HeldFiles.through(epoch: 1, sequence: 1)
+        Self.goOn(&world) { Self.statement(of: 1, in: $0) == whole }
+        #expect(Self.statement(of: 1, in: world) == whole)
+        world.tell(1, event(false))
+        Self.goOn(&world) { Self.statement(of: 1, in: $0) != whole }
+        #expect(Self.statement(of: 1, in: world) == .failing)
+        world.tell(1, event(true))
+        Self.goOn(&world) { Self.statement(of: 1, in: $0) != .failing }
+        #expect(Self.statement(of: 1, in: world) == whole)
+    }
 }
