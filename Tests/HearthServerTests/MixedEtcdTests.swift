@@ -26,4 +26,29 @@ extension ClusterTests {
         try overview.read()
         #expect(overview.problems.contains { $0.hasPrefix(text) }, "\(overview.problems)")
     }
+
+    @Test("no command changes anything if the members that it was given are not of one etcd cluster")
+    func mixedMembersOfCommands() throws {
+        let clusters = [try EtcdServers(count: 1), try EtcdServers(count: 1)]
+        let members = clusters.flatMap(\.ports).map { EtcdMember(host: "127.0.0.1", port: $0) }
+        let stores = EtcdStore.one(members)
+        let past = LogPast([.init(name: 1, end: 5)])
+        let commands: [() throws -> Void] = [
+            { _ = try LogReplacements(stores).found("main", with: past) },
+            { _ = try OwnerMoves(stores).move(of: "main", to: "n1") },
+            { try StoreChoice(stores).place("main", in: "home") },
+        ]
+        for command in commands {
+            #expect {
+                try command()
+            } throws: {
+                "\($0)".contains("the members are not of one etcd cluster: \(members[0]) of ")
+            }
+        }
+        for member in members {
+            let client = EtcdClient(EtcdCluster([member]))
+            let all = EtcdRange(.prefix(Array("/".utf8)))
+            #expect(try client.call(all, within: Patience.limit).values.isEmpty)
+        }
+    }
 }

@@ -6,12 +6,16 @@ import HearthReplicatedLog
 /// The etcd clusters as a command for operators asks them. For one thread, which waits.
 final class StoreClients {
     let stores: [EtcdStore]
+    private let clusters: [EtcdCluster]
     private let clients: [EtcdClient]
     private let duration: Duration
-    /// The etcd clusters whose names were compared.
+    /// The etcd clusters whose members and names were compared.
     private var checked: Set<Int> = []
     /// The etcd clusters of databases that were asked for.
     private var located: [String: Int] = [:]
+
+    /// How long a member may take to say of which cluster it is.
+    private static let lookDuration = Duration.seconds(1)
 
     /// - parameter tls: a client's; nil for connections that are not encrypted.
     /// - parameter duration: how long a call may take.
@@ -19,7 +23,8 @@ final class StoreClients {
         precondition(!stores.isEmpty)
         self.stores = stores
         self.duration = duration
-        clients = stores.map { EtcdClient(EtcdCluster($0.members, tls: tls)) }
+        clusters = stores.map { EtcdCluster($0.members, tls: tls) }
+        clients = clusters.map { EtcdClient($0) }
     }
 
     /// - parameter store: the number of the etcd cluster; 0 for home.
@@ -28,14 +33,31 @@ final class StoreClients {
         return try clients[store].call(call, within: duration)
     }
 
-    /// Throws if an etcd cluster has another name than here.
+    /// Throws if the members are not of one etcd cluster, or if that has another name than here.
     private func check(_ store: Int) throws(EtcdError) {
         if checked.contains(store) { return }
+        try compareMembers(of: store)
         let reply = try clients[store].call(EtcdRange(.key(StoreDirectory.nameKey)), within: duration)
         if let name = StoreDirectory.name(in: reply.values), name != stores[store].name {
             throw .unavailable("--cluster calls it '\(stores[store].name)', and it is called '\(name)'")
         }
         checked.insert(store)
+    }
+
+    /// A call asks one member, which may be of an etcd cluster that no node uses.
+    private func compareMembers(of store: Int) throws(EtcdError) {
+        let cluster = clusters[store]
+        var identities = MemberIdentities()
+        identities.look(
+            stores[store].members.map { member in
+                (member, try? cluster.status(of: member, within: Self.lookDuration).cluster)
+            })
+        switch identities.state {
+        // The call says why.
+        case .unknown: break
+        case .agreed(let found): cluster.expect(found)
+        case .mixed(let text): throw .unavailable(text)
+        }
     }
 
     /// A problem with an etcd cluster, which has a name if there are several.
