@@ -268,6 +268,30 @@ struct HistoryFileTests {
         #expect(try tree.integer("SELECT count(*) FROM index_entry") == 1)
     }
 
+    @Test("stays where nothing is erased, also if the log's last record changes, as that of a restored database does")
+    func erasingRestored() throws {
+        let kept = definitions("pages/$")
+        let (copy, target) = (folder.path + "/copy", TemporaryFolder())
+        do {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            let file = try makeFile()
+            for (time, path, value) in [(10, "pages/a", "1"), (20, "pages/a", "2"), (30, "pages/b", "3")]
+                as [(Int64, Path, CanonicalJSON)]
+            {
+                try set(disk, path, value, at: time)
+                _ = try file.advance(kept, now: time)
+            }
+            try disk.apply()
+            _ = try Backup.make(of: "a", in: folder.path, to: copy)
+        }
+        _ = try Backup.restore(copy, as: "a", in: target.path) { _ in }
+        _ = try Erasure("pages/b", of: "a", in: try DataFolder(path: target.path, durability: .process))
+        let file = try HistoryFile("a", in: target.path, durability: .process)
+        _ = try file.advance(kept, now: 40)
+        #expect(try file.sequence(at: .time(10), of: "pages/a") == 1)
+        #expect(try file.value(at: "pages/a", after: 1) == "1")
+    }
+
     @Test(
         "starts over with the present value where something was erased, and is told above without it before",
         arguments: [nil, 20 as Int64])

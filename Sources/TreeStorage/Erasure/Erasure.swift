@@ -1,6 +1,7 @@
 package import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSecurityRules
+import HearthSQLite
 package import HearthStorageErrors
 
 /// Removes all that the files of a database have of the past of a place and below, so that it cannot be found in their
@@ -31,13 +32,16 @@ package struct Erasure: Sendable {
             throw .busy("the last server was not stopped in order: start one and stop it, then erase")
         }
         isStillThere = try TreeRows(store: reader).exists(path)
+        var history: HistoryFile?
         if HistoryFile.exists(of: name, in: folder.path) {
-            let history = try HistoryFile(name, in: folder.path, durability: .full)
+            let file = try HistoryFile(name, in: folder.path, durability: .full)
             // Writes of others are kept as they are.
-            try history.followForErasure()
-            changes = try history.erase(path, present: TreeRows(store: reader))
+            try file.followForErasure()
+            changes = try file.erase(path, present: TreeRows(store: reader))
+            history = file
         }
         records = try log.erase(path)
+        try history?.notePosition()
         events = try tree.removeEvents(concerning: path)
         try tree.removeObsoleteEntries(concerning: path)
         try tree.rewrite()
@@ -68,5 +72,13 @@ extension HistoryFile {
     /// Brings the places that it has up to the end of the log.
     fileprivate func followForErasure() throws(StorageError) {
         try follow(places.map { HistoryDefinition(pattern: $0.kept.pattern, keep: nil) })
+    }
+
+    /// The row by which it knows the log may have changed: a record without a link, as those of a backup, has another
+    /// checksum.
+    fileprivate func notePosition() throws(StorageError) {
+        if places.isEmpty { return }
+        let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
+        try connection.transaction { () throws(StorageError) in try setPosition(sequence, in: log) }
     }
 }
