@@ -65,7 +65,8 @@ package final class Archiver: Sendable {
                 var archive =
                     archives[database]
                     ?? DatabaseArchive(
-                        of: database, in: folder, to: configuration.folder, settings: configuration.settings)
+                        of: database, in: folder, to: configuration.folder, settings: configuration.settings,
+                        uptime: { MonotonicTime.currentWithSleep.milliseconds })
                 advance(database, &archive)
                 archives[database] = archive
             }

@@ -15,9 +15,17 @@ struct ArchiveTests {
     private var folder: ArchiveFolder { ArchiveFolder(archive.path, database: "a") }
 
     private final class Clock: Sendable {
-        private let time = Mutex<Int64>(1_700_000_000_000)
-        var now: Int64 { time.withLock { $0 } }
-        func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
+        private let time = Mutex<(now: Int64, uptime: Int64)>((1_700_000_000_000, 0))
+        var now: Int64 { time.withLock { $0.now } }
+        var uptime: Int64 { time.withLock { $0.uptime } }
+        func advance(_ milliseconds: Int64) {
+            time.withLock {
+                $0.now += milliseconds
+                $0.uptime += milliseconds
+            }
+        }
+        /// Is set.
+        func jump(_ milliseconds: Int64) { time.withLock { $0.now += milliseconds } }
     }
 
     /// A database with a history, and its archive.
@@ -40,7 +48,9 @@ struct ArchiveTests {
                 settings.baseInterval = baseInterval
                 settings.window = window
                 settings.tailsMax = 5
-                return DatabaseArchive(of: "a", in: data, to: archive, settings: settings) { clock.now }
+                return DatabaseArchive(of: "a", in: data, to: archive, settings: settings, clock: { clock.now }) {
+                    clock.uptime
+                }
             }
             keeper = make(clock)
         }
@@ -108,7 +118,7 @@ struct ArchiveTests {
             }
         }
         defer { withExtendedLifetime(disk) {} }
-        var keeper = DatabaseArchive(of: "a", in: data.path, to: archive.path, settings: .init())
+        var keeper = DatabaseArchive(of: "a", in: data.path, to: archive.path, settings: .init()) { 0 }
         for (file, isEmpty) in [("a.log", true), ("a.log", false), ("a.tree", true)] {
             put(file, isEmpty: isEmpty)
             let progress = try keeper.advance()
@@ -128,7 +138,7 @@ struct ArchiveTests {
             try disk.apply()
         }
         for suffix in ["", "-wal", "-shm"] { unlink("\(data.path)/\(file)\(suffix)") }
-        var keeper = DatabaseArchive(of: "a", in: data.path, to: archive.path, settings: .init())
+        var keeper = DatabaseArchive(of: "a", in: data.path, to: archive.path, settings: .init()) { 0 }
         let error = #expect(throws: BackupError.self) { try keeper.advance() }
         #expect(error?.message == "there is no database a in \(data.path)")
     }
@@ -143,11 +153,11 @@ struct ArchiveTests {
         _ = try history.keeper.advance()
         try history.run(steps: 5)
         let (before, time) = (history.tree(at: .max), history.clock.now)
-        history.clock.advance(error)
+        history.clock.jump(error)
         try history.run(steps: 5)
         _ = try history.keeper.advance()
         try history.run(steps: 5)
-        history.clock.advance(-error)
+        history.clock.jump(-error)
         try history.run(steps: 5)
         _ = try history.keeper.advance()
         let (after, later) = (history.tree(at: .max), history.clock.now)
@@ -216,20 +226,39 @@ struct ArchiveTests {
         #expect(folder.chains.filter { $0.time < now - 300_000 }.count == 1)
     }
 
-    @Test("removes nothing because the clock jumps forward")
+    @Test("removes nothing because the clock jumps forward, and what is old after a jump back or a start in 1970")
     func jump() throws {
         var history = try History(seed: 13, self, baseInterval: 50_000, window: 300_000)
+        func run() throws -> Int {
+            try history.run(steps: 4)
+            return try history.keeper.advance().removed.count
+        }
+        for _ in 0..<30 { _ = try run() }
+        var removed = 0
+        let chains = folder.chains.count
         for _ in 0..<30 {
-            try history.run(steps: 4)
-            _ = try history.keeper.advance()
+            history.replaceKeeper()
+            let now = history.clock.now
+            history.clock.jump(-now)
+            removed += try run()
+            history.clock.jump(now)
+            removed += try run()
         }
+        #expect(removed > 0)
+        #expect(folder.chains.count <= chains + 1)
+        for _ in 0..<40 { _ = try run() }
         let (before, time) = (history.tree(at: history.clock.now - 250_000), history.clock.now - 250_000)
-        history.clock.advance(365 * 86_400_000)
-        for _ in 0..<3 {
-            try history.run(steps: 4)
-            #expect(try history.keeper.advance().removed.isEmpty)
-        }
+        let year: Int64 = 365 * 86_400_000
+        history.clock.jump(year)
+        for _ in 0..<3 { #expect(try run() == 0) }
         #expect(try value(at: time) == before)
+        // Back and forth: what has become old is removed all the same.
+        removed = 0
+        for number in 0..<90 {
+            removed += try run()
+            history.clock.jump(number.isMultiple(of: 2) ? -year : year)
+        }
+        #expect(removed > 0)
     }
 
     @Test("that a crash has cut is whole as far as it goes, and is extended again")

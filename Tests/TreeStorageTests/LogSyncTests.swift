@@ -150,7 +150,7 @@ struct LogSyncTests {
         let archive = TemporaryFolder()
         try files.append([Self.record(1), Self.record(2)])
         #expect(try files.recordsAfterPowerCut(keeping: 0, seed: 1) == [])
-        var keeper = DatabaseArchive(of: "a", in: files.disk.path, to: archive.path, settings: .init())
+        var keeper = DatabaseArchive(of: "a", in: files.disk.path, to: archive.path, settings: .init()) { 0 }
         #expect(try keeper.advance().sequence == 2)
         #expect(try files.recordsAfterPowerCut(keeping: 0, seed: 1).count == 2)
         try files.append([Self.record(3)])

@@ -37,18 +37,22 @@ package struct DatabaseArchive: Sendable {
     /// The files of the database as they were when everything in them was last archived.
     private var archived: [FileState] = []
     private var sequence: UInt64 = 0
-    /// By which chains grow older, so that none is removed because the clock jumps forward while this process runs.
-    private var age: HistoryClock?
+    /// A monotonic clock, in milliseconds.
+    private let uptime: @Sendable () -> Int64
+    /// When chains were made, by that clock, so that none is removed because the other one jumps while this process
+    /// runs. By path.
+    private var births: [String: Int64] = [:]
 
-    /// - parameter data: the data folder of the database.
-    package init(of name: String, in data: String, to archive: String, settings: Settings) {
-        self.init(of: name, in: data, to: archive, settings: settings) { Backup.now }
-    }
-
+    /// - parameters:
+    ///   - data: the data folder of the database.
+    ///   - clock: that of the machine, in milliseconds since 1970.
+    ///   - uptime: a monotonic clock that also runs while the machine sleeps, in milliseconds.
     package init(
-        of name: String, in data: String, to archive: String, settings: Settings, clock: @escaping @Sendable () -> Int64
+        of name: String, in data: String, to archive: String, settings: Settings,
+        clock: @escaping @Sendable () -> Int64 = { Backup.now }, uptime: @escaping @Sendable () -> Int64
     ) {
         self.clock = clock
+        self.uptime = uptime
         self.name = name
         self.data = data
         self.settings = settings
@@ -56,16 +60,13 @@ package struct DatabaseArchive: Sendable {
     }
 
     /// Archives everything that is in the log. A new archive, and one whose end the log does not have, begins with a
-    /// copy. Costs a look at the folder and two calls of
-    /// `stat` when nothing has changed.
+    /// copy. Costs a look at the folder and two calls of `stat` when nothing has changed.
     package mutating func advance() throws(BackupError) -> Progress {
         let now = clock()
-        var age = age ?? HistoryClock(last: nil, wall: now, uptime: Self.uptime)
-        age.advance(wall: now, uptime: Self.uptime)
-        self.age = age
         let files = DatabaseFiles(name: name, folder: data)
         let state = [files.log, files.log + "-wal"].map(FileState.init)
         let chains = folder.chains
+        noteBirths(of: chains, now: now)
         let isDue = chains.last.map { $0.time + settings.baseInterval <= now } ?? true
         if state == archived, !isDue { return Progress(sequence: sequence) }
         if chains.isEmpty, try isBeingMade(files) { return Progress(sequence: 0) }
@@ -79,7 +80,7 @@ package struct DatabaseArchive: Sendable {
             progress.hasGap = !chains.isEmpty
             try begin(after: nil, log: files.log, &progress)
         }
-        progress.removed = removeOld(now: age.time(keeping: settings.window))
+        progress.removed = removeOld(now: now)
         sequence = progress.sequence
         archived = state
         return progress
@@ -178,17 +179,21 @@ package struct DatabaseArchive: Sendable {
         progress.madeBase = true
     }
 
-    /// In milliseconds; also runs while the machine sleeps.
-    private static var uptime: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    /// Chains that this process finds are as old as the clock says when it finds them. A clock that is behind all of
+    /// them has yet to be set: it tells nothing.
+    private mutating func noteBirths(of chains: [ArchiveFolder.Chain], now: Int64) {
+        if let first = chains.first, births.isEmpty, now < first.time { return }
+        let uptime = uptime()
+        births = births.filter { birth in chains.contains { $0.path == birth.key } }
+        for chain in chains where births[chain.path] == nil { births[chain.path] = uptime - max(now - chain.time, 0) }
     }
 
     /// Removes the chains that are not needed for the window: those whose successor is older than it.
-    private func removeOld(now: Int64) -> [String] {
+    private mutating func removeOld(now: Int64) -> [String] {
         let chains = folder.chains
-        let old = zip(chains, chains.dropFirst()).filter { $1.time < now - settings.window }.map(\.0.path)
+        noteBirths(of: chains, now: now)
+        let edge = uptime() - settings.window
+        let old = zip(chains, chains.dropFirst()).filter { births[$1.path] ?? .max < edge }.map(\.0.path)
         for path in old { ArchiveFolder.remove(path) }
         return old
     }

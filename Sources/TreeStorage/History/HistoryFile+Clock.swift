@@ -6,40 +6,65 @@ extension HistoryFile {
     /// Milliseconds after which it is written again.
     private static let clockInterval: Int64 = 600_000
 
-    func observe(wall: Int64, uptime: Int64) throws(StorageError) -> HistoryClock {
+    /// - parameter before: the last operation that had been read from the log when the clocks were last looked at.
+    /// - parameter keepMax: for how long changes are kept.
+    func observe(
+        wall: Int64, uptime: Int64, before: UInt64, keepMax: Int64
+    ) throws(StorageError) -> HistoryClock {
         var observed: HistoryClock
         if let clock {
             observed = clock
         } else {
-            observed = HistoryClock(last: try readClock(), wall: wall, uptime: uptime)
+            let newest = try connection.prepare(
+                "SELECT time FROM moment WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1")
+            newest.bind(1, Int64(before))
+            observed = HistoryClock(
+                last: try readClock(), newest: try newest.firstInteger(), wall: wall, uptime: uptime)
         }
-        let hasJumped = observed.advance(wall: wall, uptime: uptime)
+        let hasMark = observed.advance(
+            wall: wall, uptime: uptime, before: min(before, sequence), last: sequence, keepMax: keepMax)
         clock = observed
-        if hasJumped || storedClock.map({ observed.state.wall - $0.wall >= Self.clockInterval }) ?? true {
+        if hasMark || storedClock.map({ observed.state.running - $0.running >= Self.clockInterval }) ?? true {
             try write(observed.state)
         }
         return observed
     }
 
-    /// Files of earlier versions have none: then the time since the last change may be a jump.
+    /// Files of earlier versions have none.
     private func readClock() throws(StorageError) -> HistoryClock.State? {
-        func value(_ name: String) throws(StorageError) -> Int64? {
-            try connection.prepare("SELECT value FROM meta WHERE name = '\(name)'").firstInteger()
-        }
-        if let wall = try value("wall"), let lead = try value("lead"), let steady = try value("steady") {
-            return HistoryClock.State(wall: wall, lead: lead, steady: steady)
-        }
-        let last = try connection.prepare("SELECT time FROM moment ORDER BY sequence DESC LIMIT 1").firstInteger()
-        return last.map { HistoryClock.State(wall: $0, lead: 0, steady: 0) }
+        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'clock'")
+        guard try select.step() else { return nil }
+        return HistoryClock.State(select.blob(0))
     }
 
     private func write(_ state: HistoryClock.State) throws(StorageError) {
-        let insert = try connection.prepare(
-            "INSERT OR REPLACE INTO meta VALUES ('wall', ?), ('lead', ?), ('steady', ?)")
-        insert.bind(1, state.wall)
-        insert.bind(2, state.lead)
-        insert.bind(3, state.steady)
+        let insert = try connection.prepare("INSERT OR REPLACE INTO meta VALUES ('clock', ?)")
+        insert.bind(1, state.bytes)
         try insert.run()
         storedClock = state
+    }
+}
+
+extension HistoryClock.State {
+    /// The numbers of the state and of its marks, each in eight bytes, the lowest first.
+    fileprivate var bytes: [UInt8] {
+        let marks = marks.flatMap { [$0.running, $0.wall, Int64($0.before), Int64($0.last)] }
+        return ([wall, running] + marks).flatMap { number in
+            (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        }
+    }
+
+    /// Nil if it has another form.
+    fileprivate init?(_ bytes: [UInt8]) {
+        guard bytes.count >= 16, bytes.count % 32 == 16 else { return nil }
+        let numbers = stride(from: 0, to: bytes.count, by: 8).map { start in
+            (0..<8).reduce(0) { $0 | Int64(bytes[start + $1]) << (8 * $1) }
+        }
+        let marks = stride(from: 2, to: numbers.count, by: 4).map { start in
+            HistoryClock.Mark(
+                running: numbers[start], wall: numbers[start + 1], before: UInt64(bitPattern: numbers[start + 2]),
+                last: UInt64(bitPattern: numbers[start + 3]))
+        }
+        self.init(wall: numbers[0], running: numbers[1], marks: marks)
     }
 }

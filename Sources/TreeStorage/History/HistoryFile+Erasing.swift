@@ -15,8 +15,8 @@ extension HistoryFile {
         let concerned = places.filter { $0.kept.concerns(path) }
         if concerned.isEmpty { return 0 }
         let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
-        // Times never go back from one operation to the next.
-        let last = try connection.integer("SELECT max(time) FROM moment") ?? 0
+        // Not the latest time: that may be one of a clock that was ahead.
+        let last = try connection.integer("SELECT time FROM moment ORDER BY sequence DESC LIMIT 1") ?? 0
         let time = try Self.time(of: sequence, in: log) ?? last
         var count: Int64 = 0
         try connection.transaction { () throws(StorageError) in

@@ -13,14 +13,11 @@ extension HistoryFile {
     /// Bytes of rows that are written in one step.
     static let bytesPerStep = 4 << 20
 
-    /// Folds some changes from before a time, in milliseconds since 1970: the last state before it can still be read,
-    /// nothing earlier. Answers whether there are more.
-    func fold(_ pattern: IndexPattern, before time: Int64) throws(StorageError) -> Bool {
+    /// Folds some changes that are old: the last state before the others can still be read, nothing earlier. Answers
+    /// whether there are more.
+    func fold(_ pattern: IndexPattern, _ old: HistoryClock.Horizon) throws(StorageError) -> Bool {
         guard let place = places.first(where: { $0.kept.pattern == pattern }) else { return false }
-        let select = try connection.prepare(
-            "SELECT sequence FROM moment WHERE time < ? ORDER BY time DESC, sequence DESC LIMIT 1")
-        select.bind(1, time)
-        guard let last = try select.firstInteger(), last > Int64(place.edge) else { return false }
+        guard let last = try lastToFold(of: place, old), last > Int64(place.edge) else { return false }
         let end = try endOfFold(of: place, through: last)
         try connection.execute(
             """
@@ -30,6 +27,19 @@ extension HistoryFile {
         try fold(place, through: end)
         try tidy()
         return end < last
+    }
+
+    /// The last operation that is old, with all before it. Costs a look at each that is.
+    private func lastToFold(of place: Place, _ old: HistoryClock.Horizon) throws(StorageError) -> Int64? {
+        // By the numbers: the index of the times would begin with all of the others.
+        let young = try connection.prepare(
+            "SELECT sequence FROM moment NOT INDEXED WHERE sequence > ? AND time >= ? ORDER BY sequence LIMIT 1")
+        young.bind(1, Int64(clamping: max(place.edge, old.last)))
+        young.bind(2, old.time)
+        let end = min(try young.firstInteger().map { $0 - 1 } ?? .max, Int64(clamping: old.end))
+        let select = try connection.prepare("SELECT max(sequence) FROM moment WHERE sequence <= ?")
+        select.bind(1, max(end, Int64(clamping: old.last)))
+        return try select.step() ? select.optionalInteger(0) : nil
     }
 
     /// The operation at which the next fold ends: it takes whole operations, and one at least.

@@ -19,7 +19,7 @@ package import HearthStorageErrors
 ///                                                      history there starts over
 /// meta(name, value)                                    sequence: the last operation that was read from the log;
 ///                                                      first, mark: the log's row that has it; fold: see below;
-///                                                      wall, lead, steady: see ``HistoryClock``
+///                                                      clock: see ``HistoryClock``
 /// ```
 /// `NAME.past` is a tree file with the places as they were at their edges, those of each `.history` below its `id`: a
 /// write above places is a change of each `.history` on its own. The value at a moment is its value there, with the
@@ -42,9 +42,11 @@ package final class HistoryFile: @unchecked Sendable {
     package private(set) var sequence: UInt64
     private let insertChange: Statement
     private let insertMoment: Statement
-    /// Since changes were first looked at (HistoryFile+Clock.swift), and as it is in the file.
+    /// Since the file was first advanced (HistoryFile+Clock.swift), and as it is in the file.
     var clock: HistoryClock?
     var storedClock: HistoryClock.State?
+    /// The last operation that had been read when the clocks were last looked at.
+    private var observed: UInt64
     private let identities: [FileIdentity]
 
     struct Place {
@@ -95,6 +97,7 @@ package final class HistoryFile: @unchecked Sendable {
         try HistoryFormat.prepare(connection)
         past = try TreeFile(path: paths[1], durability: durability, overwrites: true)
         sequence = UInt64(try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? 0)
+        observed = sequence
         insertChange = try connection.prepare("INSERT OR REPLACE INTO change VALUES (?, ?, ?, ?, ?, ?)")
         insertMoment = try connection.prepare("INSERT OR IGNORE INTO moment VALUES (?, ?, ?)")
         identities = (paths + [files.log, files.tree]).compactMap(FileIdentity.init)
@@ -126,40 +129,30 @@ package final class HistoryFile: @unchecked Sendable {
     // MARK: Following
 
     /// Reads new records of the log, begins missing histories of places, ends those that are no longer wanted, and
-    /// folds some old changes. The cost depends on the new records.
+    /// folds some old changes (``HistoryClock``). The cost depends on the new records.
     ///
+    /// - parameter wall: the clock of the machine, in milliseconds since 1970, which may jump.
+    /// - parameter uptime: a monotonic clock, in milliseconds.
     /// - returns: whether there may be more to fold.
-    package func advance(_ definitions: [HistoryDefinition], now: Int64) throws(StorageError) -> Bool {
-        try advance(definitions) { (_) throws(StorageError) in now }
-    }
-
-    /// The same by the clock of the machine, in milliseconds since 1970, which may jump, and a monotonic one: nothing
-    /// is folded because of a jump (``HistoryClock``).
     package func advance(
         _ definitions: [HistoryDefinition], wall: Int64, uptime: Int64
-    ) throws(StorageError) -> Bool {
-        try advance(definitions) { (keep) throws(StorageError) in
-            try observe(wall: wall, uptime: uptime).time(keeping: keep)
-        }
-    }
-
-    /// - parameter time: by which changes grow older that are kept for so many milliseconds.
-    private func advance(
-        _ definitions: [HistoryDefinition], by time: (Int64) throws(StorageError) -> Int64
     ) throws(StorageError) -> Bool {
         try verify()
         try follow(definitions)
         // Readers may have been in the way last time.
         if !isTidy { try tidy() }
+        guard let keepMax = definitions.compactMap(\.keep).max() else { return false }
+        let clock = try observe(wall: wall, uptime: uptime, before: observed, keepMax: keepMax)
+        observed = sequence
         var hasMore = false
         for definition in definitions {
-            guard let keep = definition.keep else { continue }
-            if try fold(definition.pattern, before: time(keep) - keep) { hasMore = true }
+            guard let keep = definition.keep, let old = clock.horizon(keeping: keep) else { continue }
+            if try fold(definition.pattern, old) { hasMore = true }
         }
         return hasMore
     }
 
-    /// The first part of ``advance(_:now:)``.
+    /// The first part of ``advance(_:wall:uptime:)``.
     package func follow(_ definitions: [HistoryDefinition]) throws(StorageError) {
         let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
         if try !continues(in: log) { try forgetAll() }
@@ -200,6 +193,8 @@ package final class HistoryFile: @unchecked Sendable {
     private func forgetAll() throws(StorageError) {
         for place in places { try end(place) }
         try connection.execute("DELETE FROM moment; DELETE FROM erased; DELETE FROM meta WHERE name <> 'fold'")
+        // Its marks are those of other operations.
+        (clock, storedClock) = (nil, nil)
         sequence = 0
     }
 
@@ -266,7 +261,7 @@ package final class HistoryFile: @unchecked Sendable {
         let near = "SELECT max(first) FROM log WHERE first <= \(sequence)"
         guard let first = try log.integer("SELECT coalesce((\(near)), (SELECT min(first) FROM log))"), first > 0 else {
             // Nothing was ever written.
-            return try connection.execute("DELETE FROM meta WHERE name <> 'fold'")
+            return try connection.execute("DELETE FROM meta WHERE name NOT IN ('fold', 'clock')")
         }
         let insert = try connection.prepare(
             "INSERT OR REPLACE INTO meta VALUES ('sequence', ?), ('first', ?), ('mark', ?)")
@@ -336,7 +331,7 @@ package final class HistoryFile: @unchecked Sendable {
     }
 
     /// Leaves nothing in the write-ahead files that was deleted. It does not wait for those who read the files, for
-    /// example a backup: with them in the way, ``advance(_:now:)`` repeats it.
+    /// example a backup: with them in the way, ``advance(_:wall:uptime:)`` repeats it.
     ///
     /// - returns: whether it was done.
     @discardableResult
