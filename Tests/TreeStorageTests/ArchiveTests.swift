@@ -171,6 +171,128 @@ struct ArchiveTests {
         #expect(try value(at: nil) == history.tree(at: .max))
     }
 
+    @Test("is restored as it was at a moment, however damaged the rest of the archive is")
+    func damageElsewhere() throws {
+        var history = try History(seed: 14, self, baseInterval: 200_000)
+        func run() throws {
+            try history.run(steps: 4)
+            _ = try history.keeper.advance()
+        }
+        for _ in 0..<100 { try run() }
+        let chains = folder.chains
+        #expect(chains.count > 3)
+        let index = try #require(chains.dropLast().firstIndex { $0.segments.count > 2 })
+        // In the middle of the chain: what follows in it is not needed either.
+        let segments = chains[index].segments
+        let connection = try Connection(path: segments[1].path, mode: .readOnly)
+        let time = try #require(try connection.integer("SELECT time FROM log ORDER BY first DESC LIMIT 1")) - 1
+        let tree = history.tree(at: time)
+        #expect(try value(at: time) == tree)
+        let rest = segments.dropFirst(2) + chains[(index + 1)...].flatMap(\.segments)
+        for path in rest.map(\.path) {
+            TemporaryFolder.write([1, 2, 3], to: path)
+            #expect(try value(at: time) == tree)
+        }
+        for (number, chain) in chains[(index + 1)...].enumerated() {
+            // As while a chain is removed.
+            if number > 0 { TemporaryFolder.write([1, 2, 3], to: chain.base) } else { unlink(chain.base) }
+            #expect(try value(at: time) == tree)
+        }
+        #expect(throws: BackupError.self) { try value(at: history.clock.now) }
+    }
+
+    @Test("is restored with what followed an earlier restore, and not with what that one had given up")
+    func restoredMeanwhile() throws {
+        var history = try History(seed: 15, self)
+        try history.run(steps: 5)
+        _ = try history.keeper.advance()
+        try history.run(steps: 10)
+        let (time, tree) = (history.clock.now, history.tree(at: .max))
+        try history.run(steps: 30)
+        _ = try history.keeper.advance()
+        let year: Int64 = 365 * 86_400_000
+        history.clock.jump(year)
+        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
+            unlink("\(data.path)/\(file)")
+        }
+        _ = try ArchiveFolder.restore(archive.path, database: "a", at: time, as: nil, in: data.path) { _ in }
+        let disk = try DatabaseOnDisk(folder: data.path, durability: .memory)
+        #expect(try disk.value() == tree)
+        func write(_ count: Int) throws {
+            for number in 0..<count {
+                history.clock.advance(100)
+                disk.now = history.clock.now
+                let path = Path([Key(Int32(number % 20))])
+                let value = IncomingValue(json: CanonicalJSON(integer: Int64.random(in: 0...9, using: &history.random)))
+                try disk.commit(disk.process([[.set(WriteTarget(path: path), value)]]))
+            }
+        }
+        #expect(try history.keeper.advance().hasGap)
+        try write(5)
+        _ = try history.keeper.advance()
+        history.clock.jump(-year)
+        try write(100)
+        #expect(try !history.keeper.advance().hasGap)
+        #expect(try value(at: history.clock.now) == disk.value())
+        #expect(try value(at: time) == tree)
+        // The log is another one again: one copy is made, though that of the latest time is not its.
+        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
+            unlink("\(data.path)/\(file)")
+        }
+        _ = try ArchiveFolder.restore(archive.path, database: "a", at: time, as: nil, in: data.path) { _ in }
+        let next = try DatabaseOnDisk(folder: data.path, durability: .memory)
+        var copies = 0
+        for number in 0..<5 {
+            history.clock.advance(1000)
+            next.now = history.clock.now
+            let value = IncomingValue(json: CanonicalJSON(integer: Int64(number)))
+            try next.commit(next.process([[.set(WriteTarget(path: "next"), value)]]))
+            if try history.keeper.advance().madeBase { copies += 1 }
+        }
+        #expect(copies == 1)
+        #expect(try value(at: history.clock.now) == next.value())
+    }
+
+    @Test("still has the moments that an earlier restore had given up")
+    func givenUp() throws {
+        var history = try History(seed: 17, self)
+        try history.run(steps: 5)
+        _ = try history.keeper.advance()
+        try history.run(steps: 10)
+        let (early, earlyTree) = (history.clock.now, history.tree(at: .max))
+        try history.run(steps: 10)
+        let (late, lateTree) = (history.clock.now, history.tree(at: .max))
+        try history.run(steps: 10)
+        _ = try history.keeper.advance()
+        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
+            unlink("\(data.path)/\(file)")
+        }
+        _ = try ArchiveFolder.restore(archive.path, database: "a", at: early, as: nil, in: data.path) { _ in }
+        history.clock.advance(1000)
+        #expect(try history.keeper.advance().hasGap)
+        #expect(try value(at: early) == earlyTree)
+        #expect(try value(at: late) == lateTree)
+        #expect(try value(at: history.clock.now) == earlyTree)
+    }
+
+    @Test("has the least time of the commits of each segment")
+    func leastTimes() throws {
+        var history = try History(seed: 16, self, baseInterval: .max / 2)
+        try history.run(steps: 5)
+        for number in 0..<12 {
+            _ = try history.keeper.advance()
+            if number == 3 { history.clock.jump(1_000_000) }
+            if number == 4 { history.clock.jump(-1_000_000) }
+            try history.run(steps: 5)
+        }
+        let segments = folder.chains.flatMap(\.segments)
+        #expect(segments.contains { $0.kind == .segment })
+        for segment in segments {
+            let connection = try Connection(path: segment.path, mode: .readOnly)
+            #expect(try connection.integer("SELECT time FROM least") == connection.integer("SELECT min(time) FROM log"))
+        }
+    }
+
     @Test("says that commits are missing where the log was pruned before they were archived, and continues with a copy")
     func gap() throws {
         var history = try History(seed: 7, self)

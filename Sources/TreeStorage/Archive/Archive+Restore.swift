@@ -1,3 +1,4 @@
+import Glibc
 import HearthSQLite
 import HearthStorageErrors
 
@@ -28,54 +29,136 @@ extension ArchiveFolder {
         _ archive: String, database: String, at time: Int64?, as name: String?, in data: String,
         lockedBy owner: DataFolder? = nil, whenChecked: (Backup.Summary) -> Void
     ) throws(BackupError) -> Backup.Restored {
-        let chains = ArchiveFolder(archive, database: database).chains
-        guard let chain = chains.last(where: { $0.time <= time ?? .max }) else {
-            let what = chains.isEmpty ? "has no copy of \(database)" : "begins later"
-            throw BackupError(message: "the archive \(archive) \(what)")
-        }
-        let segments: [Segment]
-        let end: Int64
-        do throws(StorageError) {
-            (segments, end) = try commits(of: chain, and: chains, through: time)
-            for segment in segments { _ = try ArchiveSegment.check(segment) }
-        } catch {
-            throw BackupError(error)
-        }
+        let (chain, parts) = try Self.parts(of: archive, database, through: time)
         return try Backup.restore(chain.base, as: name, in: data, lockedBy: owner, whenChecked: whenChecked) {
             (connection) throws(StorageError) in
-            for segment in segments { try ArchiveSegment.append(segment.path, through: end, to: connection) }
+            for part in parts { try ArchiveSegment.append(part.segment.path, through: part.end, to: connection) }
         }
     }
 
-    /// The segments with the commits after a copy and up to a moment, and the number of the last of their rows. They
-    /// may be in chains of later copies, if the clock was ahead when those were made.
-    private static func commits(
-        of chain: Chain, and chains: [Chain], through time: Int64?
-    ) throws(StorageError) -> (segments: [Segment], end: Int64) {
-        guard let time else { return (chain.segments, .max) }
-        var segments = chain.segments
-        var others = chains.filter { $0 != chain }
-        while let index = try indexOfNext(others, after: segments) { segments += others.remove(at: index).segments }
-        let own = try ArchiveSegment.lastRow(of: chain.base, by: .max)?.time ?? 0
-        var last = (time: min(own, chain.time), first: 0 as Int64)
-        for segment in segments {
-            guard let row = try ArchiveSegment.lastRow(of: segment.path, by: time), row >= last else { continue }
-            last = row
-        }
-        return (segments.filter { $0.first <= last.first }, last.first)
+    /// A segment as far as a restore takes it: up to a row.
+    private struct Part {
+        let segment: Segment
+        var end: Int64 = .max
+        /// Whether it is of a later chain than the copy.
+        var isOfLater = false
     }
 
-    /// The chain whose copy ends at a row of some segments: it goes on with their log.
-    private static func indexOfNext(
-        _ chains: [Chain], after segments: [Segment]
-    ) throws(StorageError) -> Int? {
-        for (index, chain) in chains.enumerated() {
-            guard let end = try ArchiveSegment.end(of: Connection(path: chain.base, mode: .readOnly)) else { continue }
-            for segment in segments where segment.first <= end.last && end.last <= segment.last {
-                if try ArchiveSegment.has(end, in: Connection(path: segment.path, mode: .readOnly)) { return index }
+    /// The chain whose copy a restore begins with, and what follows the copy; all of that is whole. The archive may be
+    /// written meanwhile: if something is missing then, it is looked for again.
+    private static func parts(
+        of archive: String, _ database: String, through time: Int64?
+    ) throws(BackupError) -> (Chain, [Part]) {
+        let folder = ArchiveFolder(archive, database: database)
+        var listing = Listing(folder)
+        while true {
+            guard let index = listing.chains.lastIndex(where: { $0.time <= time ?? .max }) else {
+                let what = listing.chains.isEmpty ? "has no copy of \(database)" : "begins later"
+                throw BackupError(message: "the archive \(archive) \(what)")
+            }
+            do throws(StorageError) {
+                let parts = try listing.parts(after: index, through: time)
+                for part in parts { _ = try ArchiveSegment.check(part.segment) }
+                return (listing.chains[index], parts)
+            } catch {
+                let next = Listing(folder)
+                if next == listing { throw BackupError(error) }
+                listing = next
             }
         }
-        return nil
+    }
+
+    /// The chains of an archive at some time, the oldest first, and the segments of each. One without its copy is being
+    /// removed.
+    private struct Listing: Equatable {
+        let chains: [Chain]
+        private let segments: [[Segment]]
+
+        init(_ folder: ArchiveFolder) {
+            chains = folder.chains.filter { access($0.base, F_OK) == 0 }
+            segments = chains.map(\.segments)
+        }
+
+        /// The commits after the copy of a chain and up to a moment. They may be in chains of later copies, if the
+        /// clock was ahead when those were made: then some of these have a later time than all of the chain itself.
+        func parts(after index: Int, through time: Int64?) throws(StorageError) -> [Part] {
+            let own = segments[index].map { Part(segment: $0) }
+            guard let time else { return own }
+            let base = try ArchiveSegment.lastTime(of: chains[index].base) ?? 0
+            let first = (time: min(base, chains[index].time), first: 0 as Int64)
+            var best = try selection(of: own, by: time, after: first)
+            for line in lines(own, after: index) {
+                let next = try selection(of: line, by: time, after: first)
+                if next.last.time > best.last.time { best = next }
+            }
+            return best.parts
+        }
+
+        /// The parts of segments up to the row that has the latest time up to a moment, and that row.
+        private func selection(
+            of line: [Part], by time: Int64, after first: (time: Int64, first: Int64)
+        ) throws(StorageError) -> (parts: [Part], last: (time: Int64, first: Int64)) {
+            var (parts, last) = (line, first)
+            var isPast = false
+            for (number, part) in line.enumerated() {
+                do throws(StorageError) {
+                    let path = part.segment.path
+                    if let row = try ArchiveSegment.lastRow(of: path, by: time, through: part.end), row >= last {
+                        last = row
+                    }
+                    if try ArchiveSegment.lastTime(of: path) ?? 0 > time { isPast = true }
+                } catch {
+                    // What comes before it is what there was at the moment, unless the clock was wrong: damage to the
+                    // rest of an archive must not keep this from being restored.
+                    guard isPast || part.isOfLater else { throw error }
+                    parts.removeSubrange(number...)
+                    break
+                }
+            }
+            parts.removeAll { $0.segment.first > last.first }
+            for index in parts.indices { parts[index].end = min(parts[index].end, last.first) }
+            return (parts, last)
+        }
+
+        /// The segments of a chain with those of later chains that go on with its log: with the first of these, with
+        /// the first two, and so on. Where one goes on from a row in the middle, as after a restore of that moment, the
+        /// rows after it were given up.
+        private func lines(_ own: [Part], after index: Int) -> [[Part]] {
+            var lines: [[Part]] = []
+            var parts = own
+            var base = own.isEmpty ? chains[index].base : nil
+            var later = Array((index + 1)..<chains.count)
+            while let (place, end) = next(later, after: base, parts) {
+                let index = later.remove(at: place)
+                base = segments[index].isEmpty ? chains[index].base : nil
+                parts.removeAll { $0.segment.first > end.last }
+                for index in parts.indices { parts[index].end = min(parts[index].end, end.first) }
+                parts += segments[index].map { Part(segment: $0, isOfLater: true) }
+                lines.append(parts)
+            }
+            return lines
+        }
+
+        /// The first chain whose copy ends at a row of some segments, or where another copy does that has none: if it
+        /// has some, the chain may be the one that was given up. What cannot be read has no such row.
+        private func next(
+            _ later: [Int], after base: String?, _ parts: [Part]
+        ) -> (place: Int, end: ArchiveSegment.End)? {
+            func end(of path: String) -> ArchiveSegment.End? {
+                try? ArchiveSegment.end(of: Connection(path: path, mode: .readOnly))
+            }
+            for (place, index) in later.enumerated() {
+                guard let found = end(of: chains[index].base) else { continue }
+                if let base, end(of: base) == found { return (place, found) }
+                for part in parts
+                where part.segment.first <= found.last && found.last <= part.segment.last && found.first <= part.end {
+                    let path = part.segment.path
+                    let has = try? ArchiveSegment.has(found, in: Connection(path: path, mode: .readOnly))
+                    if has == true { return (place, found) }
+                }
+            }
+            return nil
+        }
     }
 
     /// Reads everything in the archive of a database. Throws if anything is damaged. A gap ends a window.

@@ -4,7 +4,8 @@ import HearthStorageErrors
 
 /// A range of a commit log in a file of its own: a SQLite file with the tables of the log (``LogFile``).
 ///
-/// The application id is `applicationID`, the user version that of the form, 1.
+/// The application id is `applicationID`, the user version that of the form, 1. The table `least` has the least time of
+/// the commits; segments of earlier versions lack it.
 package enum ArchiveSegment {
     /// "HRTA".
     static let applicationID: Int64 = 0x4852_5441
@@ -85,6 +86,7 @@ package enum ArchiveSegment {
         }
         try connection.execute("DETACH source")
         guard let rows, let end = try end(of: connection) else { return nil }
+        try noteLeastTime(connection)
         try verify(connection, from: UInt64(bitPattern: rows.begin))
         return (rows.begin, end.last)
     }
@@ -97,6 +99,7 @@ package enum ArchiveSegment {
         do throws(StorageError) {
             let connection = try open(output.partialPath)
             for part in parts { try append(part.path, through: .max, to: connection) }
+            try noteLeastTime(connection)
             let merged = ArchiveFolder.Segment(first: first.first, last: last.last, kind: .segment, in: chain)
             try commit(output, as: merged)
         } catch {
@@ -131,7 +134,8 @@ package enum ArchiveSegment {
         let batches = try connection.integer("SELECT max(batch) FROM main.large") ?? 0
         try connection.execute(
             """
-            INSERT INTO main.log (first, count, time, checksum, body) SELECT first, count, time, checksum, body FROM source.log
+            INSERT INTO main.log (first, count, time, checksum, body)
+                SELECT first, count, time, checksum, body FROM source.log
                 WHERE first BETWEEN \(rows.lowerBound) AND \(rows.upperBound);
             \(LogParts.copy(from: "source", rows, addingToBatches: batches))
             """)
@@ -150,13 +154,28 @@ package enum ArchiveSegment {
         }
     }
 
-    /// The row of a segment, or of a copy, that has the latest time up to a moment; of several, the last one. Nil if
-    /// all are of later. Reads all times.
-    static func lastRow(of path: String, by time: Int64) throws(StorageError) -> (time: Int64, first: Int64)? {
-        let select = try Connection(path: path, mode: .readOnly).prepare(
-            "SELECT time, first FROM log WHERE time <= ? ORDER BY time DESC, first DESC LIMIT 1")
+    private static func noteLeastTime(_ connection: Connection) throws(StorageError) {
+        try connection.execute("CREATE TABLE least AS SELECT min(time) AS time FROM log")
+    }
+
+    /// The row of a segment, up to one, that has the latest time up to a moment; of several, the last one. Nil if all
+    /// are of later. Reads all times, unless they are later.
+    static func lastRow(
+        of path: String, by time: Int64, through end: Int64
+    ) throws(StorageError) -> (time: Int64, first: Int64)? {
+        let connection = try Connection(path: path, mode: .readOnly)
+        let hasLeast = try connection.integer("SELECT 1 FROM sqlite_schema WHERE name = 'least'") != nil
+        if hasLeast, let least = try connection.integer("SELECT time FROM least"), least > time { return nil }
+        let select = try connection.prepare(
+            "SELECT time, first FROM log WHERE time <= ? AND first <= ? ORDER BY time DESC, first DESC LIMIT 1")
         select.bind(1, time)
+        select.bind(2, end)
         return try select.step() ? (select.integer(0), select.integer(1)) : nil
+    }
+
+    /// The time of the last row of a segment or a copy.
+    static func lastTime(of path: String) throws(StorageError) -> Int64? {
+        try Connection(path: path, mode: .readOnly).integer("SELECT time FROM log ORDER BY first DESC LIMIT 1")
     }
 
     /// Appends the rows of a segment up to one to the log of an open file, but those that it has. Flat memory.

@@ -42,6 +42,8 @@ package struct DatabaseArchive: Sendable {
     /// When chains were made, by that clock, so that none is removed because the other one jumps while this process
     /// runs. By path.
     private var births: [String: Int64] = [:]
+    /// The chain that this process has begun last.
+    private var current: String?
 
     /// - parameters:
     ///   - data: the data folder of the database.
@@ -67,11 +69,14 @@ package struct DatabaseArchive: Sendable {
         let state = [files.log, files.log + "-wal"].map(FileState.init)
         let chains = folder.chains
         noteBirths(of: chains, now: now)
-        let isDue = chains.last.map { $0.time + settings.baseInterval <= now } ?? true
+        // Not always the one of the latest time: that may have been made while the clock was ahead, and the log be
+        // another one since.
+        let chain = chains.first { $0.path == current } ?? chains.last
+        let isDue = chain.map { $0.time + settings.baseInterval <= now } ?? true
         if state == archived, !isDue { return Progress(sequence: sequence) }
         if chains.isEmpty, try isBeingMade(files) { return Progress(sequence: 0) }
         var progress = Progress(sequence: 0)
-        if let chain = chains.last, let end = try extend(chain, from: files.log) {
+        if let chain, let end = try extend(chain, from: files.log) {
             progress.sequence = end
             if isDue, end > chain.sequence {
                 try begin(after: chain, log: files.log, &progress)
@@ -160,7 +165,7 @@ package struct DatabaseArchive: Sendable {
 
     /// Begins a chain with a copy of the database. The one before is first extended to the end of the copy, so that
     /// there is no moment between them that cannot be restored.
-    private func begin(
+    private mutating func begin(
         after chain: ArchiveFolder.Chain?, log: String, _ progress: inout Progress
     ) throws(BackupError) {
         for path in [FolderSync.folder(of: folder.path), folder.path] {
@@ -177,6 +182,7 @@ package struct DatabaseArchive: Sendable {
         try PartialFile.sync(folder.path)
         progress.sequence = max(progress.sequence, base.sequence)
         progress.madeBase = true
+        current = path
     }
 
     /// Chains that this process finds are as old as the clock says when it finds them. A clock that is behind all of
@@ -188,12 +194,14 @@ package struct DatabaseArchive: Sendable {
         for chain in chains where births[chain.path] == nil { births[chain.path] = uptime - max(now - chain.time, 0) }
     }
 
-    /// Removes the chains that are not needed for the window: those whose successor is older than it.
+    /// Removes the chains that are not needed for the window: those whose successor is older than it. The one
+    /// that goes on stays, though the clock is or was wrong.
     private mutating func removeOld(now: Int64) -> [String] {
         let chains = folder.chains
         noteBirths(of: chains, now: now)
         let edge = uptime() - settings.window
-        let old = zip(chains, chains.dropFirst()).filter { births[$1.path] ?? .max < edge }.map(\.0.path)
+        let old = zip(chains, chains.dropFirst()).map { (path: $0.path, next: $1.path) }
+            .filter { $0.path != current && births[$0.next] ?? .max < edge }.map(\.path)
         for path in old { ArchiveFolder.remove(path) }
         return old
     }
