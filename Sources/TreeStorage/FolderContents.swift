@@ -17,8 +17,7 @@ package struct FolderContents: Sendable {
     package func requireWhole() throws(StorageError) {
         guard access(restoreMarker, F_OK) == 0 else { return }
         throw .busy(
-            "a restore into \(path) has not come to its end: if it was interrupted, remove the folder and run "
-                + "'hearth restore' again")
+            "a restore into \(path) has not come to its end: if it was interrupted, \(FolderRestore.advice(path))")
     }
 
     /// There until the end of a restore of everything.

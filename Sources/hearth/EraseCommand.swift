@@ -37,6 +37,10 @@ extension Command {
         do throws(PathError) { path = try Path(parsing: Array(words[0].utf8)) } catch {
             throw UsageError(message: "'\(words[0])' is not a path: \(error)")
         }
+        do throws(StorageError) { try FolderContents(folder).requireWhole() } catch {
+            StandardError.write("hearth erase: \(error.message)\n")
+            return .failure
+        }
         guard FolderContents(folder).databases.contains(name) else {
             StandardError.write("hearth erase: there is no database \(name) in \(folder)\n")
             return .failure

@@ -9,7 +9,8 @@ struct RestoreCommandTests {
         "when it was interrupted, no command opens the folder, and each says what to do",
         arguments: [
             "serve --dev --listen 127.0.0.1:0", "serve --dev --listen 127.0.0.1:0 --check", "backup copy",
-            "backup --to sets", "check", "verify", "erase /a --yes", "admin keys", "restore x",
+            "backup --to sets", "check", "verify", "erase /a --yes", "erase /a --database other --yes",
+            "admin keys", "restore x",
         ])
     func interrupted(command: String) async throws {
         let folder = TemporaryFolder()
@@ -27,7 +28,7 @@ struct RestoreCommandTests {
         }
         let outcome = try await HearthProcess(words + ["--data", data]).outcome()
         #expect(outcome.code != 0, "\(outcome)")
-        let text = "a restore into \(data) has not come to its end: if it was interrupted, remove the folder"
+        let text = "a restore into \(data) has not come to its end: if it was interrupted, remove these files from"
         #expect((outcome.errors + outcome.output).contains(text), "\(outcome)")
         #expect(TemporaryFolder.files(in: data).filter { $0 != "lock" }.sorted() == before)
     }

@@ -390,7 +390,7 @@ struct TransferTests {
         let failed = try await HearthProcess.run("restore", "--archive", archive, "--all", "--data", part)
         #expect(failed.code == 1, "\(failed)")
         #expect(
-            failed.errors.hasSuffix("; the restore is not complete: remove \(part) before it is run again\n"),
+            failed.errors.contains("; the restore is not complete: remove these files from \(part), and nothing else"),
             "\(failed)")
         let refusal = try await HearthProcess.run("check", "--data", part)
         #expect(refusal.errors.contains("a restore into \(part) has not come to its end"), "\(refusal)")

@@ -77,6 +77,10 @@ struct HistoryFileTests {
             #expect(commits.first?.assignments.count == 1, "\(path)")
         }
         #expect(try file.commits(at: "rooms", before: nil, limit: 10).commits.map(\.assignments.count) == [1000, 1])
+        // Each costs a look at its own changes.
+        let plan = try file.connection.prepare("EXPLAIN QUERY PLAN " + HistoryFile.queryOfCommit("?5, ?6"))
+        #expect(try plan.step())
+        #expect(plan.text(3) == "SEARCH change USING INDEX change_sequence (place=? AND sequence=?)")
     }
 
     @Test("keeps what the setting says, and no more")

@@ -6,6 +6,16 @@ import HearthStorageErrors
 /// It makes one file after the other. A marker file is on disk from before the first until after the last one: a folder
 /// with the marker may lack anything, and nothing opens it. It looks complete otherwise.
 package enum FolderRestore {
+    /// What to do after one that was interrupted. Not to remove the folder: it may have backups, certificates or the
+    /// set itself, or be the place where a disk is mounted. None of the files that are named was there before.
+    package static func advice(_ path: String) -> String {
+        """
+        remove these files from \(path), and nothing else, and run 'hearth restore' again: restoring, \
+        accounts.sqlite*, *.tree*, *.log*, *.history*, *.past*, *.rules, *.settings, *.publication, \
+        signing-keys.json, openid-providers.json, service-accounts.json, client-projects.json
+        """
+    }
+
     /// Makes the folder if it is missing, and runs `body`, which makes the files and waits until the disk has them. No
     /// other process has the folder meanwhile. If something fails, the marker stays.
     ///
@@ -20,6 +30,8 @@ package enum FolderRestore {
         do throws(StorageError) { folder = try DataFolder(path: path, durability: .full) } catch {
             throw BackupError(error)
         }
+        // Its lock is to last until the end, also if nothing uses it any more.
+        defer { withExtendedLifetime(folder) {} }
         try requireEmpty()
         let marker = FolderContents(path).restoreMarker
         do throws(BackupError) {
@@ -29,8 +41,7 @@ package enum FolderRestore {
             guard unlink(marker) == 0 else { throw BackupError("cannot remove \(marker)") }
             try PartialFile.sync(path)
         } catch {
-            throw BackupError(
-                message: "\(error.message); the restore is not complete: remove \(path) before it is run again")
+            throw BackupError(message: "\(error.message); the restore is not complete: \(advice(path))")
         }
     }
 

@@ -302,19 +302,23 @@ extension HistoryFile {
     /// Changes of one operation that are read, of those at, above and below a place.
     private static let changesOfCommitMax = 1000
 
+    /// An operation may change any number of other places first. But it has fewer changes than a place has: without the
+    /// name of the index, all those of the place are looked at.
+    static func queryOfCommit(_ above: String) -> String {
+        """
+        SELECT path, kind, value FROM change INDEXED BY change_sequence
+        WHERE place = ?1 AND sequence = ?2 AND \(isOwn) AND (path >= ?3 AND path < ?4 OR path IN (\(above)))
+        ORDER BY part LIMIT \(changesOfCommitMax)
+        """
+    }
+
     private func commit(
         _ number: Int64, of places: [Place], at path: Path
     ) throws(StorageError) -> LoggedOperation {
         var assignments: [Assignment] = []
         let above = Self.pathsDown(to: path).dropLast()
         let parameters = above.indices.map { "?\($0 + 5)" }.joined(separator: ", ")
-        // An operation may change any number of other places first.
-        let select = try connection.prepare(
-            """
-            SELECT path, kind, value FROM change WHERE place = ?1 AND sequence = ?2 AND \(Self.isOwn)
-                AND (path >= ?3 AND path < ?4 OR path IN (\(parameters)))
-            ORDER BY part LIMIT \(Self.changesOfCommitMax)
-            """)
+        let select = try connection.prepare(Self.queryOfCommit(parameters))
         for place in places {
             select.bind(1, place.id)
             select.bind(2, number)
