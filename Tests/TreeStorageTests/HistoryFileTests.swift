@@ -274,7 +274,49 @@ struct HistoryFileTests {
 
     @Test("stays where nothing is erased, also if the log's last record changes, as that of a restored database does")
     func erasingRestored() throws {
-        let kept = definitions("pages/$")
+        let target = try restored()
+        _ = try Erasure("pages/b", of: "a", in: try DataFolder(path: target.path, durability: .process))
+        try expectHistory(in: target)
+    }
+
+    @Test("stays where nothing is erased, also if an erasure fails because of a reader, and is run again")
+    func erasingAgain() throws {
+        let target = try restored()
+        do {
+            let reader = try Connection(path: target.path + "/a.log", mode: .readOnly)
+            let select = try reader.prepare("SELECT first FROM log")
+            #expect(try select.step())
+            let data = try DataFolder(path: target.path, durability: .process)
+            #expect(throws: StorageError.self) { try Erasure("pages/b", of: "a", in: data, patience: 0) }
+        }
+        let again = try Erasure("pages/b", of: "a", in: try DataFolder(path: target.path, durability: .process))
+        #expect(again.records == 0)
+        try expectHistory(in: target)
+    }
+
+    @Test("stays where nothing is erased, also if the process ends before the history knows the changed log")
+    func erasingInterrupted() throws {
+        let target = try restored()
+        do {
+            let (log, _) = try DataFolder(path: target.path, durability: .process).open("a", newEpoch: 1)
+            let file = try HistoryFile("a", in: target.path, durability: .process)
+            try file.expectErasure(in: Connection(path: target.path + "/a.log", mode: .readOnly))
+            #expect(try log.erase("pages/b") == 1)
+            let again = try HistoryFile("a", in: target.path, durability: .process)
+            #expect(!again.places.isEmpty)
+        }
+        // A backup takes the history along, too.
+        let next = TemporaryFolder()
+        let copy = try Backup.make(of: "a", in: target.path, to: next.path + "/copy")
+        #expect(copy.changes != nil)
+        _ = try Erasure("pages/b", of: "a", in: try DataFolder(path: target.path, durability: .process))
+        try expectHistory(in: target)
+        let meta = try Connection(path: HistoryFile.paths(of: "a", in: target.path)[0], mode: .readOnly)
+        #expect(try meta.integer("SELECT count(*) FROM meta WHERE name = 'erasing'") == 0)
+    }
+
+    /// A database whose log was restored with a history, and has not been written since.
+    private func restored() throws -> TemporaryFolder {
         let (copy, target) = (folder.path + "/copy", TemporaryFolder())
         do {
             let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
@@ -283,15 +325,18 @@ struct HistoryFileTests {
                 as [(Int64, Path, CanonicalJSON)]
             {
                 try set(disk, path, value, at: time)
-                _ = try file.advance(kept, now: time)
+                _ = try file.advance(definitions("pages/$"), now: time)
             }
             try disk.apply()
             _ = try Backup.make(of: "a", in: folder.path, to: copy)
         }
         _ = try Backup.restore(copy, as: "a", in: target.path) { _ in }
-        _ = try Erasure("pages/b", of: "a", in: try DataFolder(path: target.path, durability: .process))
-        let file = try HistoryFile("a", in: target.path, durability: .process)
-        _ = try file.advance(kept, now: 40)
+        return target
+    }
+
+    private func expectHistory(in folder: TemporaryFolder) throws {
+        let file = try HistoryFile("a", in: folder.path, durability: .process)
+        _ = try file.advance(definitions("pages/$"), now: 40)
         #expect(try file.sequence(at: .time(10), of: "pages/a") == 1)
         #expect(try file.value(at: "pages/a", after: 1) == "1")
     }

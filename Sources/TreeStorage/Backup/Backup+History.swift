@@ -64,12 +64,8 @@ extension Backup {
             ORDER BY first LIMIT 1
             """)
         if let next, next > sequence + 1 { return false }
-        guard let first = try connection.integer("SELECT value FROM kept.meta WHERE name = 'first'") else {
-            return sequence == 0
-        }
-        let mark = try connection.prepare("SELECT value FROM kept.meta WHERE name = 'mark'")
-        guard try mark.step() else { return false }
-        return try HistoryFile.mark(of: first, in: connection, attachedAs: "history") == mark.blob(0)
+        return try HistoryFile.hasMarkedRow(connection, attachedAs: "history", connection, attachedAs: "kept")
+            ?? (sequence == 0)
     }
 
     static func copyHistory(in connection: Connection) throws(StorageError) {

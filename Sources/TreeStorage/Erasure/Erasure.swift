@@ -22,8 +22,12 @@ package struct Erasure: Sendable {
     package private(set) var copies: [String] = []
 
     /// - parameter folder: with its lock.
-    /// - throws: ``StorageError/busy(_:)`` if the last server was not stopped in order: its log may be needed.
-    package init(_ path: Path, of name: String, in folder: DataFolder) throws(StorageError) {
+    /// - parameter patience: how long it waits for those who read the log, in milliseconds.
+    /// - throws: ``StorageError/busy(_:)`` if the last server was not stopped in order: its log may be needed. The same
+    ///   if somebody reads the files.
+    package init(
+        _ path: Path, of name: String, in folder: DataFolder, patience: Int = 10_000
+    ) throws(StorageError) {
         // Large values of the past, if the server was killed while it read them.
         PastCopy.removeRemains(in: folder.path)
         let (log, tree) = try folder.open(name, newEpoch: .random(in: 0 ... .max))
@@ -40,7 +44,15 @@ package struct Erasure: Sendable {
             changes = try file.erase(path, present: TreeRows(store: reader))
             history = file
         }
-        records = try log.erase(path)
+        try history?.expectErasure()
+        try log.connection.execute("PRAGMA busy_timeout = \(patience)")
+        do throws(StorageError) {
+            records = try log.erase(path)
+        } catch {
+            // Some records may be changed already.
+            try? history?.notePosition()
+            throw error
+        }
         try history?.notePosition()
         events = try tree.removeEvents(concerning: path)
         try tree.removeObsoleteEntries(concerning: path)
@@ -72,6 +84,12 @@ extension HistoryFile {
     /// Brings the places that it has up to the end of the log.
     fileprivate func followForErasure() throws(StorageError) {
         try follow(places.map { HistoryDefinition(pattern: $0.kept.pattern, keep: nil) })
+    }
+
+    /// A crash may come between the log's change and ``notePosition()``.
+    fileprivate func expectErasure() throws(StorageError) {
+        if places.isEmpty { return }
+        try expectErasure(in: Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly))
     }
 
     /// The row by which it knows the log may have changed: a record without a link, as those of a backup, has another

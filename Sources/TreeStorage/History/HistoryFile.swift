@@ -18,7 +18,8 @@ package import HearthStorageErrors
 /// erased(path, sequence)                               where something was erased, and the operation with which the
 ///                                                      history there starts over
 /// meta(name, value)                                    sequence: the last operation that was read from the log;
-///                                                      first, mark: the log's row that has it; fold: see below;
+///                                                      first, mark: the log's row that has it; erasing: the time of
+///                                                      that row, while its mark may change; fold: see below;
 ///                                                      clock: see ``HistoryClock``
 /// ```
 /// `NAME.past` is a tree file with the places as they were at their edges, those of each `.history` below its `id`: a
@@ -169,12 +170,34 @@ package final class HistoryFile: @unchecked Sendable {
     private func continues(in log: Connection) throws(StorageError) -> Bool {
         if places.isEmpty { return true }
         if let next = try LogFile.firstRow(after: sequence, in: log), next > Int64(sequence) + 1 { return false }
-        guard let first = try connection.integer("SELECT value FROM meta WHERE name = 'first'") else {
-            return sequence == 0
+        return try Self.hasMarkedRow(log, connection) ?? (sequence == 0)
+    }
+
+    /// Whether a log has the row by which a history knows it; nil if the history knows none.
+    static func hasMarkedRow(
+        _ log: Connection, attachedAs logSchema: String = "main", _ history: Connection,
+        attachedAs schema: String = "main"
+    ) throws(StorageError) -> Bool? {
+        guard let first = try history.integer("SELECT value FROM \(schema).meta WHERE name = 'first'") else {
+            return nil
         }
-        let mark = try connection.prepare("SELECT value FROM meta WHERE name = 'mark'")
-        guard try mark.step() else { return false }
-        return try Self.mark(of: first, in: log) == mark.blob(0)
+        let noted = try history.prepare("SELECT value FROM \(schema).meta WHERE name = 'mark'")
+        guard try noted.step(), let found = try mark(of: first, in: log, attachedAs: logSchema) else { return false }
+        if found == noted.blob(0) { return true }
+        guard let time = try history.integer("SELECT value FROM \(schema).meta WHERE name = 'erasing'") else {
+            return false
+        }
+        return try timeOfUnlinked(first, in: log, attachedAs: logSchema) == time
+    }
+
+    /// When a row of a log was written; nil if it has a link in the hash chain, which is a better mark.
+    private static func timeOfUnlinked(
+        _ first: Int64, in log: Connection, attachedAs schema: String = "main"
+    ) throws(StorageError) -> Int64? {
+        let select = try log.prepare("SELECT chain, time FROM \(schema).log WHERE first = ?")
+        select.bind(1, first)
+        guard try select.step(), LogChain.Link(select.blob(0)) == nil else { return nil }
+        return select.integer(1)
     }
 
     /// A mark that tells a row of the log from one of another log: its link in the hash chain, which stays when
@@ -268,6 +291,18 @@ package final class HistoryFile: @unchecked Sendable {
         insert.bind(1, Int64(sequence))
         insert.bind(2, first)
         insert.bind(3, try mark(of: first, in: log) ?? [])
+        try insert.run()
+        try connection.execute("DELETE FROM meta WHERE name = 'erasing'")
+    }
+
+    /// Something may be erased from the row by which the log is known, and a row without a link has another mark then.
+    /// Until the position is set again, the row is also known by its time, which an erasure keeps.
+    func expectErasure(in log: Connection) throws(StorageError) {
+        guard let first = try connection.integer("SELECT value FROM meta WHERE name = 'first'"),
+            let time = try Self.timeOfUnlinked(first, in: log)
+        else { return }
+        let insert = try connection.prepare("INSERT OR REPLACE INTO meta VALUES ('erasing', ?)")
+        insert.bind(1, time)
         try insert.run()
     }
 
