@@ -11,7 +11,7 @@ package import HearthRealtimeDatabase
 /// clients that have had the least time go first (``TimeShares``). A large request lets the small ones go first, and
 /// one at a time is prepared. One that takes a long turn waits for the time of that (``LongTurns``).
 package struct Admission: ~Copyable {
-    private enum Wait {
+    enum Wait {
         /// For the log to be read.
         case history
         /// For the scan of a query.
@@ -25,9 +25,9 @@ package struct Admission: ~Copyable {
         case preparation
     }
 
-    private enum Turn { case small, large, long }
+    enum Turn { case small, large, long }
 
-    private struct Entry {
+    struct Entry {
         var request: Request
         /// The question to the log that is not answered yet.
         var question: UInt64?
@@ -38,14 +38,14 @@ package struct Admission: ~Copyable {
     }
 
     /// Never empty while it is one of the lines. An object, so that it is looked up once for each step.
-    private final class Line {
+    final class Line {
         var entries = Queue<Entry>()
         var wait: Wait
 
         init(_ wait: Wait = .largeRead) { self.wait = wait }
     }
 
-    private var lines: [ConnectionID: Line] = [:]
+    var lines: [ConnectionID: Line] = [:]
     /// Connections whose first request waits for its turn. The next one is that of the client that has had the least
     /// time of late.
     private var small = FairLine()
@@ -60,7 +60,7 @@ package struct Admission: ~Copyable {
 
     private var questions = HistoryQuestions()
     /// Requests that wait.
-    package private(set) var count = 0
+    package internal(set) var count = 0
 
     /// Bytes of values from which a request is large.
     private let largeBytesMin: Int
@@ -80,17 +80,6 @@ package struct Admission: ~Copyable {
     ///
     /// - parameter orLong: a long turn may begin.
     package func hasLarge(orLong: Bool) -> Bool { begun == nil && (largeCount > 0 || orLong && hasLong) }
-
-    /// Requests that wait end a connection, or make it somebody else's. O(its requests that wait).
-    package func isChanging(_ connection: ConnectionID) -> Bool {
-        guard let line = lines[connection] else { return false }
-        return line.entries.contains { entry in
-            switch entry.request.operation {
-            case .disconnect, .become: true
-            default: false
-            }
-        }
-    }
 
     // MARK: Arriving
 
@@ -133,7 +122,7 @@ package struct Admission: ~Copyable {
         case .scan: gate.waitsBehindScan(request)
         case .history, .largeRead, .turn, .preparation: break
         }
-        if case .disconnect = request.operation { dropReads(of: connection, gate) }
+        if case .disconnect = request.operation { drop(of: connection, gate) }
     }
 
     @discardableResult
@@ -143,20 +132,6 @@ package struct Admission: ~Copyable {
         lines[request.connection] = line
         count += 1
         return line
-    }
-
-    /// The client has disconnected: its writes are still made, but its reads are dropped.
-    private mutating func dropReads(of connection: ConnectionID, _ gate: some AdmissionGate) {
-        guard let line = lines[connection] else { return }
-        switch line.wait {
-        case .turn, .preparation: return
-        case .scan: gate.endScan(for: connection)
-        case .history, .largeRead: break
-        }
-        count -= line.entries.count
-        line.entries.removeAll { $0.request.operation.asksData }
-        count += line.entries.count
-        advance(connection, line, gate)
     }
 
     // MARK: Leaving
@@ -268,7 +243,9 @@ package struct Admission: ~Copyable {
 
     /// Puts back requests of the last turn in front of all others of their connections. Those in `waiting`, which came
     /// first, wait for the end of a large read.
-    package mutating func giveBack(_ requests: ArraySlice<Request>, waiting: [Request]) {
+    package mutating func giveBack(
+        _ requests: ArraySlice<Request>, waiting: [Request], _ gate: some AdmissionGate
+    ) {
         var blocked: Set<ConnectionID> = []
         for request in requests.reversed() { putBack(request) }
         for request in waiting.reversed() {
@@ -279,6 +256,8 @@ package struct Admission: ~Copyable {
         for request in requests where blocked.isEmpty || !blocked.contains(request.connection) {
             if let line = lines[request.connection], case .largeRead = line.wait { lineUp(request.connection, line) }
         }
+        dropEnded(of: requests, gate)
+        dropEnded(of: waiting[...], gate)
     }
 
     private mutating func putBack(_ request: Request) {
@@ -354,7 +333,7 @@ package struct Admission: ~Copyable {
     // MARK: Going on
 
     /// Finds out why the first request of a line waits.
-    private mutating func advance(_ connection: ConnectionID, _ line: Line, _ gate: some AdmissionGate) {
+    mutating func advance(_ connection: ConnectionID, _ line: Line, _ gate: some AdmissionGate) {
         guard let head = line.entries.first else {
             // Its turn does not come any more.
             line.wait = .largeRead
@@ -393,7 +372,7 @@ package struct Admission: ~Copyable {
     private func isLarge(_ request: Request) -> Bool { request.isLarge || request.byteCount > largeBytesMin }
 
     /// The line does not wait for its turn any more.
-    private mutating func leaveTurn(_ connection: ConnectionID, _ line: Line) {
+    mutating func leaveTurn(_ connection: ConnectionID, _ line: Line) {
         guard case .turn(let turn) = line.wait, let sharer = line.entries.first?.request.sharer else { return }
         switch turn {
         case .small:

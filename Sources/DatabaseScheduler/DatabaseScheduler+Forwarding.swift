@@ -27,7 +27,7 @@ extension DatabaseScheduler {
 
     /// Puts requests back in front of all others of their connections.
     mutating func giveBack(_ requests: [Request]) {
-        admission.giveBack(requests[...], waiting: [])
+        admission.giveBack(requests[...], waiting: [], gate)
         // A large request is no longer the first of its connection.
         if !admission.hasBegun { abandonLarge() }
     }

@@ -91,7 +91,7 @@ extension DatabaseScheduler {
     mutating func runTurn(_ requests: [Request]) {
         let (count, waiting) = process(requests)
         turnSize.note(done: count, of: requests.count)
-        if count < requests.count || !waiting.isEmpty { admission.giveBack(requests[count...], waiting: waiting) }
+        if count < requests.count || !waiting.isEmpty { admission.giveBack(requests[count...], waiting: waiting, gate) }
         admission.endTurn()
     }
 

@@ -25,6 +25,8 @@ struct PeerHubTests {
             /// Bytes of answers, in all, and those that wait for each link.
             var queued = 0
             var waiting: [Int: Int] = [:]
+            /// Connections that had ended when answers were last received, or given up.
+            var endsBefore = 0
             var isWaiting: Bool { waiting.values.contains { $0 != 0 } }
         }
 
@@ -80,7 +82,10 @@ struct PeerHubTests {
                     state.waiting[link, default: 0] += bytes
                 }
             } passedOn: { bytes, link in
-                shared.state.withLock { $0.waiting[link, default: 0] -= bytes }
+                shared.state.withLock { state in
+                    state.waiting[link, default: 0] -= bytes
+                    state.endsBefore = state.ends.count
+                }
             }
             var configuration = PeerConfiguration(address: .loopback(port: 0), secret: ClusterSecret(secret))
             if isPatient {
@@ -400,6 +405,8 @@ struct PeerHubTests {
         let others = (1...5 as ClosedRange<UInt64>).map { ConnectionID(forwarded: .realtime, serial: $0) }
         called.answer(others.map { ($0, 9, Self.large) })
         try await called.wait("the end of the link") { $0.ends.count == 5 && !$0.isWaiting }
+        // Otherwise requests that wait for room could go on.
+        #expect(called.told.state.withLock { $0.endsBefore } == 5)
         called.answer(others.map { ($0, 10, Self.large) })
         try await called.wait("that nobody gets them") { !$0.isWaiting }
         #expect(called.told.state.withLock { $0.queued } > 15 << 20)

@@ -109,11 +109,36 @@ struct AdmissionTests {
         #expect(admission.count == 0)
     }
 
+    @Test("those of another node's connection are dropped when it ends, but for one that is prepared, and forfeits")
+    func endedElsewhere() {
+        let other = ConnectionID(forwarded: .realtime, link: 1, serial: 1)
+        func ask(_ operation: Operation, _ number: Int64) -> Request {
+            Request(connection: other, number: number, operation: operation)
+        }
+        let (large, small) = (Self.set(Self.large, by: 1, 0).operation, Self.set(1, by: 1, 0).operation)
+        var admission = waiting([
+            ask(large, 10), ask(small, 11), ask(.forfeit, 12), ask(small, 13),
+        ])
+        #expect(admission.beginLarge(orLong: false)?.number == 10)
+        admission.append(ask(.disconnect, 14), gate)
+        admission.checkInvariants()
+        #expect(admission.count == 3)
+        admission.takeBegun(gate)
+        #expect(numbers(&admission) == [12, 14])
+        for wait in [[], [ask(small, 20)]] {
+            admission.append(ask(.disconnect, 21), gate)
+            let turn = wait.isEmpty ? [ask(small, 20)] : []
+            admission.giveBack(turn[...], waiting: wait, gate)
+            admission.checkInvariants()
+            #expect(numbers(&admission) == [21])
+        }
+    }
+
     @Test("a request that comes back goes before a large one that was begun")
     func backBeforeLarge() {
         var admission = waiting([Self.set(Self.large, by: 1, 10)])
         #expect(admission.beginLarge(orLong: false)?.number == 10)
-        admission.giveBack([Self.set(1, by: 1, 9)], waiting: [])
+        admission.giveBack([Self.set(1, by: 1, 9)], waiting: [], gate)
         admission.checkInvariants()
         #expect(!admission.hasBegun && !admission.hasLarge(orLong: true))
         #expect(admission.takeSmall(countMax: 9, bytesMax: 9, gate).map(\.number) == [9])
@@ -136,7 +161,7 @@ struct AdmissionTests {
         ])
         let turn = admission.takeSmall(countMax: 1000, bytesMax: 2, gate)
         #expect(turn.map(\.number) == [10, 20])
-        admission.giveBack(turn[0...], waiting: [])
+        admission.giveBack(turn[0...], waiting: [], gate)
         admission.append(Self.set(1, by: 3, 30), gate)
         // Its client has had no time yet.
         #expect(numbers(&admission, bytesMax: 1) == [30])
@@ -150,7 +175,7 @@ struct AdmissionTests {
         let turn = admission.takeSmall(countMax: 1000, bytesMax: 1000, gate)
         #expect(turn.map(\.number) == [10, 20, 11])
         admission.append(Self.set(1, by: 1, 12), gate)
-        admission.giveBack(turn[1...], waiting: [turn[0]])
+        admission.giveBack(turn[1...], waiting: [turn[0]], gate)
         #expect(numbers(&admission) == [20])
         admission.largeReadEnded(of: Self.connection(1))
         #expect(numbers(&admission) == [10, 11, 12])
@@ -291,7 +316,7 @@ struct AdmissionTests {
                     taken.append(request)
                 }
             }
-            admission.giveBack(turn[count...], waiting: waiting)
+            admission.giveBack(turn[count...], waiting: waiting, gate)
             if Bool.random(using: &random), let request = takeLarge(&admission) { taken.append(request) }
         }
         for number in 0..<500 {

@@ -23,12 +23,14 @@ struct ForwardedWritesSimulationTests {
         /// The node cannot say what became of its requests, as it does not reach the log.
         var isCutOff = false
 
-        /// A node forgets a connection when it hears of its end, though it does what came before.
-        mutating func take(_ request: ForwardedRequest) {
+        /// A node forgets a connection when it hears of its end. It does not do what still waits, but may have begun
+        /// to do the first.
+        mutating func take(_ request: ForwardedRequest, hasBegun: Bool) {
             guard case .disconnect = request.request.operation else { return requests.append(request) }
-            for other in requests where other.request.connection == request.request.connection {
-                unanswered.insert(other.number)
-            }
+            let connection = request.request.connection
+            let first = requests.first { $0.request.connection == connection }
+            requests.removeAll { $0.request.connection == connection && !(hasBegun && $0.number == first?.number) }
+            if hasBegun, let first { unanswered.insert(first.number) }
         }
     }
 
@@ -60,7 +62,9 @@ struct ForwardedWritesSimulationTests {
         }
 
         mutating func take(_ work: ForwardedWrites.Work) {
-            for (node, requests) in work.toSend { for request in requests { links[node]!.take(request) } }
+            for (node, requests) in work.toSend {
+                for request in requests { links[node]!.take(request, hasBegun: Bool.random(using: &random)) }
+            }
             returned += work.returned
             for (request, reply) in work.answers {
                 let entry = Entry(connection: request.connection, number: request.number)

@@ -63,6 +63,36 @@ struct FullLinkTests {
         #expect(try bench.value("status") == "0")
     }
 
+    @Test(
+        "has none of its writes made after its link has ended, as its clients may have written anew", arguments: [1, 2])
+    func lostLink(count: Int) throws {
+        var bench = Self.bench()
+        for _ in 0..<count { bench.set("a", "1", by: Self.slow) }
+        bench.ask(.disconnect, by: Self.slow)
+        bench.set("a", "2")
+        #expect(bench.appended.count == 1)
+        bench.fullLinks.remove(Self.link)
+        bench.handle(.delivered)
+        #expect(bench.appended.isEmpty)
+        #expect(try bench.value("a") == "2")
+        #expect(bench.waitingCount == 0)
+    }
+
+    @Test("has none of its writes made that come together with the end of its link")
+    func lostLinkAtOnce() throws {
+        var bench = Self.bench()
+        let write = Operation.set("a", "1")
+        bench.handle(
+            .requests([
+                Request(connection: Self.slow, number: 1, operation: write),
+                Request(connection: Self.slow, number: 0, operation: .disconnect),
+            ]))
+        bench.fullLinks.remove(Self.link)
+        bench.handle(.delivered)
+        #expect(try bench.value("a") == "null")
+        #expect(bench.waitingCount == 0)
+    }
+
     @Test("is told at once that another node takes the writes")
     func lostLog() {
         var bench = Self.bench()

@@ -459,12 +459,13 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     private func end(_ link: IncomingLink) {
         incoming[link.id] = nil
         link.connection?.abort()
-        passOn(link.answers.takeAll(), over: link)
         endFeeds(of: link)
         for (key, alias) in link.aliases.sorted(by: { $0.value.raw < $1.value.raw }) {
             owners[alias] = nil
             delegate.requests(key.database, [Request(connection: alias, number: 0, operation: .disconnect)])
         }
+        // Requests that wait because the link is full must not go on before they hear of its end.
+        passOn(link.answers.takeAll(), over: link)
         link.aliases = [:]
     }
 

@@ -115,5 +115,9 @@ struct SharedLogBench: ~Copyable {
         ask(.listen("", known: nil, since: .position(position)), by: connection)
     }
 
+    var waitingCount: Int { scheduler.waitingCount }
+
+    var isSettled: Bool { scheduler.isSettled }
+
     func value(_ path: Path) throws -> CanonicalJSON { try scheduler.database.rows.read(path) }
 }
