@@ -67,6 +67,9 @@ package final class OwnerMoves {
         }
         guard let owner = log.owner else {
             throw Failure(description: "no node takes the writes of the database '\(database)' at the moment")
+        guard log.mayBeOwned(by: node) else {
+            throw Failure(description: "the files of the node '\(node)' fail for the database '\(database)'")
+        }
         }
         return owner == node ? nil : Move(database: database, from: owner, to: node, at: try store(of: database))
     }
@@ -88,8 +91,11 @@ package final class OwnerMoves {
             let candidates =
                 NodeRecord.candidates(for: database, of: nodes.filter(holders.contains))
                 + NodeRecord.candidates(for: database, of: others)
-            guard let next = candidates.first(where: { $0 != node && log.kept[$0] != nil }) else {
-                throw Failure(description: "no other node that runs has a copy of the database '\(database)'")
+            guard let next = candidates.first(where: { $0 != node && log.mayBeOwned(by: $0) }) else {
+                let failing = candidates.filter { log.held[$0] == .failing }
+                let list = failing.isEmpty ? "" : ": the files of \(failing.joined(separator: ", ")) fail"
+                throw Failure(
+                    description: "no other node that runs has a copy of the database '\(database)'\(list)")
             }
             moves.append(Move(database: database, from: node, to: next, at: try store(of: database)))
         }

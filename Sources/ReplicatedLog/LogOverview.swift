@@ -23,6 +23,12 @@ package struct LogOverview: Hashable, Sendable {
         return head.map { held.has(0, of: $0.epoch) } ?? false
     }
 
+    /// Whether a node has files of the log, and does not say that they fail: then it may take the writes.
+    package func mayBeOwned(by node: String) -> Bool { kept[node] != nil && held[node] != .failing }
+
+    /// Nodes that say this of their files, in order.
+    package func nodes(that held: HeldFiles) -> [String] { self.held.filter { $0.value == held }.keys.sorted() }
+
     package static func request(_ database: String) -> EtcdTransaction {
         let keys = LogKeys(database: database)
         return EtcdTransaction(

@@ -126,10 +126,14 @@ package struct LogTransactions: Hashable, Sendable {
 
     // MARK: Moving
 
-    /// Reads the request to move the log, the node that it names, and how far the files of that node reach.
+    /// Reads the request to move the log, the node that it names, how far the files of that node reach, and what it
+    /// says of them.
     func readMove(to node: String) -> EtcdTransaction {
         EtcdTransaction(
-            then: [range(keys.move), range(NodeRecord.key(of: node)), range(keys.kept(by: node))], isRepeatable: true)
+            then: [
+                range(keys.move), range(NodeRecord.key(of: node)), range(keys.kept(by: node)),
+                range(keys.held(by: node)),
+            ], isRepeatable: true)
     }
 
     /// Makes another process the owner, with a new term, and removes the request.

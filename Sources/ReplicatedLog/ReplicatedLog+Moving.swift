@@ -47,6 +47,10 @@ extension ReplicatedLog {
         guard let kept = reply.values(2).first.flatMap({ LogTransactions.number($0.value) }) else {
             return end("the node '\(move.node)' has no copy of the database")
         }
+        // It would give the log up at once.
+        if reply.values(3).first.flatMap({ HeldFiles($0.value) }) == .failing {
+            return end("the files of the node '\(move.node)' fail")
+        }
         guard kept >= sequence else {
             if now >= move.deadline { end("the node '\(move.node)' has \(kept) of \(sequence) commits on disk") }
             return

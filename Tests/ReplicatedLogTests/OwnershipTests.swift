@@ -283,4 +283,18 @@ import HearthReplicatedLog
         Self.goOn(&world) { Self.statement(of: 1, in: $0) != .failing }
         #expect(Self.statement(of: 1, in: world) == whole)
     }
+
+    @Test("is not given to a node on request while that says that its files fail")
+    func movingToFailing() {
+        var world = Self.owned()
+        Self.goOn(&world) { $0.nodes[1].stored == [1] }
+        world.tell(1, .kept(through: 1))
+        world.tell(1, .stores(false))
+        Self.goOn(&world) { Self.statement(of: 1, in: $0) == .failing }
+        world.ask(for: "n1")
+        Self.goOn(&world) { $0.request != .asked(node: "n1") || !$0.nodes[0].log.isOwner }
+        #expect(world.request == .refused("the files of the node 'n1' fail"))
+        #expect(world.nodes[0].log.isOwner)
+        #expect(world.violation == nil)
+    }
 }
