@@ -182,7 +182,7 @@ struct PlacementWorker {
 
     private mutating func moveHome(_ node: Node, isStopping: () -> Bool) {
         guard case .known(let members, _) = node.placement.members else { return }
-        home.keep(only: Set(node.owned))
+        home.keep(only: Set(node.owned), at: now)
         var looks = 0
         for database in node.owned.shuffled() where looks < Self.looksMax && !isStopping() {
             guard let holders = members.holders(of: database), holders.first != name else { continue }

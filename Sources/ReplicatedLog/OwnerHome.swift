@@ -7,7 +7,7 @@ package struct OwnerHome: Sendable {
     package static let runMillisecondsDefault: Int64 = 60_000
     /// Statements come every 5 seconds.
     private static let lagMilliseconds: Int64 = 10_000
-    /// A move that was refused, or came back, is tried again after this time.
+    /// The log of a move that was refused, or that came back, is moved again after this time.
     private static let pauseMilliseconds: Int64 = 60_000
 
     private struct Log: Sendable {
@@ -16,12 +16,13 @@ package struct OwnerHome: Sendable {
         var at: Int64
         /// The end before that one.
         var before: UInt64?
-        var nextAttempt = Int64.min
     }
 
     private let node: String
     private let runMilliseconds: Int64
     private var logs: [String: Log] = [:]
+    /// When a log that was moved may be moved again.
+    private var nextAttempts: [String: Int64] = [:]
 
     package init(at node: String, runMilliseconds: Int64 = OwnerHome.runMillisecondsDefault) {
         (self.node, self.runMilliseconds) = (node, runMilliseconds)
@@ -52,7 +53,7 @@ package struct OwnerHome: Sendable {
         if log.epoch != head.epoch { log = Log(epoch: head.epoch, sequence: head.lastSequence, at: time) }
         if time - log.at >= lagOrLess { (log.before, log.sequence, log.at) = (log.sequence, head.lastSequence, time) }
         defer { logs[database] = log }
-        guard let end = log.before, time >= log.nextAttempt else { return nil }
+        guard let end = log.before, time >= nextAttempts[database] ?? .min else { return nil }
         let keys = LogKeys(database: database)
         var statements: [String: HeldFiles] = [:]
         for value in reply.values(1) { statements[keys.holder(of: value.key)] = HeldFiles(value.value) }
@@ -61,12 +62,15 @@ package struct OwnerHome: Sendable {
             guard let since = runningSince[name], time - since >= runMilliseconds else { return false }
             return statements[name]?.has(end, of: head.epoch) ?? false
         }
-        if target != nil { log.nextAttempt = time + min(Self.pauseMilliseconds, 10 * runMilliseconds) }
+        if target != nil { nextAttempts[database] = time + min(Self.pauseMilliseconds, 10 * runMilliseconds) }
         return target
     }
 
     private var lagOrLess: Int64 { min(Self.lagMilliseconds, runMilliseconds) }
 
-    /// The node does not own these logs any more.
-    package mutating func keep(only databases: Set<String>) { logs = logs.filter { databases.contains($0.key) } }
+    /// The node does not own other logs any more. When they were moved is not forgotten with them: they may come back.
+    package mutating func keep(only databases: Set<String>, at time: Int64) {
+        logs = logs.filter { databases.contains($0.key) }
+        nextAttempts = nextAttempts.filter { time < $0.value }
+    }
 }

@@ -182,10 +182,12 @@ extension ReplicatedLog {
         }
     }
 
-    /// The next statement says it soon, so that no node gives the log back to one that has just given it up.
+    /// That its files fail, the node states soon, so that no node gives the log back to one that has just given it up.
+    /// That they do not fail any more, it states when the next statement is due: files that fail now and then are not
+    /// relied on each time, and etcd is not asked more often.
     mutating func changedFitness() {
         if !mayOwn { release() }
-        nextKeep = now
+        if !areFilesWell { nextKeep = now }
     }
 
     // MARK: Trimming

@@ -41,6 +41,21 @@ import HearthReplicatedLog
         #expect(decide(172_000, 60, 60, since: 0) == "a")
     }
 
+    @Test("not again for a minute, also if the log comes back after it has left") func back() {
+        var home = OwnerHome(at: "b")
+        func decide(_ time: Int64) -> String? {
+            home.decide(
+                "main", Self.reply(50, ["a": Self.has(50)]), holders: Self.holders, runningSince: ["a": 0], at: time)
+        }
+        #expect(decide(100_000) == nil)
+        #expect(decide(110_000) == "a")
+        home.keep(only: [], at: 111_000)
+        #expect(decide(112_000) == nil)
+        #expect(decide(122_000) == nil)
+        #expect(decide(169_000) == nil)
+        #expect(decide(170_000) == "a")
+    }
+
     @Test(
         "never from the first holder, and from others to no holder but that one",
         arguments: [HeldFiles.copying, .failing])

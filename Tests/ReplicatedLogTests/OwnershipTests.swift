@@ -297,4 +297,22 @@ import HearthReplicatedLog
         #expect(world.nodes[0].log.isOwner)
         #expect(world.violation == nil)
     }
+
+    @Test("and a node whose files fail now and then says so at once, and nothing else for some seconds")
+    func failingNowAndThen() throws {
+        var world = Self.owned()
+        Self.goOn(&world) { $0.nodes[1].stored == [1] }
+        world.tell(1, .kept(through: 1))
+        world.tell(1, .stores(false))
+        Self.goOn(&world) { Self.statement(of: 1, in: $0) == .failing }
+        try #require(world.nodes[1].call == nil)
+        // A statement is due every five seconds, and each event takes one.
+        for isWell in [true, false, true] {
+            world.tell(1, .stores(isWell))
+            #expect(world.nodes[1].call == nil)
+        }
+        #expect(Self.statement(of: 1, in: world) == .failing)
+        Self.goOn(&world) { Self.statement(of: 1, in: $0) != .failing }
+        #expect(Self.statement(of: 1, in: world) == .through(epoch: 1, sequence: 1))
+    }
 }
