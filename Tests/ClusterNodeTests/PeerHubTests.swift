@@ -422,7 +422,7 @@ struct PeerHubTests {
             try await caller.wait("the answer") { $0.answers == [1] }
             #expect(called.told.state.withLock { $0.waiting.keys.sorted() } == Array(0...link))
         }
-        // The next one gets the number that is free then.
+        // A number that was in use comes again after all others.
         callers[0].stop()
         try await called.wait("the end of the link") { $0.ends.count == 1 }
         let next = try Node("d")
@@ -430,6 +430,16 @@ struct PeerHubTests {
         next.forward(1, to: "b")
         try await next.wait("the answer") { $0.answers == [1] }
         try await called.wait("the acknowledgements") { !$0.isWaiting }
-        #expect(called.told.state.withLock { $0.waiting.keys.sorted() } == [0, 1])
+        #expect(called.told.state.withLock { $0.waiting.keys.sorted() } == [0, 1, 2])
+    }
+
+    @Test("have numbers that are not used again at once, and share them if there are more links")
+    func numbers() {
+        var numbers = LinkNumbers()
+        let all = Array(0..<ConnectionID.linksMax)
+        #expect(all.map { _ in numbers.next(except: []) } == all)
+        #expect(numbers.next(except: [0, 1, 3]) == 2)
+        #expect(numbers.next(except: [0, 1, 2, 3]) == 4)
+        #expect(numbers.next(except: Set(all)) == 5)
     }
 }

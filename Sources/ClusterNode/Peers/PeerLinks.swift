@@ -52,6 +52,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
     /// The link and name of each connection of another node, by its name here.
     private var owners: [ConnectionID: (link: IncomingLink, key: IncomingLink.Key)] = [:]
     private var lastAlias: UInt64 = 0
+    private var linkNumbers = LinkNumbers()
     private var isStopping = false
     /// The name of this node is this process's.
     private var isRegistered = false
@@ -210,7 +211,7 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
             }
             // A node that begins a new link has given up the one before.
             if !isKnown { for old in incoming.values where old.node == other.name { end(old) } }
-            let link = incoming[other.session] ?? IncomingLink(other.name, id: other.session, number: freeLinkNumber)
+            let link = incoming[other.session] ?? makeLink(to: other.name, id: other.session)
             incoming[other.session] = link
             link.connection?.abort()
             link.connection = connection
@@ -220,10 +221,8 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
         }
     }
 
-    /// If there are no others left, nodes share one, and wait for each other.
-    private var freeLinkNumber: Int {
-        let used = Set(incoming.values.map(\.number))
-        return (0..<ConnectionID.linksMax).first { !used.contains($0) } ?? 0
+    private func makeLink(to node: String, id: [UInt8]) -> IncomingLink {
+        IncomingLink(node, id: id, number: linkNumbers.next(except: Set(incoming.values.map(\.number))))
     }
 
     private func resume(_ received: UInt64, _ connection: PeerConnection, _ session: inout LinkSession) {
@@ -464,9 +463,9 @@ final class PeerLinks: PeerConnectionHandler, @unchecked Sendable {
             owners[alias] = nil
             delegate.requests(key.database, [Request(connection: alias, number: 0, operation: .disconnect)])
         }
+        link.aliases = [:]
         // Requests that wait because the link is full must not go on before they hear of its end.
         passOn(link.answers.takeAll(), over: link)
-        link.aliases = [:]
     }
 
     /// Requests that arrive from now on are not done: ``stop()`` comes once those before are answered.
