@@ -35,9 +35,11 @@ package final class OwnerMoves {
     /// the rest.
     private static let patience = Duration.seconds(30)
 
-    /// - parameter tls: a client's; nil for connections that are not encrypted.
-    package init(_ stores: [EtcdStore], tls: TLSContext? = nil) {
-        clients = StoreClients(stores, tls: tls, callsTakeAtMost: Self.callDuration)
+    /// - parameters:
+    ///   - tls: a client's; nil for connections that are not encrypted.
+    ///   - areCompared: for a node, which has compared the members of etcd. It saves asking all of them.
+    package init(_ stores: [EtcdStore], tls: TLSContext? = nil, areCompared: Bool = false) {
+        clients = StoreClients(stores, tls: tls, callsTakeAtMost: Self.callDuration, areCompared: areCompared)
     }
 
     private func call<Call: EtcdCall>(_ call: Call, at store: Int = 0) throws(Failure) -> Call.Reply {
@@ -65,11 +67,11 @@ package final class OwnerMoves {
         guard log.kept[node] != nil else {
             throw Failure(description: "the node '\(node)' has no copy of the database '\(database)'")
         }
-        guard let owner = log.owner else {
-            throw Failure(description: "no node takes the writes of the database '\(database)' at the moment")
         guard log.mayBeOwned(by: node) else {
             throw Failure(description: "the files of the node '\(node)' fail for the database '\(database)'")
         }
+        guard let owner = log.owner else {
+            throw Failure(description: "no node takes the writes of the database '\(database)' at the moment")
         }
         return owner == node ? nil : Move(database: database, from: owner, to: node, at: try store(of: database))
     }

@@ -193,9 +193,8 @@ struct PlacementWorker {
             guard let target else { continue }
             news(.movesHome(database: database, node: target))
             let move = OwnerMoves.Move(database: database, from: name, to: target)
-            OwnerMoves([EtcdStore(store.name, store.members)], tls: tls).make([move], isWanted: { !isStopping() }) {
-                _, _ in
-            }
+            let moves = OwnerMoves([EtcdStore(store.name, store.members)], tls: tls, areCompared: true)
+            moves.make([move], isWanted: { !isStopping() }) { _, _ in }
             // One log at a time.
             return
         }

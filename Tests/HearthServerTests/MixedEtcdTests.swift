@@ -45,6 +45,12 @@ extension ClusterTests {
                 "\($0)".contains("the members are not of one etcd cluster: \(members[0]) of ")
             }
         }
+        // A node has compared them already, and asks one of them.
+        #expect {
+            try OwnerMoves(stores, areCompared: true).move(of: "main", to: "n1")
+        } throws: {
+            "\($0)" == "the cluster has no database 'main'"
+        }
         for member in members {
             let client = EtcdClient(EtcdCluster([member]))
             let all = EtcdRange(.prefix(Array("/".utf8)))

@@ -18,13 +18,16 @@ final class StoreClients {
     private static let lookDuration = Duration.seconds(1)
 
     /// - parameter tls: a client's; nil for connections that are not encrypted.
-    /// - parameter duration: how long a call may take.
-    init(_ stores: [EtcdStore], tls: TLSContext?, callsTakeAtMost duration: Duration) {
+    /// - parameters:
+    ///   - duration: how long a call may take.
+    ///   - areCompared: whether it is known that the members are of one etcd cluster each, which has the right name.
+    init(_ stores: [EtcdStore], tls: TLSContext?, callsTakeAtMost duration: Duration, areCompared: Bool = false) {
         precondition(!stores.isEmpty)
         self.stores = stores
         self.duration = duration
         clusters = stores.map { EtcdCluster($0.members, tls: tls) }
         clients = clusters.map { EtcdClient($0) }
+        if areCompared { checked = Set(stores.indices) }
     }
 
     /// - parameter store: the number of the etcd cluster; 0 for home.
