@@ -1,10 +1,10 @@
-import HearthClusterNode
 import HearthEtcdGateway
 import HearthEtcdMessages
 import HearthReplicatedLog
 import HearthServer
 import HearthTestSupport
 import Testing
+@testable import HearthClusterNode
 
 extension ClusterTests {
     @Test("a node does not use members that are not of one etcd cluster, and says which are of which")
@@ -55,6 +55,22 @@ extension ClusterTests {
             let client = EtcdClient(EtcdCluster([member]))
             let all = EtcdRange(.prefix(Array("/".utf8)))
             #expect(try client.call(all, within: Patience.limit).values.isEmpty)
+        }
+    }
+
+    @Test("a command whose members say nothing at first compares them once they do")
+    func silentMembers() throws {
+        let clusters = [try EtcdServers(count: 1), try EtcdServers(count: 1)]
+        let members = clusters.flatMap(\.ports).map { EtcdMember(host: "127.0.0.1", port: $0) }
+        let clients = StoreClients(EtcdStore.one(members), tls: nil, callsTakeAtMost: Patience.limit)
+        // None can answer in no time.
+        clients.lookDuration = .zero
+        _ = try clients.call(EtcdRange(NodeRecord.folder))
+        clients.lookDuration = Patience.limit
+        #expect {
+            try clients.call(EtcdRange(NodeRecord.folder))
+        } throws: {
+            "\($0)".contains("the members are not of one etcd cluster: \(members[0]) of ")
         }
     }
 }

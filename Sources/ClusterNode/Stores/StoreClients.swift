@@ -15,7 +15,7 @@ final class StoreClients {
     private var located: [String: Int] = [:]
 
     /// How long a member may take to say of which cluster it is.
-    private static let lookDuration = Duration.seconds(1)
+    var lookDuration = Duration.seconds(1)
 
     /// - parameter tls: a client's; nil for connections that are not encrypted.
     /// - parameters:
@@ -39,26 +39,30 @@ final class StoreClients {
     /// Throws if the members are not of one etcd cluster, or if that has another name than here.
     private func check(_ store: Int) throws(EtcdError) {
         if checked.contains(store) { return }
-        try compareMembers(of: store)
+        var areCompared = try compareMembers(of: store)
         let reply = try clients[store].call(EtcdRange(.key(StoreDirectory.nameKey)), within: duration)
+        // One that was silent answers now.
+        if !areCompared { areCompared = try compareMembers(of: store) }
         if let name = StoreDirectory.name(in: reply.values), name != stores[store].name {
             throw .unavailable("--cluster calls it '\(stores[store].name)', and it is called '\(name)'")
         }
-        checked.insert(store)
+        if areCompared { checked.insert(store) }
     }
 
-    /// A call asks one member, which may be of an etcd cluster that no node uses.
-    private func compareMembers(of store: Int) throws(EtcdError) {
+    /// A call asks one member, which may be of an etcd cluster that no node uses. False if none has answered.
+    private func compareMembers(of store: Int) throws(EtcdError) -> Bool {
         let cluster = clusters[store]
         var identities = MemberIdentities()
         identities.look(
             stores[store].members.map { member in
-                (member, try? cluster.status(of: member, within: Self.lookDuration).cluster)
+                (member, try? cluster.status(of: member, within: lookDuration).cluster)
             })
         switch identities.state {
         // The call says why.
-        case .unknown: break
-        case .agreed(let found): cluster.expect(found)
+        case .unknown: return false
+        case .agreed(let found):
+            cluster.expect(found)
+            return true
         case .mixed(let text): throw .unavailable(text)
         }
     }
