@@ -251,6 +251,7 @@ package struct DatabaseScheduler: ~Copyable {
             database.takesTurns = false
             database.awaitsCommits = false
             database.endTurns(now: now)
+            database.turnsFullLinksAway = true
             database.endClaims(now: now)
             database.forwarded?.stop()
             holdWrites()

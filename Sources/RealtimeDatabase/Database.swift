@@ -45,6 +45,8 @@ package final class Database {
     package var heldWrites = HeldWrites.none
     /// Links whose nodes take their answers too slowly: the requests that come over them wait.
     package var fullLinks = LinkSet()
+    /// The server stops: those requests do not wait any more, and the next owner does them.
+    package var turnsFullLinksAway = false
     /// The writes that the node makes that takes them; nil where they are not sent to it.
     package var forwarded: ForwardedWrites?
     /// Writes of other nodes' clients that came while another node took the writes.

@@ -101,6 +101,16 @@ struct FullLinkTests {
         #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"])
     }
 
+    @Test("is told to ask the next owner when this one stops, which does not wait for it")
+    func stopping() throws {
+        var bench = Self.bench()
+        bench.set("a", "1", by: Self.slow)
+        bench.handle(.settle)
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: nil))))"])
+        #expect(bench.isSettled == true)
+        #expect(try bench.value("a") == "null")
+    }
+
     @Test("has a number, which its connections have as well")
     func numbers() {
         for link in [0, 1, ConnectionID.linksMax - 1] {

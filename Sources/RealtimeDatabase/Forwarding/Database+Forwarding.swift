@@ -14,7 +14,7 @@ extension Database {
     /// Whether a request has to wait until the log has changed hands, or until the link that it has come over takes its
     /// answer.
     package func holds(_ request: Request) -> Bool {
-        if fullLinks.contains(request.connection), request.isAnswered { return true }
+        if !turnsFullLinksAway, fullLinks.contains(request.connection), request.isAnswered { return true }
         return switch heldWrites {
         case .none: false
         case .ofOtherNodes: request.connection.isForwarded && request.operation.mustReachOwner
@@ -47,14 +47,15 @@ extension Database {
     private var lostLog: StorageError? { if case .ownedElsewhere? = refusal { refusal } else { nil } }
 
     /// The answer to a request of another node's connection that is not done here: another node takes the writes, or
-    /// did so when an earlier request of the connection came. The node that sent it asks again.
+    /// did so when an earlier request of the connection came, or will do so soon. The node that sent it asks again.
     func turnAway(_ request: Request) -> Reply? {
         guard request.connection.isForwarded else { return nil }
         if case .disconnect = request.operation { turnedAway.remove(request.connection) }
         guard request.isAnswered, request.operation.mustReachOwner else { return nil }
-        if let ownedElsewhere = ownedElsewhere ?? lostLog {
+        let isLeft = turnsFullLinksAway && fullLinks.contains(request.connection)
+        if let reason = ownedElsewhere ?? lostLog ?? (isLeft ? .ownedElsewhere(node: nil) : nil) {
             turnedAway.add(request)
-            return .failed(.unavailable(ownedElsewhere))
+            return .failed(.unavailable(reason))
         }
         return turnedAway.precede(request) ? .failed(.unavailable(.ownedElsewhere(node: nil))) : nil
     }
