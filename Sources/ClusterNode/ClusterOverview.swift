@@ -153,8 +153,10 @@ package struct ClusterOverview: Sendable {
             let range = last < log.floor ? "none in \(place)" : "\(log.floor) to \(last) in \(place)"
             lines.append("  \(database)  owner \(log.owner ?? "none"), last commit \(last), \(range)")
             guard let holders = placement?.holders(of: database) else {
-                for (node, sequence) in log.kept.sorted(by: { $0.key < $1.key }) {
-                    lines.append("    \(node)  has \(sequence) on disk")
+                let unusable = Set(log.nodes(that: .copying) + log.nodes(that: .failing))
+                for node in unusable.union(log.kept.keys).sorted() {
+                    let held = unusable.contains(node) ? log.held[node] : nil
+                    lines.append("    \(node)  \(Self.files(held, log.kept[node]))")
                 }
                 continue
             }
@@ -233,11 +235,9 @@ package struct ClusterOverview: Sendable {
             json["onDisk"] = .object(kept)
             if let holders = placement?.holders(of: database) {
                 json["holders"] = .array(holders.map { .text($0) })
-                json["copying"] = .array(
-                    log.held.filter { $0.value == .copying }.keys.sorted().map { .text($0) })
-                json["failing"] = .array(
-                    log.held.filter { $0.value == .failing }.keys.sorted().map { .text($0) })
             }
+            json["copying"] = .array(log.nodes(that: .copying).map { .text($0) })
+            json["failing"] = .array(log.nodes(that: .failing).map { .text($0) })
             return .object(json)
         }
         var json = JSONObject(["members": .array(members), "nodes": .array(nodes), "databases": .array(databases)])

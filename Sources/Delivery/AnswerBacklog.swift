@@ -16,6 +16,9 @@ package final class AnswerBacklog: Sendable {
     /// wait looked at, so it should be rare.
     package var fullLinks: LinkSet { LinkSet(word: full.load(ordering: .sequentiallyConsistent)) }
 
+    /// Of all links.
+    package var byteCount: Int { bytes.withLock { $0.reduce(0, +) } }
+
     package func add(_ count: Int, to link: Int) {
         bytes.withLock { bytes in
             bytes[link] += count

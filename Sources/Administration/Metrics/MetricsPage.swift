@@ -93,6 +93,8 @@ package struct MetricsPage: Sendable {
         out.sample(["budget": "kept"], server.databases.keptMemory.bytesUsed)
         out.sample(["budget": "outbound"], outbound.bytesUsed)
         out.sample(["budget": "delivery"], server.databases.backlogBytes)
+        // Each link to another node has a limit of its own.
+        out.sample(["budget": "answers"], server.databases.answerBytes)
         out.begin("hearth_memory_limit_bytes", .gauge, "The limit of that budget.")
         out.sample(["budget": "requests"], server.requestMemory.bytesMax)
         out.sample(["budget": "kept"], server.databases.keptMemory.bytesMax)

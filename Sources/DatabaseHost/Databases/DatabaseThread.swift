@@ -146,6 +146,9 @@ package final class DatabaseThread: Sendable {
     /// Bytes that databases have said and loops have not passed on.
     package var backlogBytes: Int { backlog.byteCount }
 
+    /// Bytes of answers that other nodes do not have yet.
+    package var answerBytes: Int { answers.byteCount }
+
     /// A loop has passed on so many bytes of a delivery.
     package func delivered(_ bytes: Int) {
         if backlog.remove(bytes) { worker.post(.delivered) }
