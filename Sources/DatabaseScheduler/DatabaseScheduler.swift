@@ -9,7 +9,8 @@ import HearthStorageErrors
 ///
 /// Requests are held back while memory must not change or grow: when so many changed rows wait that the applier has to
 /// catch up, when as much waits for the log or the event loops as may, and between a failed commit and the recovery
-/// from it, which needs the committer and the applier at rest. All that wait do so in ``Admission``.
+/// from it, which needs the committer and the applier at rest. Those of another node's clients are held back as well
+/// while the link to that node has as many bytes of answers as may wait. All that wait do so in ``Admission``.
 package struct DatabaseScheduler: ~Copyable {
     package let database: Database
     let limits: DatabaseLimits
@@ -250,8 +251,8 @@ package struct DatabaseScheduler: ~Copyable {
             database.largeReadsMax = .max
             database.takesTurns = false
             database.awaitsCommits = false
-            database.endTurns(now: now)
             database.turnsFullLinksAway = true
+            database.endTurns(now: now)
             database.endClaims(now: now)
             database.forwarded?.stop()
             holdWrites()

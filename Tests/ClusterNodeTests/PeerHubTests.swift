@@ -402,7 +402,7 @@ struct PeerHubTests {
         #expect(called.told.state.withLock { $0.queued } > 5 << 20)
         // The link is cut, so these are kept until it is given up; then nobody is left to have one.
         proxy = nil
-        let others = (1...5 as ClosedRange<UInt64>).map { ConnectionID(forwarded: .realtime, serial: $0) }
+        let others = (1...5 as ClosedRange<UInt64>).map { ConnectionID(forwarded: .realtime, link: 0, serial: $0) }
         called.answer(others.map { ($0, 9, Self.large) })
         try await called.wait("the end of the link") { $0.ends.count == 5 && !$0.isWaiting }
         // Otherwise requests that wait for room could go on.

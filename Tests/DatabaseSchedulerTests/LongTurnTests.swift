@@ -181,7 +181,7 @@ struct LongTurnTests {
     @Test("that other nodes forward do not wait")
     func forwarded() throws {
         let host = try hostAfterLongTurn()
-        host.update(2, from: ConnectionID(forwarded: .realtime, serial: 2))
+        host.update(2, from: ConnectionID(forwarded: .realtime, link: 0, serial: 2))
         #expect(host.done == [1, 2])
     }
 

@@ -8,7 +8,7 @@ import Testing
     private static let alice = ConnectionID(loop: 0, kind: .realtime, serial: 1)
     private static let bob = ConnectionID(loop: 0, kind: .realtime, serial: 2)
     private static let rest = ConnectionID(loop: 0, kind: .http, serial: 3)
-    private static let other = ConnectionID(forwarded: .realtime, serial: 4)
+    private static let other = ConnectionID(forwarded: .realtime, link: 0, serial: 4)
 
     private static func set(_ number: Int64, bytes: Int = 1, by connection: ConnectionID = alice) throws -> Request {
         let value = CanonicalJSON(trusted: [UInt8](repeating: UInt8(ascii: "1"), count: bytes))

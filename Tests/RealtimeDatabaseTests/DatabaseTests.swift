@@ -225,7 +225,7 @@ struct DatabaseTests {
             var bench = Bench()
             bench.process(.set("n", "1"))
             _ = bench.commit()
-            bench.process(.set("n", "2", expecting: []), by: ConnectionID(forwarded: kind, serial: 1))
+            bench.process(.set("n", "2", expecting: []), by: ConnectionID(forwarded: kind, link: 0, serial: 1))
             #expect(bench.commit() == ["2 stale(\(value))"])
         }
     }

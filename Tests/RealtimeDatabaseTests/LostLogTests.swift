@@ -10,7 +10,7 @@ import HearthRealtimeDatabase
 struct LostLogTests {
     @Test("a node that loses the log sends the next owner the writes that did not reach the log")
     func lostWrites() throws {
-        let (writer, other) = (DatabaseBench.writer, ConnectionID(forwarded: .realtime, serial: 1))
+        let (writer, other) = (DatabaseBench.writer, ConnectionID(forwarded: .realtime, link: 0, serial: 1))
         var bench = SharedLogBench(forwardsWrites: true)
         bench.handle(.arrived([.ownership(.owner)]))
         bench.set("a", "1")
@@ -159,7 +159,7 @@ struct LostLogTests {
 
     @Test("writes of other nodes' clients that were lost come again before later ones are made")
     func lostWritesOfOthers() throws {
-        let other = ConnectionID(forwarded: .realtime, serial: 1)
+        let other = ConnectionID(forwarded: .realtime, link: 0, serial: 1)
         var bench = SharedLogBench(forwardsWrites: true)
         bench.handle(.arrived([.ownership(.owner)]))
         bench.set("a", "1", by: other)
@@ -177,7 +177,8 @@ struct LostLogTests {
     @Test("a node that gives a database up tells which requests of other nodes it has not done, and which it may have")
     func givingUp() {
         let (begun, waiting) = (
-            ConnectionID(forwarded: .realtime, serial: 1), ConnectionID(forwarded: .realtime, serial: 2)
+            ConnectionID(forwarded: .realtime, link: 0, serial: 1),
+            ConnectionID(forwarded: .realtime, link: 0, serial: 2)
         )
         var bench = SharedLogBench(forwardsWrites: true)
         bench.handle(.arrived([.ownership(.owner)]))

@@ -251,7 +251,7 @@ struct SharedLogSchedulerTests {
 
     @Test("a node that takes the log over makes requests of other nodes wait for that, but not for ever")
     func takingOver() throws {
-        let other = ConnectionID(forwarded: .realtime, serial: 1)
+        let other = ConnectionID(forwarded: .realtime, link: 0, serial: 1)
         var bench = SharedLogBench()
         bench.handle(.arrived([.ownership(.takingOver)]))
         bench.set("a", "1", by: other)
@@ -272,7 +272,7 @@ struct SharedLogSchedulerTests {
 
     @Test("a node that begins to take the writes does none of them before one that it has turned away")
     func turningAway() throws {
-        let other = ConnectionID(forwarded: .realtime, serial: 1)
+        let other = ConnectionID(forwarded: .realtime, link: 0, serial: 1)
         let turnedAway = "\(Reply.failed(.unavailable(.ownedElsewhere(node: nil))))"
         func request(_ number: Int64, of connection: ConnectionID = other) -> Event {
             let place = ("a" as Path).appending(Path([Key(Int32(number))]))
@@ -290,7 +290,7 @@ struct SharedLogSchedulerTests {
         bench.handle(request(3))
         #expect(bench.replies == [turnedAway])
         // Those of others are done.
-        bench.handle(request(7, of: ConnectionID(forwarded: .realtime, serial: 2)))
+        bench.handle(request(7, of: ConnectionID(forwarded: .realtime, link: 0, serial: 2)))
         bench.handle(.committed(through: 1))
         #expect(bench.replies == ["\(Reply.done)"])
         for number in 1...3 as ClosedRange<Int64> {

@@ -86,7 +86,7 @@ struct TransactionTurnsTests {
         }
         #expect(outputs(of: connection(1), expecting: "other") == ["stale"])
         #expect(outputs(of: connection(2), expecting: "other") == ["hold"])
-        #expect(outputs(of: ConnectionID(forwarded: .realtime, serial: 3), expecting: "other") == [])
+        #expect(outputs(of: ConnectionID(forwarded: .realtime, link: 0, serial: 3), expecting: "other") == [])
     }
 
     @Test("A commit passes the turn on, also where the settings derive values from it")

@@ -17,7 +17,7 @@ package struct ConnectionID: Hashable, Sendable {
     /// Represents a connection of another node, which forwards its writes. No event loop owns it.
     ///
     /// - parameter link: the number of the link over which that node sends them.
-    package init(forwarded kind: Kind, link: Int = 0, serial: UInt64) {
+    package init(forwarded kind: Kind, link: Int, serial: UInt64) {
         precondition(link >= 0 && link < Self.linksMax && serial < 1 << 48)
         raw = UInt64(link) << 50 | (Self.forwardedFlag | kind.rawValue) << 48 | serial
     }
