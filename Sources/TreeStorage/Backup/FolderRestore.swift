@@ -7,7 +7,7 @@ import HearthStorageErrors
 /// with the marker may lack anything, and nothing opens it. It looks complete otherwise.
 package enum FolderRestore {
     /// What to do after one that was interrupted. Not to remove the folder: it may have backups, certificates or the
-    /// set itself, or be the place where a disk is mounted. None of the files that are named was there before.
+    /// set itself, or be the place where a disk is mounted.
     package static func advice(_ path: String) -> String {
         """
         remove these files from \(path), and nothing else, and run 'hearth restore' again: restoring, \
