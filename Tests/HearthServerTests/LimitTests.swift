@@ -367,24 +367,6 @@ import HearthTreeStorage
         #expect(!backlog.remove(99))
     }
 
-    @Test("answers to other nodes have a limit for each link, which has room again once half of them have arrived")
-    func answerBacklog() {
-        let backlog = AnswerBacklog(bytesMax: 100)
-        var second = LinkSet()
-        second.insert(2)
-        backlog.add(99, to: 1)
-        #expect(backlog.fullLinks.isEmpty)
-        backlog.add(60, to: 2)
-        backlog.add(60, to: 2)
-        #expect(backlog.fullLinks == second)
-        #expect(!backlog.remove(69, from: 2))
-        #expect(!backlog.remove(99, from: 1))
-        #expect(backlog.fullLinks == second)
-        #expect(backlog.remove(1, from: 2))
-        #expect(backlog.fullLinks.isEmpty)
-        #expect(!backlog.remove(50, from: 2))
-    }
-
     // MARK: Large reads
 
     /// 20 MB in many rows: more than waits in sockets.

@@ -117,7 +117,7 @@ struct PlainReadTests {
         #expect(Self.answers(["a"], in: bench.database).isEmpty)
         bench.process(.get("a"))
         #expect(bench.takeReady().first?.hasSuffix(" 1") == true)
-        // Whatever they ask of it.
+        // Rules may look through all of a large value.
         let large = CanonicalJSON(string: Array(repeating: UInt8(ascii: "m"), count: 20 << 10))
         bench.process(.set("members/a", large), as: .administrator)
         _ = bench.commit()

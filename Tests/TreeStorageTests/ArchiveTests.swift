@@ -76,6 +76,13 @@ struct ArchiveTests {
         }
     }
 
+    /// The database is lost.
+    private func removeFiles() {
+        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
+            unlink("\(data.path)/\(file)")
+        }
+    }
+
     /// The tree that a restore to a moment makes.
     private func value(at time: Int64?) throws -> CanonicalJSON {
         let target = TemporaryFolder()
@@ -212,9 +219,7 @@ struct ArchiveTests {
         _ = try history.keeper.advance()
         let year: Int64 = 365 * 86_400_000
         history.clock.jump(year)
-        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
-            unlink("\(data.path)/\(file)")
-        }
+        removeFiles()
         _ = try ArchiveFolder.restore(archive.path, database: "a", at: time, as: nil, in: data.path) { _ in }
         let disk = try DatabaseOnDisk(folder: data.path, durability: .memory)
         #expect(try disk.value() == tree)
@@ -236,9 +241,7 @@ struct ArchiveTests {
         #expect(try value(at: history.clock.now) == disk.value())
         #expect(try value(at: time) == tree)
         // The log is another one again: one copy is made, though that of the latest time is not its.
-        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
-            unlink("\(data.path)/\(file)")
-        }
+        removeFiles()
         _ = try ArchiveFolder.restore(archive.path, database: "a", at: time, as: nil, in: data.path) { _ in }
         let next = try DatabaseOnDisk(folder: data.path, durability: .memory)
         var copies = 0
@@ -264,9 +267,7 @@ struct ArchiveTests {
         let (late, lateTree) = (history.clock.now, history.tree(at: .max))
         try history.run(steps: 10)
         _ = try history.keeper.advance()
-        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
-            unlink("\(data.path)/\(file)")
-        }
+        removeFiles()
         _ = try ArchiveFolder.restore(archive.path, database: "a", at: early, as: nil, in: data.path) { _ in }
         history.clock.advance(1000)
         #expect(try history.keeper.advance().hasGap)
@@ -320,9 +321,7 @@ struct ArchiveTests {
         try history.run(steps: 20)
         _ = try history.keeper.advance()
         // An older copy takes the place of the database: numbers are used again.
-        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
-            unlink("\(data.path)/\(file)")
-        }
+        removeFiles()
         _ = try Backup.restore(data.path + "/copy", as: nil, in: data.path) { _ in }
         let disk = try DatabaseOnDisk(folder: data.path, durability: .memory)
         history.clock.advance(1000)

@@ -107,7 +107,7 @@ struct HistoryClockTests {
     }
 
     @Test(
-        "forgets nothing early, and nothing later than a day after its time, whatever the machine's clock does",
+        "forgets nothing early, and nothing later than a day after its time, also if the machine's clock is wrong",
         arguments: [0, 365, -3650] as [Int64])
     func jumps(errorAtFirst: Int64) throws {
         var world = try World(error: errorAtFirst * Self.day)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Held by whoever uses the databases: their thread, or, for a moment while that is at rest, an event loop, which does
-/// not wait for it.
+/// Guards the databases. Their thread holds it in each turn. While that thread is at rest, an event loop may hold it
+/// for a moment; a loop does not wait for it.
 final class DatabaseLock: @unchecked Sendable {
     // Safe because: it is used only while `lock` is held. Weak, because it holds the loops, which hold this; its thread
     // keeps it for as long as that runs.

@@ -1,4 +1,4 @@
-/// By which time the kept changes grow older: the time that has run, whatever the clock of the machine shows.
+/// The age of kept changes: the time that has run since, also if the clock of the machine is set.
 ///
 /// A clock that jumps forward makes changes look old that are not, and one that jumps back makes changes look new for
 /// as long as it was ahead. So the age of a change is the time that has run since it was made. This is measured by a
@@ -6,9 +6,8 @@
 /// machine's clock, but not more than ``pauseMax``: a longer pause cannot be told from a jump.
 ///
 /// The times of changes are those of the machine's clock. Marks translate them: each says what that clock showed when
-/// so much time had run, and up to which change. There is a mark for each jump, and one a day. A change is old at the
-/// latest when the mark after it is old, whatever its own time is. So a change stays for as much running time as the
-/// history is kept, and a day more at most.
+/// so much time had run, and up to which change. There is a mark for each jump, and one a day. Once a mark is old, all
+/// changes before it are. So a change stays for as much running time as the history is kept, and a day more at most.
 struct HistoryClock: Equatable {
     /// Milliseconds.
     static let jumpMin: Int64 = 60_000
