@@ -272,7 +272,7 @@ struct DatabaseSimulationTests {
     func lagging(group: UInt64) {
         var figures = Figures()
         for seed in Self.seeds(group) { Self.check(seed: seed, withFaults: false, &figures) }
-        if TestScale.seed == nil { #expect(figures.plainReads > 0) }
+        if TestScale.seed == nil { #expect(figures.plainReads > 50) }
     }
 
     @Test("tells nobody anything that is not durable, whatever fails", arguments: 0..<TestScale.cases(8))

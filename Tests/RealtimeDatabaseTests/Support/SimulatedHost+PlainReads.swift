@@ -4,12 +4,11 @@ import HearthRealtimeDatabase
 
 extension SimulatedHost {
     /// Event loops may answer gets themselves between any two events. An answer must be what all have been told.
-    func checkPlainReads(_ event: Event) {
-        guard case .requests(let requests) = event, failure == nil else { return }
-        for request in requests {
-            guard case .get(let path, query: nil, _) = request.operation else { continue }
-            for path in [path, path.parent ?? path] { check(path, for: request.connection) }
-        }
+    func checkPlainReads() {
+        guard failure == nil, let connection = clients.keys.min(by: { $0.raw < $1.raw }) else { return }
+        let places = Set(clients.values.flatMap(\.listening)).sorted() + [.root]
+        let path = places[eventCount % places.count]
+        for path in [path, path.parent ?? path] { check(path, for: connection) }
     }
 
     private func check(_ path: Path, for connection: ConnectionID) {

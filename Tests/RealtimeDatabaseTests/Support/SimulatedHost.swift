@@ -197,7 +197,7 @@ final class SimulatedHost {
         for action in actions { carryOut(action, &next) }
         failure = failure ?? model.failure ?? log.failure
         check()
-        checkPlainReads(event)
+        checkPlainReads()
         for event in next { handle(event) }
     }
 
