@@ -67,6 +67,7 @@ extension AccountFile {
         for kind in OneTimeCode.Kind.allCases where kind != .recoverEmail {
             try removeCodes(realm, kind, of: user.id)
         }
+        if let email = user.email { try removeSignInCodes(realm, sentTo: email) }
         note(
             Revocation(
                 realm: realm, user: user.id, loss: .tokensBefore(user.validSince), isRenewal: user.hasRenewedTokens))
@@ -133,6 +134,20 @@ extension AccountFile {
         try run(
             "DELETE FROM codes WHERE realm = ? AND user = ? AND kind = ?",
             [.text(realm.key), .text(user), .text(kind.rawValue)])
+    }
+
+    /// Removes the links to sign in that were sent to an address. They name no user if it had no account then.
+    func removeSignInCodes(_ realm: Realm, sentTo email: String) throws(AccountFailure) {
+        try run(
+            "DELETE FROM codes WHERE realm = ? AND email = ? AND kind = ?",
+            [.text(realm.key), .text(email), .text(OneTimeCode.Kind.emailSignIn.rawValue)])
+    }
+
+    /// Removes the codes that would give a user a former address back and expire at `time` or later.
+    func removeRecoveryCodes(_ realm: Realm, of user: String, expiringFrom time: Int64) throws(AccountFailure) {
+        try run(
+            "DELETE FROM codes WHERE realm = ? AND user = ? AND kind = ? AND expiresAt >= ?",
+            [.text(realm.key), .text(user), .text(OneTimeCode.Kind.recoverEmail.rawValue), .integer(time)])
     }
 
     /// Removes codes that expired so long ago that the error for expired codes is no longer needed.

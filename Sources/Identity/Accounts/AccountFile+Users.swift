@@ -146,6 +146,7 @@ extension AccountFile {
     /// user is gone, and do not come back to life with another user of the same id.
     func removeUser(_ realm: Realm, id: String) throws(AccountFailure) {
         try revokeGrants(of: id, in: realm)
+        if let email = try user(realm, id: id)?.email { try removeSignInCodes(realm, sentTo: email) }
         for (table, column) in [("links", "user"), ("codes", "user"), ("users", "id")] {
             try run("DELETE FROM \(table) WHERE realm = ? AND \(column) = ?", [.text(realm.key), .text(id)])
         }

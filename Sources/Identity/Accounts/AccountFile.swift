@@ -86,6 +86,7 @@ final class AccountFile: @unchecked Sendable {
             expiresAt INTEGER NOT NULL, checksum INTEGER) WITHOUT ROWID;
         CREATE INDEX IF NOT EXISTS codesByEnd ON codes (expiresAt);
         CREATE INDEX IF NOT EXISTS codesByUser ON codes (realm, user);
+        CREATE INDEX IF NOT EXISTS codesByEmail ON codes (realm, email);
         """
 
     // MARK: Transactions

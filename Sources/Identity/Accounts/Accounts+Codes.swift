@@ -36,7 +36,8 @@ extension AccountFile {
         return code
     }
 
-    /// Makes a code. Those of the same kind that the user has not used are void.
+    /// Makes a code. Those of the same kind that the user has not used are void, and so are links to sign in that were
+    /// sent to the same address before it had an account.
     func issue(
         _ kind: OneTimeCode.Kind, to email: String, newEmail: String? = nil, user: String?, now: Int64, in realm: Realm
     ) throws(AccountFailure) -> IssuedCode {
@@ -45,6 +46,7 @@ extension AccountFile {
             kind: kind, user: user, email: email, newEmail: newEmail, expiresAt: now + OneTimeCode.life(of: kind))
         try removeCodes(expiredBefore: now - OneTimeCode.memory)
         if let user, kind != .recoverEmail { try removeCodes(realm, kind, of: user) }
+        if kind == .emailSignIn { try removeSignInCodes(realm, sentTo: email) }
         try put(code, hash: OneTimeCode.hash(text), in: realm)
         return IssuedCode(text: text, code: code)
     }

@@ -128,6 +128,8 @@ extension Accounts {
                 user.email = code.email
                 user.emailVerified = true
                 user.voidTokens(now: now)
+                // Whoever took the address away may have had ways back sent to their own addresses since.
+                try file.removeRecoveryCodes(realm, of: user.id, expiringFrom: code.expiresAt)
             case .resetPassword, .emailSignIn: throw .refused(.invalidCode)
             }
             try file.removeCode(hash: hash)

@@ -88,6 +88,28 @@ import Testing
         expectRefusal(.tokenExpired) { try fixture.accounts.refresh(try #require(update.signIn).refreshToken) }
     }
 
+    @Test("who got an address back keeps it: ways back that were sent later are void, earlier ones are not")
+    func recoverForGood() throws {
+        let fixture = try AccountsFixture()
+        let user = try fixture.signUp("ann@example.com")
+        var token = user.idToken
+        func change(to email: String) throws -> String {
+            var change = UserChange()
+            change.email = email
+            let update = try fixture.accounts.update(.idToken(token), change, in: fixture.realm)
+            token = try #require(update.signIn).idToken
+            fixture.clock.advance(seconds: 1)
+            return try #require(update.recovery).text
+        }
+        let first = try change(to: "ann2@example.com")
+        let second = try change(to: "thief@example.com")
+        let third = try change(to: "thief2@example.com")
+        _ = try fixture.accounts.apply(code: second, in: fixture.realm)
+        expectRefusal(.invalidCode) { try fixture.accounts.apply(code: third, in: fixture.realm) }
+        let back = try fixture.accounts.apply(code: first, in: fixture.realm)
+        #expect(back.user.email == "ann@example.com")
+    }
+
     @Test("with protected addresses an address is changed only by the code that was sent to the new one")
     func verifyAndChange() throws {
         let fixture = try AccountsFixture { $0.protectsEmails = true }
@@ -130,6 +152,28 @@ import Testing
         let linked = try fixture.accounts.signIn(
             email: "new@example.com", code: other.text, linkingTo: guest.idToken, in: fixture.realm)
         #expect(linked.user.id == guest.user.id)
+    }
+
+    @Test("a link for an address without an account is void after a newer one, and when tokens of its account are")
+    func olderLinks() throws {
+        let fixture = try AccountsFixture()
+        let email = "new@example.com"
+        func link() throws -> String { try issue(fixture, .emailSignIn, for: .email(email)).text }
+        func use(_ code: String) throws -> SignIn {
+            try fixture.accounts.signIn(email: email, code: code, linkingTo: nil, in: fixture.realm)
+        }
+        let codes = [try link(), try link()]
+        expectRefusal(.invalidCode) { try use(codes[0]) }
+        let user = try use(codes[1]).user
+
+        try fixture.accounts.delete(user: user.id, in: fixture.realm)
+        let last = try link()
+        let owner = try fixture.signUp(email)
+        fixture.clock.advance(seconds: 2)
+        var change = UserChange()
+        change.validSince = fixture.clock.now / 1000
+        _ = try fixture.accounts.update(.user(owner.user.id), change, in: fixture.realm)
+        expectRefusal(.invalidCode) { try use(last) }
     }
 
     @Test("mails to one account are limited in production, not for administrators")
