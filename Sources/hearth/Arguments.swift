@@ -87,7 +87,7 @@ struct Arguments {
     private mutating func readFile(_ path: String, _ known: [Option]) throws(UsageError) {
         guard let bytes = FileBytes.read(path) else { throw UsageError(message: "cannot read \(path)") }
         let text = String(decoding: bytes, as: UTF8.self)
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (number, line) in text.lines.enumerated() {
             let line = line.trimmed
             if line.isEmpty || line.hasPrefix("#") { continue }
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -32,8 +32,7 @@ extension Command {
         }
         let script = try arguments["file"].map { (path) throws(UsageError) in
             let text = try UsageError.of { () throws(ShellError) in try InputFile.contents(of: path) }
-            return String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(
-                String.init)
+            return String(decoding: text, as: UTF8.self).lines
         }
         let readsCommands = line == nil && script == nil && words.isEmpty
         let isInteractive = readsCommands && ShellRun.hasTerminal

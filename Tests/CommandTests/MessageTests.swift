@@ -79,6 +79,36 @@ struct MessageTests {
         #expect(access("-.part", F_OK) != 0)
     }
 
+    @Test("the lines of scripts and configurations may end with CRLF")
+    func windowsLines() async throws {
+        let (script, configuration) = (folder.path + "/script", folder.path + "/hearth.conf")
+        TemporaryFolder.write(Array("# a comment\r\nfrobnicate\r\n".utf8), to: script)
+        let run = try await HearthProcess.run("shell", "ws://127.0.0.1:1", "--file", script)
+        #expect(run.code != 0, "\(run)")
+        TemporaryFolder.write(Array("# a comment\r\nbogus = 1\r\n".utf8), to: configuration)
+        let serve = try await HearthProcess.run("serve", "--check", "--config", configuration)
+        #expect(serve.code == 64)
+        #expect(serve.errors.contains("\(configuration):2: unknown option 'bogus'"), "\(serve)")
+    }
+
+    @Test("users who are there already are replaced by an import only if that is asked for")
+    func importOfUsers() async throws {
+        let server = try await ServerProcess(folder.path)
+        func users(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["users"] + words + ["--url", "ws://\(server.address)"]).outcome()
+        }
+        let file = folder.path + "/users.json"
+        TemporaryFolder.write(Array(#"{"users":[{"localId":"ann","displayName":"Ann"}]}"#.utf8), to: file)
+        #expect(try await users("import", file).output == "1 of 1 users imported\n")
+        #expect(try await users("claims", "ann", #"{"level":1}"#).code == 0)
+        let refused = try await users("import", file)
+        #expect(refused.code == 1)
+        #expect(refused.errors.contains("user 1 (ann): localId belongs to an existing account"))
+        #expect(try await users("claims", "ann").output == "{\"level\":1}\n")
+        #expect(try await users("import", file, "--overwrite").output == "1 of 1 users imported\n")
+        #expect(try await users("claims", "ann").output == "{}\n")
+    }
+
     @Test("what is destroyed, and where, is said before")
     func announcements() async throws {
         let server = try await ServerProcess(folder.path)

@@ -3,8 +3,8 @@ package enum LineDifference {
     /// Each line that was removed from `old`, as `-3: text`, and each that `new` has in addition, as `+3: text`, with
     /// its number in its own text, in the order in which they occur. Empty if both texts have the same lines.
     package static func lines(from old: String, to new: String) -> [String] {
-        func split(_ text: String) -> [Substring] {
-            var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        func split(_ text: String) -> [String] {
+            var lines = text.lines
             // A line break at the end ends the last line, and begins none.
             if lines.last == "" { lines.removeLast() }
             return lines

@@ -24,12 +24,12 @@ final class Pager: @unchecked Sendable {
 
     func write(_ text: String) throws(ShellError) {
         if let pipe { return try write(text, to: pipe) }
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+        for line in text.lines.dropLast() {
             try write(line: line)
         }
     }
 
-    private func write(line: Substring) throws(ShellError) {
+    private func write(line: String) throws(ShellError) {
         guard let size = Terminal.size, !showsAll else { return show("\(line)\n") }
         let taken = max(1, (ScreenText(line).width + size.columns - 1) / size.columns)
         if rows + taken > size.rows - 1, rows > 0 {

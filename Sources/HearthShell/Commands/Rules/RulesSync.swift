@@ -44,7 +44,7 @@ struct RulesSync {
         guard let file, file != "-" else {
             let text = try await text(kind)
             return try session.show(.text(text)) {
-                let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+                let lines = text.lines
                 return lines.last == "" ? lines.dropLast() : lines
             }
         }

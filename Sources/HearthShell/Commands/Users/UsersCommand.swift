@@ -154,8 +154,12 @@ extension ShellCommand {
         json: #"{"imported": NUMBER, "refused": NUMBER}."#,
         details: """
             --hash-algo and its companions, which are those of 'firebase auth:import', say how its passwords were hashed,
-            unless the file does. FILE - is standard input.
-            """, options: PasswordHashing.options
+            unless the file does. FILE - is standard input. A user id that is taken is refused, unless --overwrite is
+            given: the user of the file then replaces the other one, with its password and custom claims, and signed-in
+            clients must sign in again.
+            """,
+        options: [.init(name: "overwrite", value: nil, help: "replace users that are there already")]
+            + PasswordHashing.options
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...1)
         try await UsersImport(session, arguments).run(arguments)

@@ -56,6 +56,7 @@ struct UsersImport {
         var refused = 0
         for batch in Self.batches(of: groups, users) {
             var request = batch.hashing.members
+            request["allowOverwrite"] = .bool(arguments.has("overwrite"))
             request["users"] = .array(batch.indices.map { .object(users[$0]) })
             let asked = request
             let answer: JSONObject
