@@ -42,7 +42,15 @@ struct ArchiveRestore {
                 throw UsageError(message: "--all restores everything: --\(name) cannot be given with it")
             }
         }
-        if let place = arguments["path"] { return try restore(place) }
+        if let place = arguments["path"] {
+            if arguments.flag("check") {
+                throw UsageError(message: "--check reads the whole archive: --path cannot be given with it")
+            }
+            if arguments.isOnLine("data") {
+                throw UsageError(message: "--path restores into a server that runs: --data cannot be given with it")
+            }
+            return try restore(place)
+        }
         do throws(BackupError) {
             if arguments.flag("check") { return try check() }
             let folder = arguments["data"] ?? "./data"

@@ -157,6 +157,11 @@ extension Command {
         }
     }
 
+    /// Those of a restore into a server that runs.
+    private static let runningServerOptions =
+        [Arguments.Option(name: "url", value: "URL", help: "with --path: the server to write to")]
+        + ServerAddress.accessOptions
+
     static let restore = Command(
         name: "restore", synopsis: "FILE | FOLDER | --archive DIR [OPTIONS]",
         summary: "Put a backup in the place of a database, or everything into a new data folder.",
@@ -189,10 +194,15 @@ extension Command {
             .init(name: "at", value: "TIME", help: "with --archive: the moment (default: the last one archived)"),
             .init(name: "all", value: nil, help: "with --archive: restore everything, into a new data folder"),
             .init(name: "path", value: "PATH", help: "with --archive: restore the value at PATH, into --url"),
-            .init(name: "url", value: "URL", help: "with --path: the server to write to"),
             .init(name: "yes", letter: "y", value: nil, help: "with --path: do not ask"),
-        ] + ServerAddress.accessOptions + Arguments.Option.output
+        ] + runningServerOptions + Arguments.Option.output
     ) { arguments throws(UsageError) in
+        if arguments["path"] == nil {
+            for option in runningServerOptions where arguments.isOnLine(option.name) {
+                throw UsageError(
+                    message: "--\(option.name) is for --path: otherwise the restore is into a data folder, --data DIR")
+            }
+        }
         if let archive = arguments["archive"] {
             _ = try arguments.positional()
             return try ArchiveRestore(archive, arguments).run()

@@ -412,6 +412,11 @@ struct TransferTests {
             (["x", "--all"], "--all is for a restore from an archive"),
             (["--archive", "x", "--all", "--database", "a"], "--database cannot be given with it"),
             (["--archive", "x", "--all", "--path", "/a", "--url", "http://a"], "--path cannot be given with it"),
+            (["--archive", "x", "--check", "--path", "/a", "--url", "http://a"], "--path cannot be given with it"),
+            (["--archive", "x", "--path", "/a", "--url", "http://a", "--data", "d"], "--data cannot be given with it"),
+            (["--archive", "x", "--url", "http://a"], "--url is for --path"),
+            (["x.backup", "--url", "http://a"], "--url is for --path"),
+            (["x.backup", "--key", "k.json"], "--key is for --path"),
         ])
     func archiveUsage(words: [String], message: String) async throws {
         let outcome = try await HearthProcess(["restore"] + words).outcome()
