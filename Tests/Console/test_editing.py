@@ -181,6 +181,45 @@ class Editing(ConsoleCase):
         self.notice("has changed since")
         self.assertEqual(self.server.get("/text"), "theirs")
 
+    def test_undo_of_json_that_the_server_keeps_in_another_form(self):
+        self.open()
+        self.select("room")
+        self.page.key("F2")
+        self.page.wait("document.querySelector('dialog textarea')")
+        self.page.fill("dialog textarea", '{"a":[1,2],"none":{},"nothing":null,"leaf":{".value":3}}')
+        self.page.key("Enter", "ctrl")
+        self.page.wait("!document.querySelector('dialog')")
+        self.assertEqual(self.server.get("/room"), {"a": [1, 2], "leaf": 3})
+        self.act("undo")
+        self.notice("Undone")
+        self.assertEqual(self.server.get("/room"), {"a": 1, "b": {"c": [1, 2]}})
+
+    def test_undo_of_a_priority_leaves_the_value_alone(self):
+        self.open()
+        self.select("note")
+        self.act("priority")
+        self.page.fill("dialog input", "8")
+        self.page.key("Enter")
+        self.page.wait_text("priority 8", ".tree")
+        self.server.put("/note", {".value": "theirs", ".priority": 8})
+        self.act("undo")
+        self.notice("Undone")
+        self.assertEqual(json.loads(self.server.request("GET", "/note.json?format=export")[2]),
+                         {".value": "theirs", ".priority": 7})
+
+    def test_line_breaks_survive(self):
+        self.server.put("/lines", "one\ntwo")
+        self.server.put("/windows", "one\r\ntwo")
+        self.open()
+        for key in ("lines", "windows"):
+            before = self.server.get("/" + key)
+            self.select(key)
+            self.page.key("F2")
+            self.page.wait("document.querySelector('dialog textarea')")
+            self.page.key("Enter", "ctrl")
+            self.page.wait("!document.querySelector('dialog')")
+            self.assertEqual(self.server.get("/" + key), before)
+
     def test_undo_of_a_rename(self):
         self.open()
         self.select("room")

@@ -24,6 +24,9 @@ class Accounts(ConsoleCase):
         body = self.server.request("POST", self.place + ":query", {"expression": [expression]})[2]
         return json.loads(body).get("userInfo", [None])[0]
 
+    def update(self, fields):
+        self.assertEqual(self.server.request("POST", self.place + ":update", fields)[0], 200)
+
     def setUp(self):
         super().setUp()
         for user in json.loads(self.server.request("GET", self.place + ":batchGet?maxResults=1000")[2]).get("users", []):
@@ -85,6 +88,24 @@ class Accounts(ConsoleCase):
         user = self.find(email="ann@example.com")
         self.assertTrue(user["disabled"])
         self.assertEqual(user["customAttributes"], '{"level":9007199254740993}')
+
+    def test_other_changes_since_the_list_was_shown_stay(self):
+        id = self.make(email="ann@example.com")
+        self.open(screen="accounts")
+        self.page.wait_text("ann@example.com", "table")
+        self.update({"localId": id, "disableUser": True, "customAttributes": '{"level":1}'})
+        self.page.click("table button", "ann@example.com")
+        self.dialog("Custom claims")
+        self.assertTrue(self.page.evaluate("document.querySelector('#user-disabled').checked"))
+        self.update({"localId": id, "customAttributes": '{"level":2}', "emailVerified": True})
+        self.page.fill("dialog input[type=text]", "Ann")
+        self.page.click("dialog button.primary")
+        self.notice("Saved ann@example.com")
+        user = self.find(email="ann@example.com")
+        self.assertEqual(user["displayName"], "Ann")
+        self.assertTrue(user["disabled"])
+        self.assertTrue(user["emailVerified"])
+        self.assertEqual(user["customAttributes"], '{"level":2}')
 
     def test_link_to_reset_a_password(self):
         self.make(email="ann@example.com", password="secret1")

@@ -94,8 +94,14 @@ export class AccountsPage {
     await this.load();
   }
 
-  async open(user) {
-    const id = user.localId;
+  async open({ localId: id }) {
+    // The list may be old.
+    const [user] = (await this.ask('POST', ':query', { expression: [{ userId: id }] })).userInfo ?? [];
+    if (!user) {
+      announce(`The account ${visible(id)} is gone.`, { kind: 'error' });
+      await this.load();
+      return;
+    }
     const shown = visible(user.email ?? id);
     const email = h('input', { type: 'email', value: user.email ?? '', autocomplete: 'off' });
     const name = h('input', { type: 'text', value: user.displayName ?? '', autocomplete: 'off' });
@@ -103,6 +109,8 @@ export class AccountsPage {
     const disabled = h('input', { type: 'checkbox', checked: Boolean(user.disabled), id: 'user-disabled' });
     const verified = h('input', { type: 'checkbox', checked: Boolean(user.emailVerified), id: 'user-verified' });
     const claims = h('textarea', { rows: 5, spellcheck: false, value: user.customAttributes ?? '{}' });
+    const changed = (now, before) => (now === before ? undefined : now);
+    const claimsShown = claims.value;
     const link = h('output.mono');
     const kind = choice([['VERIFY_EMAIL', 'verify the address'], ['PASSWORD_RESET', 'reset the password'], ['EMAIL_SIGNIN', 'sign in by e-mail']], 'PASSWORD_RESET', { 'aria-label': 'Kind of link' });
     const done = await ask({
@@ -125,13 +133,16 @@ export class AccountsPage {
         let attributes;
         try { attributes = JSON.parse(claims.value); } catch { throw new Error('The claims are no JSON.'); }
         if (attributes === null || typeof attributes !== 'object' || Array.isArray(attributes)) throw new Error('The claims are a JSON object.');
+        const newEmail = email.value && email.value !== user.email ? email.value : undefined;
         await this.ask('POST', ':update', {
-          localId: id, email: email.value && email.value !== user.email ? email.value : undefined,
+          localId: id, email: newEmail,
           displayName: name.value !== (user.displayName ?? '') && name.value ? name.value : undefined,
           deleteAttribute: name.value === '' && user.displayName ? ['DISPLAY_NAME'] : undefined,
-          password: password.value || undefined, disableUser: disabled.checked, emailVerified: verified.checked,
+          // Somebody else may have changed the others meanwhile.
+          password: password.value || undefined, disableUser: changed(disabled.checked, Boolean(user.disabled)),
+          emailVerified: newEmail ? verified.checked : changed(verified.checked, Boolean(user.emailVerified)),
           // As it was typed: claims may have integers that JavaScript has not.
-          customAttributes: claims.value,
+          customAttributes: changed(claims.value, claimsShown),
         });
         return 'saved';
       },

@@ -24,7 +24,9 @@ export class Editing {
 
   async edit(node) {
     if (node.hasChildren) { await this.editJSON(node); return; }
-    if (node.value === undefined || matchMedia('(max-width: 720px)').matches) { await this.#editApart(node); return; }
+    // A control of one line would drop line breaks.
+    const hasLines = typeof node.value === 'string' && /[\r\n]/.test(node.value);
+    if (node.value === undefined || hasLines || matchMedia('(max-width: 720px)').matches) { await this.#editApart(node); return; }
     const before = withPriority(node.value, node.priority);
     const controls = valueForm(node.value, { label: `Value of ${node.path}` });
     const done = (focus = true) => {

@@ -27,6 +27,17 @@ function comparePriorities(a, b) {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
+/** A value as the database keeps it: lists are objects, and there is nothing that is empty. */
+export function asKept(value) {
+  if (Array.isArray(value)) return asKept(new Obj(value.map((child, index) => [String(index), child])));
+  if (!(value instanceof Obj)) return value;
+  const members = new Map(value.entries.map(([key, child]) => [key, asKept(child)]).filter(([, child]) => child !== null));
+  if (members.has('.value')) {
+    return members.has('.priority') ? new Obj([...members]) : members.get('.value');
+  }
+  return members.size > (members.has('.priority') ? 1 : 0) ? new Obj([...members]) : null;
+}
+
 /** The hash of a value with its priorities, as `g` answers it; empty for null. */
 export async function hashOf(value) {
   if (value === null) return '';

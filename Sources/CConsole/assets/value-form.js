@@ -37,13 +37,16 @@ export function readValue(type, text) {
 
 /** Controls for a value; `read()` answers it or throws, and `multiline` gives JSON and text room. */
 export function valueForm(value, { multiline = false, label = 'Value' } = {}) {
-  const first = typeOf(value);
+  // A control would drop CR, JSON keeps it.
+  const first = typeof value === 'string' && value.includes('\r') ? 'json' : typeOf(value);
   const kind = choice(multiline || first !== 'json' ? types : types, first, { 'aria-label': 'Type' });
   const input = multiline
     ? h('textarea', { 'aria-label': label, rows: 10, spellcheck: false, wrap: 'off' })
     : h('input', { type: 'text', 'aria-label': label, spellcheck: false, autocomplete: 'off' });
   const truth = choice([['true', 'true'], ['false', 'false']], String(value === true), { 'aria-label': label });
-  input.value = value === null ? '' : textOf(value);
+  input.value = value === null ? '' : first === 'json' ? stringify(value, 2) : textOf(value);
+  // Controls change line breaks: a text that nobody has edited stays as it is.
+  const shown = input.value;
   const show = () => {
     const type = kind.value;
     truth.hidden = type !== 'boolean';
@@ -55,6 +58,9 @@ export function valueForm(value, { multiline = false, label = 'Value' } = {}) {
   return {
     parts: [kind, input, truth],
     focus() { const control = !truth.hidden ? truth : !input.hidden ? input : kind; control.focus(); control.select?.(); },
-    read: () => readValue(kind.value, kind.value === 'boolean' ? truth.value : input.value),
+    read() {
+      if (kind.value === 'boolean') return readValue('boolean', truth.value);
+      return kind.value === first && input.value === shown ? value : readValue(kind.value, input.value);
+    },
   };
 }

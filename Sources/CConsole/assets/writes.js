@@ -1,6 +1,6 @@
 // Changes that this page makes, each with what takes it back.
-import { hashOf } from './hash.js';
-import { Obj, stringify } from './json.js';
+import { asKept, hashOf } from './hash.js';
+import { Num, Obj, stringify } from './json.js';
 
 /** What is larger is not read into the page. */
 export const readMax = 1 << 20;
@@ -13,6 +13,10 @@ export function withPriority(value, priority) {
   }
   return new Obj([['.value', value], ['.priority', priority]]);
 }
+
+const stale = () => Object.assign(new Error(), { status: 'datastale' });
+
+const samePriority = (a, b) => (a instanceof Num && b instanceof Num ? a.value === b.value : a === b);
 
 /** Events: `change`, when there is more or less to undo. */
 export class Writes extends EventTarget {
@@ -46,7 +50,7 @@ export class Writes extends EventTarget {
     });
     if (!known) return;
     // The server may have filled something in.
-    const after = stringify(value).includes('".sv"') ? await this.read(path) : value;
+    const after = stringify(value).includes('".sv"') ? await this.read(path) : asKept(value);
     this.#keep(title, [{ path, before, after }]);
   }
 
@@ -62,10 +66,17 @@ export class Writes extends EventTarget {
     ]);
   }
 
+  /** The node itself may be too large for the page. */
   async setPriority(path, priority) {
-    const before = await this.read(path);
-    await this.connection.request('p', { p: `${path}/.priority`, d: priority });
-    this.#keep(`priority of ${path}`, [{ path, before, after: await this.read(path) }]);
+    const before = await this.#priority(path);
+    await this.#write(path, priority);
+    this.#keep(`priority of ${path}`, [{ path, before, after: priority, isPriority: true }]);
+  }
+
+  async #priority(path) { return (await this.connection.admin('children', { p: path, n: 1 })).get('pri') ?? null; }
+
+  #write(path, priority) {
+    return this.connection.request('p', { p: `${path === '/' ? '' : path}/.priority`, d: priority });
   }
 
   /** Takes the last change back, unless the place has changed since. Answers what it was. */
@@ -74,12 +85,15 @@ export class Writes extends EventTarget {
     if (!change) return null;
     this.dispatchEvent(new Event('change'));
     try {
-      if (change.places.length === 1) {
-        const [{ path, before, after }] = change.places;
+      const [{ path, before, after, isPriority }] = change.places;
+      if (isPriority) {
+        if (!samePriority(await this.#priority(path), after)) throw stale();
+        await this.#write(path, before);
+      } else if (change.places.length === 1) {
         await this.connection.request('p', { p: path, d: before, h: await hashOf(after) });
       } else {
         for (const { path, after } of change.places) {
-          if (await hashOf(await this.read(path)) !== await hashOf(after)) throw Object.assign(new Error(), { status: 'datastale' });
+          if (await hashOf(await this.read(path)) !== await hashOf(after)) throw stale();
         }
         await this.connection.request('m', {
           p: '/', d: new Obj(change.places.map(({ path, before }) => [path.slice(1), before])),
