@@ -4,7 +4,8 @@ import HearthSystem
 
 extension Stream {
     /// Closes gracefully: staged bytes are sent, the peer is told of the end and given time to end too, all within
-    /// `StreamLimits.closeTimeout`. Bytes that arrive meanwhile are dropped. The handler now gets only `closed`.
+    /// `StreamLimits.closeTimeout`; a peer that takes some of the bytes in that time gets it again, unless the loop is
+    /// shutting down. Bytes that arrive meanwhile are dropped. The handler now gets only `closed`.
     ///
     /// - parameter reason: the reason for `closed`.
     package func close(_ reason: CloseReason = .local) {
@@ -15,13 +16,25 @@ extension Stream {
         case .open:
             self.reason = reason
             state = .draining
-            armTimer(after: limits.closeTimeout)
+            drainFurther()
             // The end of the staged bytes is handled where the turn's writes are made.
             if !isWriteBlocked { stage() }
             readInNextTurn()
         case .draining, .lingering, .closed:
             break
         }
+    }
+
+    /// Gives the peer the time to take staged bytes.
+    private func drainFurther() {
+        bytesLeftToDrain = outbound.byteCount
+        armTimer(after: limits.closeTimeout)
+    }
+
+    /// The time for taking staged bytes is over.
+    func drainTimedOut() {
+        guard outbound.byteCount < bytesLeftToDrain, !loop.isShuttingDown else { return abort(.timedOut) }
+        drainFurther()
     }
 
     /// Closes at once: staged bytes are dropped and the peer gets a reset. The handler gets only `closed`, at the end

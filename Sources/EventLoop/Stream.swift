@@ -61,6 +61,8 @@ package final class Stream: @unchecked Sendable {
     var inputHasEnded = false
     /// The handler asked not to read.
     var isPaused = false
+    /// After `close`: the staged bytes when the time for them began.
+    var bytesLeftToDrain = 0
     /// The loop has this stream in its list of those to read again.
     var isInUnread = false
     var timer: Timer?
@@ -117,7 +119,8 @@ package final class Stream: @unchecked Sendable {
     private func timerFired() {
         switch state {
         case .open: handler?.timedOut(self)
-        case .connecting, .handshaking, .draining: abort(.timedOut)
+        case .connecting, .handshaking: abort(.timedOut)
+        case .draining: drainTimedOut()
         case .lingering: markClosed(.timedOut)
         case .closed: break
         }

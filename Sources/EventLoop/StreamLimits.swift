@@ -8,7 +8,7 @@ package struct StreamLimits: Sendable {
     package var hardLimit = 8 * 1024 * 1024
     /// For connecting, over all addresses, and the TLS handshake together.
     package var openTimeout = Duration.seconds(15)
-    /// The time limit after `close` for sending the staged bytes, and for the peer's answer to the end of the
+    /// The time limit after `close` for sending some of the staged bytes, and for the peer's answer to the end of the
     /// connection.
     package var closeTimeout = Duration.seconds(5)
     /// For the peer's answer to that end while the loop shuts down: some clients keep unused connections open, and wait

@@ -261,6 +261,29 @@ struct StreamTests {
         #expect(try closed.next() == .local)
     }
 
+    @Test("that closes sends everything to a peer that reads slowly")
+    func slowReader() throws {
+        var options = Listener.Options()
+        options.limits.hardLimit = 1 << 30
+        options.limits.closeTimeout = .seconds(1)
+        let server = try TestServer(options: options) { _ in
+            ScriptedHandler {
+                $0.onOpened = { stream in
+                    stream.send(shared: [UInt8](repeating: 0, count: 20_000_000))
+                    stream.close()
+                }
+            }
+        }
+        let client = try server.connect(receiveBuffer: 65_536)
+        var received = 0
+        while received < 20_000_000 {
+            // Several times as long as a peer that takes nothing has.
+            usleep(100_000)
+            received += try client.receive(exactly: 500_000).count
+        }
+        #expect(try client.receiveToEnd().isEmpty)
+    }
+
     @Test("that closes gives up on a peer that does not read")
     func closeTimeout() throws {
         let closed = Channel<CloseReason>()
