@@ -20,6 +20,8 @@ final class HTTPConnection: StreamHandler, @unchecked Sendable {
     /// Bytes that were read after the request being handled.
     private var unread: [UInt8] = []
     private var isWorking = false
+    /// Bytes of answers that waited for the peer when it was last given time.
+    private var waiting = 0
     /// The present answer is the last one.
     private var isEnding = false
     private var isClosed = false
@@ -64,7 +66,7 @@ final class HTTPConnection: StreamHandler, @unchecked Sendable {
             stream.pauseReading()
             stream.clearTimeout()
         } else if decoder.isIdle {
-            stream.setTimeout(after: idleTimeout)
+            awaitProgress()
         } else if wasIdle {
             stream.setTimeout(after: requestTimeout)
         }
@@ -84,12 +86,19 @@ final class HTTPConnection: StreamHandler, @unchecked Sendable {
         guard !isClosed else { return }
         isWorking = false
         send(response, with: writer)
-        guard stream.isOpen else { return }
+        readOn()
+    }
+
+    /// Continues with what was read meanwhile. If much waits for the peer, so do its next requests.
+    private func readOn() {
+        guard stream.isWritable else { return awaitProgress() }
         let bytes = unread
         unread = []
         bytes.withUnsafeBytes { read($0) }
         if !isWorking { stream.resumeReading() }
     }
+
+    func drained(_ stream: Stream) { if !isWorking { readOn() } }
 
     private func send(_ response: Response, with writer: ResponseWriter) {
         var writer = writer
@@ -102,6 +111,22 @@ final class HTTPConnection: StreamHandler, @unchecked Sendable {
     }
 
     // MARK: The end
+
+    /// The next request must come in time, or the peer take something of the last answer.
+    private func awaitProgress() {
+        waiting = stream.outboundBytes
+        stream.setTimeout(after: idleTimeout)
+    }
+
+    func timedOut(_ stream: Stream) {
+        if stream.outboundBytes == 0 {
+            stream.close(.timedOut)
+        } else if stream.outboundBytes < waiting {
+            awaitProgress()
+        } else {
+            stream.abort(.timedOut)
+        }
+    }
 
     func receivedEnd(on stream: Stream) { end(.peer) }
 

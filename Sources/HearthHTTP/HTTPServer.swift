@@ -56,6 +56,8 @@ public final class HTTPServer: Sendable {
         Signals.ignoreFailedWrites()
         var listening = Listener.Options()
         listening.connectionsMax = options.connectionsMax
+        // Answers are whole in memory anyway, and one waits for the one before.
+        listening.limits.hardLimit = .max
         do throws(SystemError) {
             group = try EventLoopGroup(count: 1, name: "http")
             listener = try Listener(at: place, on: group, options: listening) { stream in

@@ -38,6 +38,16 @@ struct HTTPServerTests {
         }
     }
 
+    @Test("sends answers that are larger than what a peer takes at once, and the next ones after them")
+    func largeAnswers() async throws {
+        let body = [UInt8](repeating: 120, count: 20_000_000)
+        var router = Router()
+        router.get("/large") { _ in Response(body: body) }
+        let request = "GET /large HTTP/1.1\r\nHost: x\r\n"
+        let answers = await (try Service(router)).exchange(request + "\r\n" + request + "Connection: close\r\n\r\n")
+        #expect(answers.map(\.body.count) == [20_000_000, 20_000_000])
+    }
+
     @Test("answers what it works on before it stops")
     func stopping() async throws {
         let (begun, gate) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))

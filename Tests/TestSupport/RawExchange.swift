@@ -34,7 +34,7 @@ package final class RawExchange: StreamHandler, @unchecked Sendable {
         }
         return bytes.withUnsafeBytes { bytes in
             var input = bytes
-            var decoder = ResponseDecoder()
+            var decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: 1 << 30))
             // Its answers have no body, even if they give a length.
             if request.hasPrefix("HEAD ") { decoder.requestMethod = .head }
             var answers: [Answer] = []
