@@ -1,3 +1,4 @@
+import HearthAccess
 import HearthDatabaseHost
 import HearthDelivery
 import HearthEventLoop
@@ -34,9 +35,14 @@ extension HTTPConnection {
         }
     }
 
-    /// The last event of a stream.
+    /// The last event of a stream. Of a value that is being sent, the rest is not sent.
     func end(with event: [UInt8]) {
         isEnding = true
+        if case .streaming(let answer) = work {
+            if answer.hasBegun { return stream.abort() }
+            answer.snapshot.cancel()
+            work = .waiting(answer.exchange, answer.writer)
+        }
         send(events: SharedBytes(event, in: nil), 0..<event.count)
         if case .following = work { stream.close() }
     }
@@ -48,6 +54,18 @@ extension HTTPConnection {
         case .streaming(let answer): stream.outboundBytes + answer.held.count
         case .none, .beside, .waiting, .polling, .following: stream.outboundBytes
         }
+    }
+
+    /// Nil unless it is an event stream.
+    var report: ConnectionReport? {
+        guard !isEnding, let listening else { return nil }
+        switch work {
+        case .following, .streaming: break
+        case .none, .beside, .waiting, .sending, .polling: return nil
+        }
+        return ConnectionReport(
+            id: id, database: listening.index, peer: stream.peer, principal: follower?.principal ?? .nobody,
+            since: followsSince, transport: "event stream", waiting: stream.outboundBytes)
     }
 
     /// From now on the connection only passes on events. The client's data is ignored, except its end.

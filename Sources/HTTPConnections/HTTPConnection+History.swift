@@ -15,14 +15,15 @@ import HearthRealtimeSessions
 /// Questions about the past over HTTP (additions.md 9).
 extension HTTPConnection {
     func askHistory(
-        _ request: HistoryRequest, _ exchange: RESTExchange, _ authentication: Authentication, _ writer: ResponseWriter
+        _ request: HistoryRequest, _ exchange: RESTExchange, _ head: RequestHead, _ authentication: Authentication,
+        _ writer: ResponseWriter
     ) {
         do throws(DatabaseDirectory.LookUpError) {
             let database = try context.services.directory.use(exchange.databaseName, by: client, mayCreate: false)
             work = .waiting(exchange, writer)
             let goOn = continuation {
                 (connection: HTTPConnection, result: Result<PastValue, HistoryRefusal>) in
-                connection.finishHistory(request, exchange, authentication, writer, result)
+                connection.finishHistory(request, exchange, head, authentication, writer, result)
             }
             let asker = PastAsker(client: client.number)
             self.asker = asker
@@ -37,7 +38,7 @@ extension HTTPConnection {
     }
 
     private func finishHistory(
-        _ request: HistoryRequest, _ exchange: RESTExchange, _ authentication: Authentication,
+        _ request: HistoryRequest, _ exchange: RESTExchange, _ head: RequestHead, _ authentication: Authentication,
         _ writer: ResponseWriter, _ result: Result<PastValue, HistoryRefusal>
     ) {
         asker = nil
@@ -51,7 +52,10 @@ extension HTTPConnection {
                 databaseName: exchange.databaseName,
                 operation: .set(target, IncomingValue(json: value), echoes: exchange.parameters.printing != .silent),
                 action: .put, target: target, parameters: exchange.parameters)
-            ask(.success(write), authentication, nil, writer)
+            // Reading the past may have taken longer than the credential was valid.
+            identify(head, writer) { connection, authentication in
+                connection.ask(.success(write), authentication, nil, writer)
+            }
         case .success(.rows(let rows)):
             let stream = context.services.databases.stream(
                 rows, to: id, client: client.number, uid: authentication.principal.uid)

@@ -279,14 +279,15 @@ final class HTTPConnection: StreamHandler, TableMember {
         case .data:
             // Made here, because ids of one loop grow.
             let pushID = head.method == .post ? context.makePushID() : Key(0)
-            identify(head, writer) { connection, authentication in
-                connection.perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
-                    Result { () throws(RESTError) in
-                        try RESTExchange.translating(head, body: body.take(), pushID: pushID)
-                    }
-                } then: { connection, exchange in
+            perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
+                Result { () throws(RESTError) in
+                    try RESTExchange.translating(head, body: body.take(), pushID: pushID)
+                }
+            } then: { connection, exchange in
+                // Not before, as a credential that ends meanwhile ends nothing that has not begun.
+                connection.identify(head, writer) { connection, authentication in
                     if case .success(let exchange) = exchange, let history = exchange.history {
-                        return connection.askHistory(history, exchange, authentication, writer)
+                        return connection.askHistory(history, exchange, head, authentication, writer)
                     }
                     connection.ask(exchange, authentication, claim, writer)
                 }
@@ -383,23 +384,19 @@ final class HTTPConnection: StreamHandler, TableMember {
     func uses(_ database: UInt32) -> Bool {
         switch work {
         case .waiting: asked == database
-        case .following: listening?.index == database
+        case .following, .streaming: listening?.index == database
         default: false
         }
     }
 
-    /// Nil unless it is an event stream.
-    var report: ConnectionReport? {
-        guard case .following = work, !isEnding, let listening else { return nil }
-        return ConnectionReport(
-            id: id, database: listening.index, peer: stream.peer, principal: follower?.principal ?? .nobody,
-            since: followsSince, transport: "event stream", waiting: stream.outboundBytes)
-    }
-
     // MARK: Ending
 
-    /// An answer is out; closes after the last one.
+    /// An answer is out; closes after the last one. If much waits for the peer, so does its next request.
     func finishedAnswer(keepAlive: Bool) {
+        if keepAlive, !isLastAnswer, stream.isOpen, !stream.isWritable {
+            work = .sending(LargeBody(SharedBytes([], in: nil), keepAlive: true))
+            return awaitProgress()
+        }
         work = .none
         answeredAt = context.loop.now
         if !keepAlive || isLastAnswer { stream.close() }

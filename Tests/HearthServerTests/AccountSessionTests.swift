@@ -4,6 +4,7 @@ import HearthJSONTree
 import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
+import HearthServerCodecs
 import HearthTestSupport
 import Testing
 
@@ -117,6 +118,49 @@ import Testing
             try upload.send(String(value.dropFirst(4000)))
             #expect(try upload.receive().status == (isRevoked ? 401 : 200))
         }
+    }
+
+    @Test("a body that waits to be parsed when its user's account ends is not written, and begins no event stream")
+    func revocationBeforeParsing() throws {
+        let client = try Self.client()
+        let user = try Self.signUp(client, "a@example.com")
+        let target = "/\(user.id).json?auth=\(user.token)"
+        let gate = Channel<Void>()
+        client.server.server.services.parser.post { _ = try? gate.next() }
+        let body = Array("\"\(String(repeating: "x", count: 70_000))\"".utf8)
+        let (writer, listener) = (try client.server.connectREST(), try client.server.connectREST())
+        try writer.send(RESTClient.request("PUT", target, body: body))
+        try listener.send(
+            RESTClient.request(
+                "POST", target, ["Accept: text/event-stream", "X-HTTP-Method-Override: GET"], body: body))
+        #expect(try client.post("delete", #"{"idToken":"\#(user.token)"}"#).status == 200)
+        gate.put(())
+        #expect(try writer.receive().status == 401)
+        #expect(try listener.receive().status == 401)
+    }
+
+    @Test("an event stream whose first value is on its way ends with the account, and tells no later change")
+    func revocationWithinValue() throws {
+        let folder = TemporaryFolder()
+        let client = try Self.client(folder)
+        let key = try AdministratorKey(folder: folder.path)
+        let access = try #require(try client.accessToken(try key.assertion())["access_token"])
+        let user = try Self.signUp(client, "a@example.com")
+        let place = "/\(user.id)"
+        // More than the kernel takes for a client that does not read.
+        let part = Array("\"\(String(repeating: "x", count: 4_000_000))\"".utf8)
+        for index in 0..<4 {
+            let answer = try client.rest.ask(
+                "PUT", "\(place)/\(index).json?auth=\(user.token)&print=silent", body: part)
+            #expect(answer.status == 204)
+        }
+        let stream = try EventStreamClient("\(place).json?auth=\(user.token)", of: client.server, receiveBuffer: 4096)
+        #expect(try client.post("delete", #"{"idToken":"\#(user.token)"}"#).status == 200)
+        let later = try client.rest.ask("PUT", "\(place)/later.json", ["Authorization: Bearer \(access)"], "1")
+        #expect(later.status == 200)
+        // It may be reset.
+        while let event = try? stream.next() { #expect(!event.data.starts(with: Array(#"{"path":"/later""#.utf8))) }
+        #expect(stream.bytes.count < 16_000_000)
     }
 
     private static func connect(_ client: IdentityClient, _ token: String, as id: String) throws -> RealtimePeer {

@@ -1,5 +1,6 @@
 import HearthDelivery
 import HearthEventLoop
+import HearthHTTPConnections
 import HearthJSONTree
 import HearthTestSupport
 import Testing
@@ -43,6 +44,16 @@ import HearthTreeStorage
             numbers.append(try #require(Int(message.dropFirst(18).prefix { $0.isNumber })))
         }
         #expect(numbers == Array(1...8))
+    }
+
+    @Test("an event stream whose first value is on its way ends when its database is replaced by a copy")
+    func streamOfAbandonedDatabase() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        try server.connectREST().ask("PUT", "/x.json?print=silent&ns=example", [], Self.large)
+        let stream = try EventStreamClient("/x.json?ns=example", of: server, receiveBuffer: 4096)
+        // As a node of a cluster does that copies the database from another one.
+        for database in 0..<UInt32(2) { server.server.contexts.abandonAll(using: database, reason: "") }
+        #expect(stream.connection.isReset())
     }
 
     @Test("a client whose connections all leave large values unread leaves threads to others")

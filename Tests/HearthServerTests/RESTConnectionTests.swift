@@ -25,6 +25,21 @@ import HearthRealtimeSessions
         }
     }
 
+    @Test("requests that are answered at once wait for a client that does not take their answers")
+    func pipelinedFiles() throws {
+        let server = try RealtimeTestServer { $0.connectionLimits.outboundBytesMax = 1 << 20 }
+        let client = try server.connectREST(receiveBuffer: 4096)
+        // Together they have far more bytes than may wait for a client.
+        try client.send((0..<1000).flatMap { _ in RESTClient.request("GET", "/console/style.css") })
+        let first = try client.receive()
+        #expect(first.status == 200)
+        #expect(first.body.count * 1000 > 4 << 20)
+        for _ in 1..<1000 {
+            let isSame = try client.receive().body == first.body
+            #expect(isSame)
+        }
+    }
+
     @Test("a request is understood however its bytes are cut", arguments: [1, 2, 3, 7, 64])
     func cutting(size: Int) throws {
         let server = try RealtimeTestServer()
