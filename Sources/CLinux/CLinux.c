@@ -11,8 +11,10 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sockios.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -115,6 +117,11 @@ int linux_reset_on_close(int descriptor) {
 
 int linux_shutdown(int descriptor) { return (int)negated_errno(shutdown(descriptor, SHUT_RDWR)); }
 int linux_shutdown_output(int descriptor) { return (int)negated_errno(shutdown(descriptor, SHUT_WR)); }
+
+ptrdiff_t linux_unsent(int descriptor) {
+    int count = 0;
+    return ioctl(descriptor, SIOCOUTQ, &count) == 0 ? count : 0;
+}
 
 ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count) {
     return RETRIED(recv(descriptor, bytes, count, 0));

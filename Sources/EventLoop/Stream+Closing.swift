@@ -4,8 +4,9 @@ import HearthSystem
 
 extension Stream {
     /// Closes gracefully: staged bytes are sent, the peer is told of the end and given time to end too, all within
-    /// `StreamLimits.closeTimeout`; a peer that takes some of the bytes in that time gets it again, unless the loop is
-    /// shutting down. Bytes that arrive meanwhile are dropped. The handler now gets only `closed`.
+    /// `StreamLimits.closeTimeout`. A peer that takes `StreamLimits.closeBytesMin` in that time gets it again, unless the
+    /// loop is shutting down or too much waits for all peers together. Bytes that arrive meanwhile are dropped. The
+    /// handler now gets only `closed`.
     ///
     /// - parameter reason: the reason for `closed`.
     package func close(_ reason: CloseReason = .local) {
@@ -25,15 +26,19 @@ extension Stream {
         }
     }
 
-    /// Gives the peer the time to take staged bytes.
+    /// Gives the peer time to take bytes.
     private func drainFurther() {
-        bytesLeftToDrain = outbound.byteCount
+        bytesToDrain = bytesNotTaken
         armTimer(after: limits.closeTimeout)
     }
 
-    /// The time for taking staged bytes is over.
+    /// The kernel says that it has room again only once it has much, which may be long after the last time.
+    private var bytesNotTaken: Int { outbound.byteCount + linux_unsent(descriptor) }
+
+    /// The time for taking bytes is over.
     func drainTimedOut() {
-        guard outbound.byteCount < bytesLeftToDrain, !loop.isShuttingDown else { return abort(.timedOut) }
+        let taken = bytesToDrain - bytesNotTaken
+        if taken < limits.closeBytesMin || loop.isShuttingDown || loop.outbound.isExceeded { return abort(.timedOut) }
         drainFurther()
     }
 

@@ -61,8 +61,8 @@ package final class Stream: @unchecked Sendable {
     var inputHasEnded = false
     /// The handler asked not to read.
     var isPaused = false
-    /// After `close`: the staged bytes when the time for them began.
-    var bytesLeftToDrain = 0
+    /// After `close`: the bytes that the peer had not taken when its time to do so began.
+    var bytesToDrain = 0
     /// The loop has this stream in its list of those to read again.
     var isInUnread = false
     var timer: Timer?

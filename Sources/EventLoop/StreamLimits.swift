@@ -11,6 +11,8 @@ package struct StreamLimits: Sendable {
     /// The time limit after `close` for sending some of the staged bytes, and for the peer's answer to the end of the
     /// connection.
     package var closeTimeout = Duration.seconds(5)
+    /// A peer that takes at least this many bytes in that time gets it again.
+    package var closeBytesMin = 64 * 1024
     /// For the peer's answer to that end while the loop shuts down: some clients keep unused connections open, and wait
     /// themselves for a process that replaces this one.
     package var lingerAtShutdownMax = Duration.seconds(1)

@@ -35,12 +35,17 @@ extension HTTPConnection {
         besideLoop {
             endpoint.change(head, body)
         } then: { connection, change in
-            let end = connection.continuation { (connection, response: HTTPResponse) in
-                connection.work = .none
-                connection.respond(response, with: writer)
-                connection.readOn()
+            // The credential may have ended meanwhile.
+            connection.admit(head, writer) { connection, _ in
+                connection.work = .beside
+                let end = connection.continuation { (connection, response: HTTPResponse) in
+                    connection.work = .none
+                    connection.respond(response, with: writer)
+                    connection.readOn()
+                }
+                change.finish(endpoint, end)
             }
-            change.finish(endpoint, end)
+            connection.readOn()
         }
     }
 }

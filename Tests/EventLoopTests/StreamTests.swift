@@ -265,21 +265,21 @@ struct StreamTests {
     func slowReader() throws {
         var options = Listener.Options()
         options.limits.hardLimit = 1 << 30
-        options.limits.closeTimeout = .seconds(1)
+        options.limits.closeTimeout = .seconds(2)
         let server = try TestServer(options: options) { _ in
             ScriptedHandler {
                 $0.onOpened = { stream in
-                    stream.send(shared: [UInt8](repeating: 0, count: 20_000_000))
+                    stream.send(shared: [UInt8](repeating: 0, count: 5_000_000))
                     stream.close()
                 }
             }
         }
         let client = try server.connect(receiveBuffer: 65_536)
         var received = 0
-        while received < 20_000_000 {
-            // Several times as long as a peer that takes nothing has.
-            usleep(100_000)
-            received += try client.receive(exactly: 500_000).count
+        while received < 5_000_000 {
+            // So slowly that the kernel has room for more only every few seconds.
+            usleep(250_000)
+            received += try client.receive(exactly: 100_000).count
         }
         #expect(try client.receiveToEnd().isEmpty)
     }

@@ -94,9 +94,20 @@ export class AccountsPage {
     await this.load();
   }
 
-  async open({ localId: id }) {
-    // The list may be old.
-    const [user] = (await this.ask('POST', ':query', { expression: [{ userId: id }] })).userInfo ?? [];
+  /** Opens an account, which is read again: the list may be old. */
+  async open({ localId }) {
+    if (this.isOpening) return;
+    this.isOpening = true;
+    let found;
+    try {
+      found = (await this.ask('POST', ':query', { expression: [{ userId: localId }] })).userInfo ?? [];
+    } finally {
+      this.isOpening = false;
+    }
+    await this.edit(localId, found[0]);
+  }
+
+  async edit(id, user) {
     if (!user) {
       announce(`The account ${visible(id)} is gone.`, { kind: 'error' });
       await this.load();
@@ -110,7 +121,8 @@ export class AccountsPage {
     const verified = h('input', { type: 'checkbox', checked: Boolean(user.emailVerified), id: 'user-verified' });
     const claims = h('textarea', { rows: 5, spellcheck: false, value: user.customAttributes ?? '{}' });
     const changed = (now, before) => (now === before ? undefined : now);
-    const claimsShown = claims.value;
+    // Controls change line breaks.
+    const [nameShown, claimsShown] = [name.value, claims.value];
     const link = h('output.mono');
     const kind = choice([['VERIFY_EMAIL', 'verify the address'], ['PASSWORD_RESET', 'reset the password'], ['EMAIL_SIGNIN', 'sign in by e-mail']], 'PASSWORD_RESET', { 'aria-label': 'Kind of link' });
     const done = await ask({
@@ -136,8 +148,8 @@ export class AccountsPage {
         const newEmail = email.value && email.value !== user.email ? email.value : undefined;
         await this.ask('POST', ':update', {
           localId: id, email: newEmail,
-          displayName: name.value !== (user.displayName ?? '') && name.value ? name.value : undefined,
-          deleteAttribute: name.value === '' && user.displayName ? ['DISPLAY_NAME'] : undefined,
+          displayName: changed(name.value, nameShown) || undefined,
+          deleteAttribute: changed(name.value, nameShown) === '' ? ['DISPLAY_NAME'] : undefined,
           // Somebody else may have changed the others meanwhile.
           password: password.value || undefined, disableUser: changed(disabled.checked, Boolean(user.disabled)),
           emailVerified: newEmail ? verified.checked : changed(verified.checked, Boolean(user.emailVerified)),

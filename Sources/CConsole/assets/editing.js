@@ -155,10 +155,10 @@ export class Editing {
 
   async priority(node) {
     const now = node.priority;
-    const text = await askText('Priority', 'Number or text; empty for none', {
-      value: now === null || now === undefined ? '' : String(now.text ?? now), confirm: 'Set',
-    });
-    if (text === null) return;
+    const shown = now === null || now === undefined ? '' : String(now.text ?? now);
+    const text = await askText('Priority', 'Number or text; empty for none', { value: shown, confirm: 'Set' });
+    // A control drops line breaks.
+    if (text === null || text === shown.replace(/[\r\n]/g, '')) return;
     let priority = text === '' ? null : text;
     if (/^-?\d/.test(text)) { try { const read = parse(text); if (read instanceof Num) priority = read; } catch { /* text */ } }
     await this.writes.setPriority(node.path, priority);

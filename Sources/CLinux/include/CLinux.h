@@ -56,6 +56,8 @@ int linux_get_option(int descriptor, int level, int option);
 int linux_reset_on_close(int descriptor);
 int linux_shutdown(int descriptor);
 int linux_shutdown_output(int descriptor);
+// The bytes in the send buffer that the peer's kernel has not received; 0 if that is unknown.
+ptrdiff_t linux_unsent(int descriptor);
 ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count);
 ptrdiff_t linux_send(int descriptor, const void *bytes, size_t count);
 // A descriptor that is only worth closing: it keeps one entry of the descriptor table in reserve.

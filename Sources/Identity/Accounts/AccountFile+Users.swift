@@ -142,11 +142,16 @@ extension AccountFile {
         }
     }
 
+    /// Removes a user, and the links to sign in that were sent to the user's address.
+    func remove(_ user: User, in realm: Realm) throws(AccountFailure) {
+        if let email = user.email { try removeSignInCodes(realm, sentTo: email) }
+        try removeUser(realm, id: user.id)
+    }
+
     /// Removes a user with everything that belongs to it. Its refresh tokens stay, void, so that clients hear that the
     /// user is gone, and do not come back to life with another user of the same id.
     func removeUser(_ realm: Realm, id: String) throws(AccountFailure) {
         try revokeGrants(of: id, in: realm)
-        if let email = try user(realm, id: id)?.email { try removeSignInCodes(realm, sentTo: email) }
         for (table, column) in [("links", "user"), ("codes", "user"), ("users", "id")] {
             try run("DELETE FROM \(table) WHERE realm = ? AND \(column) = ?", [.text(realm.key), .text(id)])
         }

@@ -56,8 +56,8 @@ extension Accounts {
 
     package func delete(user id: String, in realm: Realm) throws(AccountFailure) {
         try thread.run { (file) throws(AccountFailure) in
-            guard try file.user(realm, id: id) != nil else { throw .refused(.userNotFound) }
-            try file.removeUser(realm, id: id)
+            guard let user = try file.user(realm, id: id) else { throw .refused(.userNotFound) }
+            try file.remove(user, in: realm)
         }
     }
 
@@ -71,7 +71,7 @@ extension Accounts {
             for (index, id) in ids.enumerated() {
                 guard let user = try file.user(realm, id: id) else { continue }
                 if force || user.isDisabled {
-                    try file.removeUser(realm, id: id)
+                    try file.remove(user, in: realm)
                 } else {
                     kept.append(index)
                 }

@@ -187,7 +187,7 @@ extension Accounts {
         try thread.run { (file) throws(AccountFailure) in
             let user = try file.user(realm, of: token)
             try self.checkRecent(token, of: user)
-            try file.removeUser(realm, id: user.id)
+            try file.remove(user, in: realm)
         }
     }
 }
