@@ -49,6 +49,17 @@
         }
     }
 
+    /// Visits the members of a text that is one object.
+    package static func forEachMember(
+        of text: [UInt8], _ body: (inout JSONReader, UnsafeRawBufferPointer) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        try text.span.bytes.withUnsafeBytes { (text) throws(JSONError) in
+            var reader = JSONReader(text)
+            try reader.forEachMember(body)
+            try reader.finish()
+        }
+    }
+
     /// The bytes of a string, escapes resolved; unpaired surrogates as ED A0…BF xx.
     package mutating func string() throws(JSONError) -> [UInt8] {
         try stringText().utf8

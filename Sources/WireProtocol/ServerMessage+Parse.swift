@@ -134,15 +134,11 @@ extension ServerResponse {
     /// names none.
     package var neededIndex: String? {
         var needs: String?
-        try? data.span.bytes.withUnsafeBytes { (bytes) throws(JSONError) in
-            var reader = JSONReader(bytes)
-            guard try reader.peek() == UInt8(ascii: "{") else { return }
-            try reader.forEachMember { (reader, key) throws(JSONError) in
-                if key.equals("needs") {
-                    needs = String(decoding: try reader.string(), as: UTF8.self)
-                } else {
-                    _ = try reader.skipValue()
-                }
+        try? JSONReader.forEachMember(of: data) { (reader, key) throws(JSONError) in
+            if key.equals("needs") {
+                needs = String(decoding: try reader.string(), as: UTF8.self)
+            } else {
+                _ = try reader.skipValue()
             }
         }
         return needs

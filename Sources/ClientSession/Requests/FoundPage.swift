@@ -18,34 +18,26 @@ package struct FoundPage: Sendable {
 
     /// Reads the data of an answer; nil if they are no page.
     package init?(parsing text: [UInt8]) {
+        var page = self
         do throws(JSONError) {
-            self = try text.span.bytes.withUnsafeBytes { (text) throws(JSONError) in try FoundPage(text) }
+            try JSONReader.forEachMember(of: text) { (reader, name) throws(JSONError) in
+                if name.equals("next") {
+                    page.next = String(decoding: try reader.string(), as: UTF8.self)
+                } else if name.equals("needs") {
+                    page.needs = String(decoding: try reader.string(), as: UTF8.self)
+                } else if name.equals("explain") {
+                    page.explanation = String(decoding: try reader.skipValue(), as: UTF8.self)
+                } else if name.equals("items") {
+                    try reader.forEachMember { (reader, _) throws(JSONError) in try page.readItem(&reader) }
+                } else {
+                    _ = try reader.skipValue()
+                }
+            }
         } catch {
             return nil
         }
-    }
-
-    private init(_ text: UnsafeRawBufferPointer) throws(JSONError) {
-        var page = FoundPage()
-        var reader = JSONReader(text)
-        try reader.forEachMember { (reader, name) throws(JSONError) in
-            if name.equals("next") {
-                page.next = String(decoding: try reader.string(), as: UTF8.self)
-            } else if name.equals("needs") {
-                page.needs = String(decoding: try reader.string(), as: UTF8.self)
-            } else if name.equals("explain") {
-                page.explanation = String(decoding: try reader.skipValue(), as: UTF8.self)
-            } else if name.equals("items") {
-                try reader.forEachMember { (reader, _) throws(JSONError) in try page.readItem(&reader) }
-            } else {
-                _ = try reader.skipValue()
-            }
-        }
-        try reader.finish()
         self = page
     }
-
-    private init() {}
 
     /// The children of one node, without their order; null for an empty page.
     package var node: Node { Node(children: children.map { ($0.key, Node($0.value)) }) }

@@ -94,15 +94,8 @@ extension DatabaseCore {
         _ path: Path, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<CanonicalJSON, DatabaseError>) -> Void
     ) {
-        outgoing.add(.get(path, query: query), .question, isAbandoned: isAbandoned) { [weak self] result in
-            completion(
-                result.mapError { $0.answering(query) }.flatMap { response in
-                    self?.warn(ofMissingIndex: response, at: path)
-                    guard let value = try? CanonicalJSON.parse(response.data).value else {
-                        return .failure(.refused(status: "failure", message: "the answer is not a value"))
-                    }
-                    return .success(value)
-                })
+        ask(path, query, for: "a value", isAbandoned: isAbandoned, completion: completion) {
+            try? CanonicalJSON.parse($0).value
         }
     }
 }

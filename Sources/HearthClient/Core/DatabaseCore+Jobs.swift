@@ -16,18 +16,14 @@ struct ClaimedJob: Sendable {
     static func list(_ text: [UInt8], of queue: Path) -> [ClaimedJob]? {
         var jobs: [ClaimedJob] = []
         do throws(JSONError) {
-            try text.span.bytes.withUnsafeBytes { (text) throws(JSONError) in
-                var reader = JSONReader(text)
-                try reader.forEachMember { (reader, name) throws(JSONError) in
-                    guard name.equals("jobs") else {
-                        _ = try reader.skipValue()
-                        return
-                    }
-                    try reader.forEachMember { (reader, _) throws(JSONError) in
-                        if let job = try ClaimedJob(&reader, of: queue) { jobs.append(job) }
-                    }
+            try JSONReader.forEachMember(of: text) { (reader, name) throws(JSONError) in
+                guard name.equals("jobs") else {
+                    _ = try reader.skipValue()
+                    return
                 }
-                try reader.finish()
+                try reader.forEachMember { (reader, _) throws(JSONError) in
+                    if let job = try ClaimedJob(&reader, of: queue) { jobs.append(job) }
+                }
             }
             return jobs
         } catch {

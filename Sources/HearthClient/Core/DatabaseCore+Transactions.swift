@@ -39,9 +39,8 @@ extension DatabaseCore {
         let write = PendingWrite(
             id: number, assignments: [estimated(change, in: number)], isVisible: transaction.isVisible)
         perform(tree.write(write, replacing: failed))
-        outgoing.add(number, .put(change, hash: NodeHash.hash(input.node.canonical)), .transaction) { [self] result in
-            settled(transaction, write, result)
-        }
+        let request = ClientRequest.put(change, hash: NodeHash.hash(input.node.canonical))
+        outgoing.add(request, .transaction, number: number) { [self] in settled(transaction, write, $0) }
     }
 
     private func settled(

@@ -32,7 +32,7 @@ extension DatabaseCore {
         completion: @escaping Settled
     ) {
         perform(tree.write(pending(number, assignments)))
-        outgoing.add(number, request, .write) { [self] result in
+        outgoing.add(request, .write, number: number) { [self] result in
             switch result {
             case .success: perform(tree.acknowledge(number))
             case .failure(let error):

@@ -282,19 +282,30 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
         if place.isInfo { return completion(.success(query.query.select(from: infoValue.value(at: place.path)))) }
         if let known = tree.observedValue(at: place.path, query.query) { return completion(.success(known)) }
         if query.query.conditions != nil {
-            return find(place, query, isAbandoned: isAbandoned) { page in
-                completion(page.map(\.node))
-            }
+            return find(place, query, isAbandoned: isAbandoned) { completion($0.map(\.node)) }
         }
         let isWhole = query.query.selectsEverything
-        outgoing.add(.get(place.path, query: isWhole ? nil : query), .question, isAbandoned: isAbandoned) { result in
+        ask(place.path, isWhole ? nil : query, for: "a value", isAbandoned: isAbandoned, completion: completion) {
+            guard let (value, hasServerValues) = try? CanonicalJSON.parse($0), !hasServerValues else { return nil }
+            return Node(value)
+        }
+    }
+
+    /// Asks the server for what a query selects.
+    ///
+    /// - parameters:
+    ///   - what: names the answer in the error for one that cannot be read.
+    ///   - read: reads the answer; nil if it is something else.
+    func ask<Value>(
+        _ path: Path, _ query: QueryObject?, for what: String, isAbandoned: @escaping () -> Bool,
+        completion: @escaping (Result<Value, DatabaseError>) -> Void, read: @escaping ([UInt8]) -> Value?
+    ) {
+        outgoing.add(.get(path, query: query), .question, isAbandoned: isAbandoned) { [weak self] result in
             completion(
-                result.flatMap { response in
-                    guard let (value, hasServerValues) = try? CanonicalJSON.parse(response.data), !hasServerValues
-                    else {
-                        return .failure(.refused(status: "failure", message: "the answer is not a value"))
-                    }
-                    return .success(Node(value))
+                result.mapError { $0.answering(query) }.flatMap { response in
+                    if query?.query.conditions != nil { self?.warn(ofMissingIndex: response, at: path) }
+                    return read(response.data).map { .success($0) }
+                        ?? .failure(.refused(status: "failure", message: "the answer is not \(what)"))
                 })
         }
     }
@@ -313,13 +324,8 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
         completion: @escaping (Result<FoundPage, DatabaseError>) -> Void
     ) {
         if place.isInfo { return completion(.failure(.invalidQuery("locations below .info have no pages"))) }
-        outgoing.add(.get(place.path, query: query), .question, isAbandoned: isAbandoned) { [weak self] result in
-            completion(
-                result.mapError { $0.answering(query) }.flatMap { response in
-                    self?.warn(ofMissingIndex: response, at: place.path)
-                    return FoundPage(parsing: response.data).map { .success($0) }
-                        ?? .failure(.refused(status: "failure", message: "the answer is not a page"))
-                })
+        ask(place.path, query, for: "a page", isAbandoned: isAbandoned, completion: completion) {
+            FoundPage(parsing: $0)
         }
     }
 }

@@ -50,13 +50,16 @@ final class OutgoingRequests {
     /// Later numbers are greater than this one.
     func reserve(_ number: Int) { lastNumber = max(lastNumber, number) }
 
-    /// Adds a request and sends it, if there is a connection. `number` must be the newest one.
+    /// Adds a request and sends it, if there is a connection.
+    ///
+    /// - parameter number: the newest one; nil for a request that changes no local state.
     func add(
-        _ number: Int, _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },
+        _ request: ClientRequest, _ kind: Kind, number: Int? = nil, isAbandoned: @escaping () -> Bool = { false },
         completion: @escaping Completion
     ) {
         if isClosed { return completion(.failure(.closed)) }
         dropAbandoned()
+        let number = number ?? makeNumber()
         entries[number] = Entry(request: request, kind: kind, isAbandoned: isAbandoned, completion: completion)
         if kind == .write { writeCount.set(writeCount.value + 1) }
         send(number)
@@ -68,14 +71,6 @@ final class OutgoingRequests {
         guard entries.count >= sweepCount else { return }
         entries = entries.filter { $0.value.isSent || !$0.value.isAbandoned() }
         sweepCount = max(64, 2 * entries.count)
-    }
-
-    /// Adds a request that changes no local state.
-    func add(
-        _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },
-        completion: @escaping Completion
-    ) {
-        add(makeNumber(), request, kind, isAbandoned: isAbandoned, completion: completion)
     }
 
     /// Removes a request; its answer is then ignored. Without effect if it was answered.

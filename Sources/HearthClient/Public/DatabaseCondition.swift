@@ -45,7 +45,7 @@ public struct DatabaseCondition: Hashable, Sendable {
 
     /// The subject of a condition.
     public struct Field: Hashable, Sendable {
-        fileprivate let path: Result<Path, DatabaseError>
+        let path: Result<Path, DatabaseError>
 
         /// It equals this value. With `DatabaseValue.null`: it does not exist.
         public func isEqual(to value: some DatabaseValueConvertible) -> DatabaseCondition { compare(.equal, value) }

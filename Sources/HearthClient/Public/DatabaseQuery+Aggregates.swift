@@ -112,12 +112,7 @@ extension DatabaseQuery {
         if place.isInfo { throw .invalidQuery("locations below .info have no aggregates") }
         let kinds = Set(kinds.compactMap { Aggregates.Kind(rawValue: $0.rawValue) })
         var field: Path? = kinds == [.count] ? nil : .root
-        if let path, field != nil {
-            guard let parsed = try? Path(parsing: path), !parsed.isRoot else {
-                throw .invalidQuery("'\(path)' is not a path below a child")
-            }
-            field = parsed
-        }
+        if let path, field != nil { field = try DatabaseCondition.child(path).path.get() }
         let asked = ConditionQuery(
             try conditionQuery().conditions, isExplained: isExplained, aggregates: Aggregates(kinds, of: field))
         return (place.path, try object(of: asked))

@@ -77,12 +77,7 @@ extension DatabaseQuery {
         for order in self.orders ?? [] {
             orders.append(ConditionQuery.Order(try order.path.get(), isDescending: order.isDescending))
         }
-        let fields = try fields.map { (field) throws(DatabaseError) in
-            guard let path = try? Path(parsing: field), !path.isRoot else {
-                throw .invalidQuery("'\(field)' is not a path below a child")
-            }
-            return path
-        }
+        let fields = try fields.map { (field) throws(DatabaseError) in try DatabaseCondition.child(field).path.get() }
         return ConditionQuery(conditions, orders: orders, fields: fields, isExplained: isExplained)
     }
 

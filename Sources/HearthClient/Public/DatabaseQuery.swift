@@ -104,10 +104,7 @@ extension DatabaseQueryable {
     /// By the value at a path below each child.
     public func queryOrdered(byChild path: String) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
-            guard let path = try? Path(parsing: path), !path.isRoot else {
-                throw .invalidQuery("'\(path)' is not a path below a child")
-            }
-            try query.order(by: .child(path))
+            try query.order(by: .child(try DatabaseCondition.child(path).path.get()))
         }
     }
 
