@@ -1,4 +1,5 @@
 import HearthHTTPCodec
+import HearthServerCodecs
 package import HearthIdentity
 import HearthJSONValues
 import HearthSystem

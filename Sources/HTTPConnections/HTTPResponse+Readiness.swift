@@ -1,5 +1,6 @@
 import HearthDatabaseHost
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthHTTPResponses
 
 extension HTTPResponse {

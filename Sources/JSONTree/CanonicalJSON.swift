@@ -31,13 +31,6 @@ package struct CanonicalJSON: Hashable, Sendable {
         a.bytes.withUnsafeBytes { a in b.bytes.withUnsafeBytes { b in equalBytes(a, b) } }
     }
 
-    /// Whether the other value shares the memory of this one's text. O(1).
-    package func isSameText(as other: CanonicalJSON) -> Bool {
-        bytes.withUnsafeBytes { a in
-            other.bytes.withUnsafeBytes { b in a.baseAddress == b.baseAddress && a.count == b.count }
-        }
-    }
-
     package func hash(into hasher: inout Hasher) {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }

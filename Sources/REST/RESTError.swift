@@ -1,5 +1,6 @@
 package import HearthDatabaseHost
 package import HearthHTTPCodec
+import HearthServerCodecs
 import HearthJSONTree
 package import HearthRealtimeDatabase
 import HearthWireProtocol

@@ -1,5 +1,6 @@
 package import HearthDelivery
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthJSONTree
 import HearthTreeText
 package import HearthRealtimeDatabase

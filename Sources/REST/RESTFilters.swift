@@ -1,5 +1,6 @@
 import HearthDelivery
 import HearthJSONTree
+import HearthTreeQueries
 
 /// The parameters that order and filter a read (rest.md 2), as received.
 struct RESTFilters: Equatable {

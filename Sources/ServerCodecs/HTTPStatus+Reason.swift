@@ -1,5 +1,23 @@
 package import HearthHTTPCodec
 
+// What servers alone answer.
+extension HTTPStatus {
+    package static let notModified = HTTPStatus(304)
+    package static let methodNotAllowed = HTTPStatus(405)
+    package static let requestTimeout = HTTPStatus(408)
+    package static let conflict = HTTPStatus(409)
+    package static let preconditionFailed = HTTPStatus(412)
+    package static let contentTooLarge = HTTPStatus(413)
+    package static let targetTooLong = HTTPStatus(414)
+    package static let tooManyRequests = HTTPStatus(429)
+    package static let headTooLarge = HTTPStatus(431)
+    package static let internalServerError = HTTPStatus(500)
+    package static let notImplemented = HTTPStatus(501)
+    package static let badGateway = HTTPStatus(502)
+    package static let serviceUnavailable = HTTPStatus(503)
+    package static let versionNotSupported = HTTPStatus(505)
+}
+
 extension HTTPStatus {
     /// The phrase of the status line, empty for codes that Hearth and its clients do not use.
     package var reason: StaticString {

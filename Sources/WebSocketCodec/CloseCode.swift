@@ -13,10 +13,8 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     /// Never sent: the transport ended without a close frame.
     package static let abnormal = CloseCode(rawValue: 1006)
     package static let invalidPayload = CloseCode(rawValue: 1007)
-    package static let policyViolation = CloseCode(rawValue: 1008)
     package static let messageTooBig = CloseCode(rawValue: 1009)
     package static let internalError = CloseCode(rawValue: 1011)
-    package static let tryAgainLater = CloseCode(rawValue: 1013)
 
     /// Whether a close frame may hold this code: a registered one that is not reserved for local use, or one of the
     /// ranges for libraries and applications (RFC 6455 section 7.4.2; 1012 to 1014 are later registrations).

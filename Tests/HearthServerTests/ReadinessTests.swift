@@ -1,5 +1,6 @@
 import HearthClusterNode
 import HearthHTTPCodec
+import HearthServerCodecs
 import HearthSystem
 @testable import HearthDatabaseHost
 @testable import HearthServer

@@ -88,14 +88,4 @@ extension DatabaseCore {
         aggregates = [:]
         for (_, listener) in cancelled { listener.onCancel(error) }
     }
-
-    /// Reads figures once.
-    func getAggregates(
-        _ path: Path, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
-        completion: @escaping (Result<CanonicalJSON, DatabaseError>) -> Void
-    ) {
-        ask(path, query, for: "a value", isAbandoned: isAbandoned, completion: completion) {
-            try? CanonicalJSON.parse($0).value
-        }
-    }
 }

@@ -5,19 +5,8 @@ import HearthWireProtocol
 extension DatabaseCore {
     typealias Settled = (Result<Void, DatabaseError>) -> Void
 
-    /// Replaces a value or a priority: locally at once, on the server when it accepts the write.
-    func set(_ assignment: WireAssignment, completion: @escaping Settled) {
-        write([assignment], .put(assignment, hash: nil), completion: completion)
-    }
-
-    /// Replaces several values or priorities at once.
-    func update(_ base: Path, _ assignments: [WireAssignment], completion: @escaping Settled) {
-        write(assignments, .merge(base, assignments), completion: completion)
-    }
-
-    private func write(
-        _ assignments: [WireAssignment], _ request: ClientRequest, completion: @escaping Settled
-    ) {
+    /// Replaces values and priorities at once: here immediately, on the server when it accepts the write.
+    func write(_ assignments: [WireAssignment], _ request: ClientRequest, completion: @escaping Settled) {
         overrideTransactions(at: assignments.map(\.target.path))
         let number = outgoing.makeNumber()
         cache?.add(number, request)

@@ -52,7 +52,9 @@ extension DatabaseQueryable {
     ) async throws(DatabaseError) -> DatabaseAggregates {
         let (place, object) = try query.aggregates(kinds, of: path)
         let value: CanonicalJSON = try await query.ref.database.wait { core, reply in
-            core.getAggregates(place, object, isAbandoned: { reply.isSettled }) { reply.settle($0) }
+            core.ask(
+                place, object, for: "a value", isAbandoned: { reply.isSettled }, completion: { reply.settle($0) },
+                read: { try? CanonicalJSON.parse($0).value })
         }
         return DatabaseAggregates(value)
     }

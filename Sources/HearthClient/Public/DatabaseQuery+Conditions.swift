@@ -83,14 +83,14 @@ extension DatabaseQuery {
 
     /// The query as it is sent.
     func conditionObject(fields: [String] = [], isExplained: Bool = false) throws(DatabaseError) -> QueryObject {
-        if limit?.side == .last {
-            throw .invalidQuery("a query with conditions has its first children: let it descend")
-        }
-        return try object(of: try conditionQuery(fields: fields, isExplained: isExplained))
+        try object(of: try conditionQuery(fields: fields, isExplained: isExplained))
     }
 
     /// A query as it is sent, with the limit and the cursor of this one.
     func object(of query: ConditionQuery) throws(DatabaseError) -> QueryObject {
+        if limit?.side == .last {
+            throw .invalidQuery("a query with conditions has its first children: let it descend")
+        }
         do throws(QueryError) {
             return try QueryObject(query, limit: limit?.count, after: cursor.map { Array($0.utf8) })
         } catch {

@@ -33,9 +33,6 @@ extension DatabaseQuery {
         if let failure { throw failure }
         let place = try ref.place.get()
         if place.isInfo { throw .invalidQuery("locations below .info have no fields") }
-        if limit?.side == .last {
-            throw .invalidQuery("a query with conditions has its first children: let it descend")
-        }
         let asked = try conditionQuery(fields: names)
         if asked.fields.isEmpty { throw .invalidQuery("no fields are named") }
         if asked.orders.contains(where: \.path.isRoot) {

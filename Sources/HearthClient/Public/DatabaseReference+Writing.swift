@@ -132,9 +132,10 @@ extension DatabaseReference {
 
         func begin(_ core: DatabaseCore, _ completion: @escaping DatabaseCore.Settled) {
             switch self {
-            case .set(let assignment): core.set(assignment, completion: completion)
+            case .set(let assignment): core.write([assignment], .put(assignment, hash: nil), completion: completion)
             case .update(_, []), .cancel: completion(.success(()))
-            case .update(let base, let assignments): core.update(base, assignments, completion: completion)
+            case .update(let base, let assignments):
+                core.write(assignments, .merge(base, assignments), completion: completion)
             }
         }
 
@@ -147,7 +148,7 @@ extension DatabaseReference {
         }
     }
 
-    func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> WireAssignment {
+    func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> Write {
         let path = try writablePath()
         var (canonical, hasServerValues) = try value.canonical(depth: Path.maximumDepth - path.depth)
         if priority != .null {
@@ -158,11 +159,7 @@ extension DatabaseReference {
         let assignment = WireAssignment(
             target: WriteTarget(path: path), value: canonical, hasServerValues: hasServerValues)
         try WriteSize.check([assignment])
-        return assignment
-    }
-
-    func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> Write {
-        .set(try setting(value, priority))
+        return .set(assignment)
     }
 
     private static func canonical(

@@ -47,17 +47,13 @@ public struct MutableData: Sendable {
     }
 
     mutating func set(_ value: DatabaseValue, at path: Path) {
-        do throws(DatabaseError) {
-            let (canonical, hasServerValues) = try value.canonical()
-            set(canonical, hasServerValues, at: path)
-        } catch {
+        var canonical: CanonicalJSON
+        let hasServerValues: Bool
+        do throws(DatabaseError) { (canonical, hasServerValues) = try value.canonical() } catch {
             failure = failure ?? error
+            return
         }
-    }
-
-    private mutating func set(_ canonical: CanonicalJSON, _ hasServerValues: Bool, at path: Path) {
         let old = node.value(at: path)
-        var canonical = canonical
         if let priority = old.priority, canonical.priority == .null {
             canonical = canonical.settingPriority(Node(priority).canonical, at: .root) ?? canonical
         }

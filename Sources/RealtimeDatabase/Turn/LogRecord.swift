@@ -262,3 +262,12 @@ extension OwedWrites {
         self.init(assignments, by: principal)
     }
 }
+
+extension CanonicalJSON {
+    /// Whether the other value shares the memory of this one's text. O(1).
+    func isSameText(as other: CanonicalJSON) -> Bool {
+        bytes.withUnsafeBytes { a in
+            other.bytes.withUnsafeBytes { b in a.baseAddress == b.baseAddress && a.count == b.count }
+        }
+    }
+}

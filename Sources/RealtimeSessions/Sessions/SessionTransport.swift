@@ -36,3 +36,8 @@ protocol SessionPolls: AnyObject {
     /// The session is over.
     func close()
 }
+
+extension CloseCode {
+    static let policyViolation = CloseCode(rawValue: 1008)
+    static let tryAgainLater = CloseCode(rawValue: 1013)
+}
