@@ -175,14 +175,19 @@ public final class Database: Sendable {
         }
     }
 
-    /// Waits for a result of an operation that posts its own work.
+    /// Waits for a result of an operation that posts its own work. Of a server that has refused this client, only what
+    /// is known here is a result; writes stay queued.
     func wait<Value: Sendable>(
         unasked: DatabaseError = .cancelled, beginning begin: (Reply<Value, DatabaseError>) -> Void
     ) async throws(DatabaseError) -> Value {
         if Task.isCancelled { throw unasked }
         let reply = Reply<Value, DatabaseError>()
-        let isPosted = run { $0.callers.add(isAnswered: { reply.isSettled }, fail: { reply.settle(.failure($0)) }) }
-        if isPosted { begin(reply) } else { reply.settle(.failure(.closed)) }
+        begin(reply)
+        let isPosted = run { core in
+            if case .refused(let error) = core.link.status.value { return reply.settle(.failure(error)) }
+            core.callers.add(isAnswered: { reply.isSettled }, fail: { reply.settle(.failure($0)) })
+        }
+        if !isPosted { reply.settle(.failure(.closed)) }
         return try await reply.value()
     }
 

@@ -70,15 +70,12 @@ extension DatabaseQuery {
         at place: DatabasePlace, _ object: QueryObject
     ) async throws(DatabaseError) -> DatabaseExplanation {
         let answer: FoundPage = try await ref.database.wait { core, reply in
-            switch core.link.status.value {
-            case .offline:
-                reply.settle(
-                    .failure(.connectionFailed("the database is offline, and only the server can explain a query")))
-            case .refused(let error): reply.settle(.failure(error))
-            case .connecting, .connected, .waiting:
-                // Figures have no children, but their explanation is where that of a page is.
-                core.find(place, object, isAbandoned: { reply.isSettled }) { reply.settle($0) }
+            if core.link.status.value == .offline {
+                let text = "the database is offline, and only the server can explain a query"
+                return reply.settle(.failure(.connectionFailed(text)))
             }
+            // Figures have no children, but their explanation is where that of a page is.
+            core.find(place, object, isAbandoned: { reply.isSettled }) { reply.settle($0) }
         }
         guard let explanation = DatabaseExplanation(answer) else {
             throw .refused(status: "failure", message: "the answer has no explanation")

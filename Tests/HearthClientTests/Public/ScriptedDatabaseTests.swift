@@ -315,6 +315,34 @@ struct ScriptedDatabaseTests {
         #expect(connections.withLock { $0 } >= 2)
     }
 
+    @Test("a server that has sent this client away answers no call: each fails at once, and writes wait")
+    func refusedCalls() async throws {
+        let connections = Mutex(0)
+        let server = ScriptedServer(
+            .init(
+                upgraded: { peer in
+                    let count = connections.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    peer.sayHello()
+                    if count == 1 { peer.send(#"{"t":"c","d":{"t":"s","d":"go away"}}"#) }
+                }, received: { peer, text in peer.answer(to: text) }))
+        let database = try open(server)
+        let refusal = DatabaseError.connectionFailed("the server ended the connection: go away")
+        for await state in database.connectionStates where state == .refused(refusal) { break }
+        let place = database.reference(withPath: "x")
+        await #expect(throws: refusal) { try await place.getData() }
+        await #expect(throws: refusal) { try await place.setValue(1) }
+        await #expect(throws: refusal) { try await place.transaction(of: Int.self) { $0 = 2 } }
+        // What is known here needs no server.
+        #expect(try await database.reference(withPath: ".info/connected").getData().value == false)
+        #expect(database.pendingWriteCount == 1)
+        database.goOnline()
+        try await database.waitForPendingWrites()
+        #expect(server.heard.all.contains { $0.contains(#""a":"p""#) })
+    }
+
     @Test("a transaction that was sent to a connection that broke may have happened, and is not sent again")
     func lostTransaction() async throws {
         let sent = Mutex(0)
