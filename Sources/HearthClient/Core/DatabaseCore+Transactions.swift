@@ -7,8 +7,7 @@ extension DatabaseCore {
         transaction.keeper = keeper
         transactions[keeper] = transaction
         let observer = Observer(
-            isInfo: false, isOnce: false, onEvent: { _ in },
-            onCancel: { [weak self] in self?.finish(transaction, .failure($0)) })
+            onEvent: { _ in }, onCancel: { [weak self] in self?.finish(transaction, .failure($0)) })
         observe(keeper, DatabasePlace(path: transaction.path), .everything, [], observer)
         run(transaction)
     }

@@ -59,9 +59,11 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
 
     /// Receives events.
     struct Observer {
-        let isInfo: Bool
+        var isInfo = false
         /// Whether it ends after one event.
-        let isOnce: Bool
+        var isOnce = false
+        /// Whether the program may end it together with others. Those of loops and transactions end with these.
+        var isRemovable = false
         let onEvent: (SyncEvent.What) -> Void
         let onCancel: (DatabaseError) -> Void
     }
@@ -102,9 +104,12 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
         }
     }
 
-    /// Removes the observers of a query, or of all queries at a place, except those that only keep data up to date.
+    /// Removes the observers with blocks of a query, or of all queries at a place.
     func removeObservers(at place: DatabasePlace, _ query: Query?) {
-        for id in (place.isInfo ? info : tree).observers(at: place.path, query) { removeObserver(id) }
+        for id in (place.isInfo ? info : tree).observers(at: place.path, query) where observers[id]?.isRemovable == true
+        {
+            removeObserver(id)
+        }
     }
 
     /// Adds or removes an observer without events that keeps a query's data up to date.
@@ -114,8 +119,7 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
             if let old = keepers.removeValue(forKey: kept) { removeObserver(old) }
         } else if keepers[kept] == nil {
             keepers[kept] = number
-            let observer = Observer(
-                isInfo: false, isOnce: false, onEvent: { _ in }, onCancel: { [self] _ in keepers[kept] = nil })
+            let observer = Observer(onEvent: { _ in }, onCancel: { [self] _ in keepers[kept] = nil })
             observe(number, place, query, [], observer)
         }
     }

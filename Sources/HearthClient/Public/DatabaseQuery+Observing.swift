@@ -80,8 +80,8 @@ extension DatabaseQueryable {
         query.ref.database.run { $0.removeObserver(handle.number) }
     }
 
-    /// Removes all observers of this query; for a reference, those of all queries at the location. Transactions and
-    /// ``keepSynced(_:)`` are not affected.
+    /// Removes all observers with blocks of this query; for a reference, those of all queries at the location. Loops,
+    /// tasks that wait for an event, transactions and ``keepSynced(_:)`` are not affected.
     public func removeAllObservers() {
         let isWhole = query.isWhole
         guard let (place, object) = try? query.resolved() else { return }
@@ -225,6 +225,8 @@ extension DatabaseQuery {
 
 extension DatabaseQueryable {
     /// Begins to observe. An invalid query is reported to `onCancel`, on the database's thread.
+    ///
+    /// - parameter handle: of a loop or task, which removes the observer itself; nil for a block of the program.
     @discardableResult
     func observe(
         _ kinds: EventKinds, _ handle: DatabaseHandle? = nil, isOnce: Bool = false,
@@ -232,11 +234,12 @@ extension DatabaseQueryable {
     ) -> DatabaseHandle {
         let query = query
         let database = query.ref.database
+        let isRemovable = handle == nil
         let handle = handle ?? DatabaseHandle(number: database.makeObserverNumber())
         let resolved = Result { () throws(DatabaseError) in try query.resolved() }
         let isPosted = database.run { [ref = query.ref, order = query.order] core in
             let observer = DatabaseCore.Observer(
-                isInfo: (try? resolved.get().place.isInfo) ?? false, isOnce: isOnce,
+                isInfo: (try? resolved.get().place.isInfo) ?? false, isOnce: isOnce, isRemovable: isRemovable,
                 onEvent: { onEvent(ObservedEvent($0, at: ref, order: order)) }, onCancel: onCancel)
             switch resolved {
             case .success(let (place, object)): core.observe(handle.number, place, object, kinds, observer)

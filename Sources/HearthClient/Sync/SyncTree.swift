@@ -61,11 +61,10 @@ final class SyncTree {
         return output
     }
 
-    /// The observers of a query, or of all queries at a place, that want events.
+    /// The observers of a query, or of all queries at a place.
     func observers(at path: Path, _ query: Query?) -> [Int] {
         guard let place = place(at: path) else { return [] }
-        let observers = place.views.filter { query == nil || $0.query == query }.flatMap(\.observers)
-        return observers.filter { !$0.kinds.isEmpty }.map(\.id)
+        return place.views.filter { query == nil || $0.query == query }.flatMap(\.observers).map(\.id)
     }
 
     /// The listens that may end with an observer.

@@ -51,6 +51,29 @@ struct ObserverTests {
         #expect(await events.next(3) == ["second value: 1", "second value: 2", "second value: 3"])
     }
 
+    @Test("removing all observers ends those of blocks, but not those of loops and of tasks that wait for an event")
+    func loops() async throws {
+        let scripted = ScriptedServer(
+            .init(received: { peer, text in
+                if text.contains(#""a":"p""#) { peer.push("d", #"{"p":"list/a","d":1}"#) }
+                peer.answer(to: text)
+            }))
+        let place = try scripted.client().reference(withPath: "list")
+        let event = Task { try await place.observeSingleEvent(of: .childAdded) }
+        while let line = await scripted.heard.next(#"{"t":"d""#), !line.contains(#""a":"q""#) {}
+        var values = place.values().makeAsyncIterator()
+        #expect(try await values.next(isolation: nil)?.value == .null)
+        let log = EventLog()
+        log.observe(place, "", [.value])
+        #expect(await log.next() == "value: null")
+        place.removeAllObservers()
+        try await place.child("a").setValue(1)
+        #expect(try await values.next(isolation: nil)?.value == ["a": 1])
+        #expect(try await event.value.key == "a")
+        log.add("end")
+        #expect(await log.next() == "end")
+    }
+
     @Test("removing all observers does not end what is kept up to date")
     func kept() async throws {
         let scripted = ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
