@@ -82,16 +82,19 @@ extension DatabaseCore {
     func finish(
         _ job: ClaimedJob, _ request: JobRequest, completion: @escaping (Result<Void, DatabaseError>) -> Void
     ) {
-        let session = link.session.map { ObjectIdentifier($0) }
-        outgoing.add(.job(job.queue, request), .question) { [weak self] result in
-            if case .failure(.refused("job_gone", _)) = result, session != nil,
-                self?.link.session.map({ ObjectIdentifier($0) }) != session
-            {
-                // The request was sent more than once, and took effect the first time. If it was first made without a
-                // connection, that is not known.
-                return completion(.success(()))
-            }
-            completion(result.map { _ in })
+        outgoing.add(.job(job.queue, request), .question) { completion($0.map { _ in }) }
+    }
+}
+
+extension ClientRequest {
+    /// Whether this refusal of a repetition means that the request took effect the first time. The end of a job removes
+    /// it; a failure, and giving it back, end this worker's claim.
+    func isDone(ifRepetitionGets status: [UInt8]) -> Bool {
+        switch self {
+        case .job(_, .done): status.elementsEqual("job_gone".utf8)
+        case .job(_, .fail), .job(_, .giveBack):
+            status.elementsEqual("job_gone".utf8) || status.elementsEqual("lease_lost".utf8)
+        default: false
         }
     }
 }

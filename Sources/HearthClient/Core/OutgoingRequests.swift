@@ -20,6 +20,8 @@ final class OutgoingRequests {
         let request: ClientRequest
         let kind: Kind
         var isSent = false
+        /// Whether it was ever sent, and may have taken effect, although its answer was lost.
+        var wasSent = false
         /// Whether the answer is no longer wanted; such a request is not sent.
         let isAbandoned: () -> Bool
         let completion: Completion
@@ -105,16 +107,20 @@ final class OutgoingRequests {
         let willSend = { [self] in
             if entry.isAbandoned() { entries[number] = nil }
             entries[number]?.isSent = true
+            entries[number]?.wasSent = true
             return entries[number] != nil
         }
         session.send(entry.request, willSend: willSend) { [self] result in
             switch result {
             case .success(let response) where response.isUnavailable && entry.kind != .transaction:
                 entries[number]?.isSent = false
+                entries[number]?.wasSent = entry.wasSent
                 // Requests that were sent after it must follow it again.
                 link.serverUnavailable()
             case .success(let response):
-                finish(number, response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))
+                // What was sent on an earlier connection may have taken effect there.
+                let isDone = response.isOK || entry.wasSent && entry.request.isDone(ifRepetitionGets: response.status)
+                finish(number, isDone ? .success(response) : .failure(DatabaseError(response.refusal)))
             case .failure(let error):
                 if let entry = entries[number], entry.kind == .transaction, entry.isSent {
                     finish(number, .failure(DatabaseError(error)))

@@ -124,8 +124,9 @@ public final class DatabaseJob: Sendable {
     ///
     /// - parameter values: by paths from the root.
     /// - throws: `refused` with the status `lease_lost` or `job_gone` if this worker no longer holds the job;
-    ///   `permissionDenied` if the rules deny the update, and `refused` with the status `too_big` if it is too large
-    ///   (Protocol.md 18.4): the worker then still holds the job.
+    ///   `disconnected` if the database is closed. After any other error the worker still holds the job:
+    ///   `permissionDenied` if the rules deny the update, `rateExceeded`, `refused` with the status `too_big` if it is
+    ///   too large (Protocol.md 18.4), …
     public func done(updating values: [String: DatabaseValue] = [:]) async throws(DatabaseError) {
         var writes: [WireAssignment] = []
         if !values.isEmpty, case .update(_, let assignments) = try snapshot.ref.root.updating(values) {
@@ -156,18 +157,19 @@ public final class DatabaseJob: Sendable {
 
 /// The lease of a job. The job is given back when this is no longer referenced, unless it has ended.
 private final class JobHold: Sendable {
-    private enum State {
-        case held
-        /// Its end was requested.
-        case ending
-        case over
+    private struct State {
+        /// Its end was requested, and may still be refused.
+        var isEnding = false
+        var isOver = false
+
+        var isFree: Bool { !isEnding && !isOver }
     }
 
     let job: ClaimedJob
     private let database: Database
     private let lease: Int64?
-    private let state = Mutex(State.held)
-    /// How often the lease is extended, in milliseconds: three times before it ends.
+    private let state = Mutex(State())
+    /// How often the lease is extended, in milliseconds.
     private let pause: Int64
 
     private init(_ job: ClaimedJob, _ database: Database, _ lease: Int64?) {
@@ -179,11 +181,11 @@ private final class JobHold: Sendable {
     }
 
     deinit {
-        guard state.withLock({ $0 }) == .held else { return }
+        guard state.withLock({ $0.isFree }) else { return }
         database.run { [job] core in core.finish(job, .giveBack(job.key, claim: job.claim)) { _ in } }
     }
 
-    var isHeld: Bool { state.withLock { $0 } != .over }
+    var isHeld: Bool { state.withLock { !$0.isOver } }
 
     /// A lease that is extended periodically.
     static func keeping(_ job: ClaimedJob, _ database: Database, _ lease: Int64?) -> JobHold {
@@ -200,30 +202,30 @@ private final class JobHold: Sendable {
             core.outgoing.add(.job(job.queue, .extend(job.key, claim: job.claim, lease: hold.lease)), .question) {
                 [weak hold, weak core] result in
                 guard let hold, let core else { return }
-                if case .failure(.refused("lease_lost", _)) = result { return hold.lose() }
-                if case .failure(.refused("job_gone", _)) = result { return hold.lose() }
+                if case .failure(let error) = result, error.endsJob {
+                    return hold.state.withLock { $0.isOver = true }
+                }
                 keep(hold, core)
             }
         }
     }
 
-    private func lose() { state.withLock { if $0 == .held { $0 = .over } } }
-
     func end(_ request: JobRequest) async throws(DatabaseError) {
-        let isHeld = state.withLock { state in
-            guard state == .held else { return false }
-            state = .ending
+        let mayEnd = state.withLock { state in
+            guard state.isFree else { return false }
+            state.isEnding = true
             return true
         }
-        guard isHeld else { throw .refused(status: "lease_lost", message: "the job is not this worker's any more") }
+        guard mayEnd else { throw .refused(status: "lease_lost", message: "the job is not this worker's any more") }
         let reply = Reply<Void, DatabaseError>()
         // A worker whose task is cancelled still reports the outcome of its job.
         let isPosted = database.run { core in
             core.finish(self.job, request) { result in
                 self.state.withLock {
+                    $0.isEnding = false
                     switch result {
-                    case .failure(.permissionDenied), .failure(.refused("too_big", _)): $0 = .held
-                    default: $0 = .over
+                    case .success: $0.isOver = true
+                    case .failure(let error): if error.endsJob { $0.isOver = true }
                     }
                 }
                 reply.settle(result)
@@ -231,6 +233,16 @@ private final class JobHold: Sendable {
         }
         if !isPosted { throw .closed }
         try await reply.value()
+    }
+}
+
+extension DatabaseError {
+    /// Whether a request for a job, refused with this, shows that the job is no longer this worker's.
+    fileprivate var endsJob: Bool {
+        switch self {
+        case .disconnected, .refused("lease_lost", _), .refused("job_gone", _): true
+        default: false
+        }
     }
 }
 

@@ -2,6 +2,7 @@ import HearthServerSupport
 import HearthClientTransport
 import HearthClientSession
 import HearthEventLoop
+import HearthJSONTree
 import Synchronization
 import Testing
 import HearthWireProtocol
@@ -50,29 +51,111 @@ struct ScriptedDatabaseTests {
         #expect(DatabaseError(response.refusal) == .rateExceeded(retryAfter: time, "too soon"))
     }
 
-    private static let job =
-        #"{"count":1,"jobs":{"0":{"attempts":1,"claim":2,"key":"a","until":9999999999999,"value":1}}}"#
+    /// A job whose lease lasts for ever, unless its end is given.
+    private static func job(until end: Int64 = 9_999_999_999_999) -> String {
+        #"{"count":1,"jobs":{"0":{"attempts":1,"claim":2,"key":"a","until":\#(end),"value":1}}}"#
+    }
 
-    @Test("a job whose end is first told after the connection was lost is not taken to be done if it has gone")
-    func lateEnd() async throws {
-        let server = ScriptedServer(
+    /// A server that has a job, and does as the script says with other requests.
+    private func jobServer(
+        _ job: String = Self.job(), _ script: @escaping @Sendable (Peer, String) -> Void
+    ) -> ScriptedServer {
+        ScriptedServer(
             .init(received: { peer, text in
-                if text.contains(#""a":"jr""#) {
-                    peer.answer(to: text, Self.job)
-                } else if text.contains(#""a":"jd""#) {
-                    peer.answer(to: text, #""gone""#, status: "job_gone")
-                } else {
-                    peer.answer(to: text)
-                }
+                if text.contains(#""a":"jr""#) { peer.answer(to: text, job) } else { script(peer, text) }
             }))
-        let database = try open(server)
+    }
+
+    private func job(of database: Database) async throws -> DatabaseJob {
         var jobs = database.reference(withPath: "q").jobs().makeAsyncIterator()
-        let job = try #require(try await jobs.next(isolation: nil))
+        return try #require(try await jobs.next(isolation: nil))
+    }
+
+    @Test(
+        "a job whose end is first told after the connection was lost is not taken to be done if it has gone",
+        arguments: [("jd", "job_gone"), ("jf", "lease_lost")])
+    func lateEnd(action: String, status: String) async throws {
+        let server = jobServer { peer, text in
+            let isEnd = text.contains(#""a":"\#(action)""#)
+            peer.answer(to: text, isEnd ? #""gone""# : "{}", status: isEnd ? status : "ok")
+        }
+        let database = try open(server)
+        let job = try await job(of: database)
         database.goOffline()
-        let work = Task { try await job.done(updating: ["x": 1]) }
+        let work = Task {
+            if action == "jd" { try await job.done(updating: ["x": 1]) } else { try await job.fail("no") }
+        }
         _ = await server.heard.next("end")
         database.goOnline()
-        await #expect(throws: DatabaseError.refused(status: "job_gone", message: "gone")) { try await work.value }
+        await #expect(throws: DatabaseError.refused(status: status, message: "gone")) { try await work.value }
+        #expect(!job.isHeld)
+    }
+
+    @Test(
+        "a job whose end is told again, because the answer was lost, has ended although the claim has, too",
+        arguments: ["jf", "jb"])
+    func repeatedEnd(action: String) async throws {
+        let told = Mutex(0)
+        let server = jobServer { peer, text in
+            guard text.contains(#""a":"\#(action)""#) else { return peer.answer(to: text) }
+            let count = told.withLock { told in
+                told += 1
+                return told
+            }
+            if count == 1 { peer.stream.abort() } else { peer.answer(to: text, #""over""#, status: "lease_lost") }
+        }
+        let job = try await job(of: try open(server))
+        if action == "jf" { try await job.fail("no") } else { try await job.release() }
+        #expect(told.withLock { $0 } == 2)
+        #expect(!job.isHeld)
+    }
+
+    @Test(
+        "a job whose end is refused stays the worker's, who ends it later",
+        arguments: [
+            (
+                "permission_denied", #""too soon","why":"rate","retry":1"#,
+                DatabaseError.rateExceeded(retryAfter: .milliseconds(1), "too soon")
+            ),
+            ("invalid_argument", #""no""#, DatabaseError.refused(status: "invalid_argument", message: "no")),
+        ])
+    func refusedEnd(status: String, answer: String, error: DatabaseError) async throws {
+        let isRefused = Mutex(false)
+        let server = jobServer { peer, text in
+            let isFirst =
+                text.contains(#""a":"jd""#)
+                && isRefused.withLock { isRefused in
+                    defer { isRefused = true }
+                    return !isRefused
+                }
+            peer.answer(to: text, isFirst ? answer : "{}", status: isFirst ? status : "ok")
+        }
+        let job = try await job(of: try open(server))
+        await #expect(throws: error) { try await job.done(updating: ["x": 1]) }
+        #expect(job.isHeld)
+        try await job.done(updating: ["x": 1])
+        #expect(!job.isHeld)
+    }
+
+    @Test("a job whose lease was lost while its end was refused is not the worker's any more")
+    func lostWhileEnding() async throws {
+        let end = Mutex<String?>(nil)
+        // Its lease is extended at once: the hello was 0.9 seconds before its end.
+        let server = jobServer(Self.job(until: 1_700_000_000_900)) { peer, text in
+            if text.contains(#""a":"jd""#) {
+                end.withLock { $0 = text }
+            } else if text.contains(#""a":"jx""#), let end = end.withLock({ $0 }) {
+                peer.answer(to: text, #""lost""#, status: "lease_lost")
+                peer.answer(to: end, #""no""#, status: "permission_denied")
+            } else {
+                peer.answer(to: text)
+            }
+        }
+        let job = try await job(of: try open(server))
+        await #expect(throws: DatabaseError.permissionDenied("no")) { try await job.done(updating: ["x": 1]) }
+        #expect(!job.isHeld)
+    }
+
     }
 
     @Test("a job that comes when nobody waits for it any more goes back, however much else was asked")
@@ -83,7 +166,7 @@ struct ScriptedDatabaseTests {
                 if text.contains(#""a":"jr""#) {
                     claims.withLock { $0.append(text) }
                 } else if text.contains(#""p":"99""#) {
-                    for claim in claims.withLock({ $0 }) { peer.answer(to: claim, Self.job) }
+                    for claim in claims.withLock({ $0 }) { peer.answer(to: claim, Self.job()) }
                 } else if text.contains(#""a":"jb""#) {
                     peer.answer(to: text)
                 }
