@@ -20,8 +20,9 @@ extension DatabaseCore {
         }
     }
 
-    /// Computes the change from the known value, after a failed attempt or for the first one. Later transactions were
-    /// computed from the failed change, and will be again: they are not part of the value.
+    /// Computes the change from the known value, after a failed attempt or for the first one. Earlier transactions are
+    /// part of the value, so that many can be under way at once. Later ones were computed from the failed change, and
+    /// will be again: they are not part of it.
     private func run(_ transaction: Transaction) {
         let failed = transaction.write
         let later = Set(transactions.values.filter { $0.keeper >= transaction.keeper }.compactMap(\.write))
@@ -35,8 +36,8 @@ extension DatabaseCore {
         }
         let number = outgoing.makeNumber()
         transaction.write = number
-        let write = PendingWrite(
-            id: number, assignments: [estimated(change, in: number)], isVisible: transaction.isVisible)
+        let estimate = estimated(change) { input.node.value(at: $0) }
+        let write = PendingWrite(id: number, assignments: [estimate], isVisible: transaction.isVisible)
         perform(tree.write(write, replacing: failed))
         let request = ClientRequest.put(change, hash: NodeHash.hash(input.node.canonical))
         outgoing.add(request, .transaction, number: number) { [self] in settled(transaction, write, $0) }

@@ -56,7 +56,12 @@ extension DatabaseCore {
     }
 
     private func pending(_ number: Int, _ assignments: [WireAssignment]) -> PendingWrite {
-        PendingWrite(id: number, assignments: assignments.map { estimated($0, in: number) }, isVisible: true)
+        let estimates = assignments.map { assignment in
+            estimated(assignment) { relative in
+                tree.localValue(at: assignment.target.path.appending(relative), before: number).node
+            }
+        }
+        return PendingWrite(id: number, assignments: estimates, isVisible: true)
     }
 
     /// Estimates the writes of an earlier process again, now that more of their base values is known.
@@ -70,14 +75,16 @@ extension DatabaseCore {
 
     /// A value with estimated server values: timestamps from the estimated server clock, increments from the value that
     /// was seen when the write was made.
-    func estimated(_ assignment: WireAssignment, in write: Int) -> NodeAssignment {
+    ///
+    /// - parameter present: answers that value, by the relative path.
+    func estimated(_ assignment: WireAssignment, from present: (Path) -> Node) -> NodeAssignment {
         let target = assignment.target
         guard assignment.hasServerValues else {
             return NodeAssignment(target: target, value: Node(assignment.value))
         }
         let now = WallClock.milliseconds &+ clockOffset
         let value = assignment.value.resolved(timestamp: now) { relative in
-            let old = tree.localValue(at: target.path.appending(relative), before: write).node
+            let old = present(relative)
             return target.isPriority ? old.priority.map { Node($0).canonical } ?? .null : old.canonical
         }
         return NodeAssignment(target: target, value: Node(value))

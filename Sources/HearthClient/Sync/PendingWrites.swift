@@ -13,11 +13,13 @@ struct PendingWrite: Equatable {
 
 /// The pending writes, and values with these writes applied.
 ///
-/// Visible writes are indexed by their paths, so reading a place costs only the writes that concern it.
+/// Writes are indexed by their paths, so reading a place costs only the writes that concern it.
 struct PendingWrites {
     private var writes: [Int: PendingWrite] = [:]
     /// The visible writes that the server has not acknowledged.
     private var unsettled = WriteIndex()
+    /// The others, which only later transactions see.
+    private var hidden = WriteIndex()
     /// The visible writes that the server has acknowledged.
     private var agreed = WriteIndex()
     /// Acknowledged writes whose effects the server has not reported yet.
@@ -29,17 +31,23 @@ struct PendingWrites {
     mutating func add(_ write: PendingWrite) {
         _ = remove(write.id)
         writes[write.id] = write
-        guard write.isVisible else { return }
-        forEachEntry(of: write) { unsettled.add($0, at: $1) }
+        forEachEntry(of: write) {
+            if write.isVisible { unsettled.add($0, at: $1) } else { hidden.add($0, at: $1) }
+        }
     }
 
     /// Removes a write; nil if no write has that number.
     mutating func remove(_ id: Int) -> PendingWrite? {
         guard let write = writes.removeValue(forKey: id) else { return nil }
         let isAcknowledged = acknowledged.remove(id) != nil
-        guard write.isVisible else { return write }
         forEachEntry(of: write) {
-            if isAcknowledged { agreed.remove($0, at: $1) } else { unsettled.remove($0, at: $1) }
+            if isAcknowledged {
+                agreed.remove($0, at: $1)
+            } else if write.isVisible {
+                unsettled.remove($0, at: $1)
+            } else {
+                hidden.remove($0, at: $1)
+            }
         }
         return write
     }
@@ -51,8 +59,9 @@ struct PendingWrites {
         }
     }
 
+    /// The server has accepted a visible write.
     mutating func acknowledge(_ id: Int) {
-        guard let write = writes[id], acknowledged.insert(id).inserted, write.isVisible else { return }
+        guard let write = writes[id], write.isVisible, acknowledged.insert(id).inserted else { return }
         forEachEntry(of: write) {
             unsettled.remove($0, at: $1)
             agreed.add($0, at: $1)
@@ -65,11 +74,16 @@ struct PendingWrites {
     ///
     /// - parameters:
     ///   - part: a place at or below `path`; writes that do not concern it do not count. The whole place if nil.
+    ///   - withHidden: whether hidden writes count, too.
     ///   - isIncluded: whether the write of a number counts.
     func overlay(
-        _ path: Path, _ base: KnownNode, concerning part: Path? = nil, where isIncluded: (Int) -> Bool = { _ in true }
+        _ path: Path, _ base: KnownNode, concerning part: Path? = nil, withHidden: Bool = false,
+        where isIncluded: (Int) -> Bool = { _ in true }
     ) -> KnownNode {
-        apply(unsettled.entries(concerning: part ?? path, where: isIncluded), of: part ?? path, to: base, at: path)
+        let part = part ?? path
+        var entries = unsettled.entries(concerning: part, where: isIncluded)
+        if withHidden { entries = (entries + hidden.entries(concerning: part, where: isIncluded)).sorted() }
+        return apply(entries, of: part, to: base, at: path)
     }
 
     /// The same, after the acknowledged writes.

@@ -4,9 +4,13 @@ import HearthJSONTree
 extension SyncTree {
     // MARK: Values
 
-    /// The value at a place as observers would see it without some of the pending writes.
-    func localValue(at path: Path, without hidden: Set<Int> = []) -> KnownNode {
-        writes.overlay(path, serverKnown(at: path)) { !hidden.contains($0) }
+    /// The value at a place as observers see it.
+    func localValue(at path: Path) -> KnownNode { writes.overlay(path, serverKnown(at: path)) }
+
+    /// The value at a place that a transaction is computed from: after all pending writes but some, including those
+    /// that observers do not see.
+    func localValue(at path: Path, without excluded: Set<Int>) -> KnownNode {
+        writes.overlay(path, serverKnown(at: path), withHidden: true) { !excluded.contains($0) }
     }
 
     /// The value at a place as observers saw it when a write was made.

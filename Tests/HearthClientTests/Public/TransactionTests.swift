@@ -1,5 +1,6 @@
 import HearthServerSupport
 import HearthClient
+import HearthServer
 import Synchronization
 import Testing
 
@@ -126,6 +127,49 @@ struct TransactionTests {
             return .success(withValue: data)
         }
         #expect(await log.next() == "value: 1")
+    }
+
+    @Test(
+        "without local events many are under way at once, each made from the results of those before it",
+        arguments: [false, true])
+    func manyHidden(byServer: Bool) async throws {
+        let counter = try server.client().reference(withPath: "counter")
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<40 {
+                group.addTask {
+                    try await counter.runTransactionBlock(withLocalEvents: false) { data in
+                        let next = DatabaseValue.int(Int64((data.value.int ?? 0) + 1))
+                        data.value = byServer ? ServerValue.increment(1) : next
+                        return .success(withValue: data)
+                    }.isCommitted
+                }
+            }
+            for try await isCommitted in group { #expect(isCommitted) }
+        }
+        #expect(try await counter.getData().value == 40)
+    }
+
+    @Test("those made from the result of a hidden one that is refused are made again")
+    func refusedHidden() async throws {
+        let rules = #"{"rules":{".read":true,".write":true,"x":{".validate":"newData.val() != 'ab'"}}}"#
+        let server = try TestDatabase { configuration, folder in
+            configuration.rulesFile = try folder.write(rules, as: "rules.json")
+        }
+        let database = try server.client { $0.startsOnline = false }
+        let place = database.reference(withPath: "x")
+        let log = EventLog()
+        for letter in ["a", "b", "c", "d"] {
+            place.runTransactionBlock(
+                { data in
+                    data.value = .string((data.value.string ?? "") + letter)
+                    return .success(withValue: data)
+                },
+                andCompletionBlock: { error, isCommitted, _ in log.add("\(letter) \(error == nil) \(isCommitted)") },
+                withLocalEvents: false)
+        }
+        database.goOnline()
+        #expect(await log.next(4).sorted() == ["a true true", "b false false", "c true true", "d true true"])
+        #expect(try await place.getData().value == "acd")
     }
 
     private struct Post: Codable, Sendable, Equatable {
