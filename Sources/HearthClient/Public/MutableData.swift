@@ -84,11 +84,16 @@ public struct MutableData: Sendable {
                 failure = failure ?? newValue.failure ?? .invalidPath("'\(path)' is not a path")
                 return
             }
-            if newValue.text != nil || text != nil {
-                text = (text ?? node.canonical).setting(newValue.text ?? newValue.node.canonical, at: path)
-            }
-            node = node.setting(newValue.node, at: path)
+            put(newValue, at: path)
         }
+    }
+
+    /// Replaces the part at a path, its priority included.
+    private mutating func put(_ part: MutableData, at path: Path) {
+        if part.text != nil || text != nil {
+            text = (text ?? node.canonical).setting(part.text ?? part.node.canonical, at: path)
+        }
+        node = node.setting(part.node, at: path)
     }
 
     /// A copy of the part at a relative path. To change it, assign to ``subscript(_:)``.
@@ -129,19 +134,60 @@ public struct MutableData: Sendable {
     /// Makes the changes that lead from one encoded value to another. Members in neither stay.
     mutating func merge(_ old: DatabaseValue, _ new: DatabaseValue, at path: Path = .root) throws(DatabaseError) {
         if old == new { return }
-        guard case .object(let oldMembers) = old, case .object(let newMembers) = new else {
-            return set(new, at: path)
+        switch (old, new) {
+        case (.object(let oldMembers), .object(let newMembers)):
+            for (name, value) in newMembers {
+                try merge(oldMembers[name] ?? .null, value, at: path.appending(try Self.key(name)))
+            }
+            for name in oldMembers.keys where newMembers[name] == nil {
+                set(.null, at: path.appending(try Self.key(name)))
+            }
+        case (.array(let oldElements), .array(let newElements)): try merge(oldElements, newElements, at: path)
+        default: set(new, at: path)
         }
-        for (name, value) in newMembers {
-            try merge(oldMembers[name] ?? .null, value, at: path.appending(try Self.key(name)))
-        }
-        for name in oldMembers.keys where newMembers[name] == nil {
-            set(.null, at: path.appending(try Self.key(name)))
+    }
+
+    /// An element with the value of an old one that is no longer in its place is that one, and has moved. Any other is
+    /// what has become of the old element in its place, if that has not moved.
+    ///
+    /// A set is encoded in an order that is not the stored one, so nothing is known of its elements' places.
+    private mutating func merge(
+        _ old: [DatabaseValue], _ new: [DatabaseValue], at path: Path
+    ) throws(DatabaseError) {
+        guard DatabaseValue(node.value(at: path)).holds(.array(old)) else { return set(.array(new), at: path) }
+        func place(_ index: Int) throws(DatabaseError) -> Path { path.appending(try Self.key(String(index))) }
+        func isInPlace(_ index: Int) -> Bool { index < min(old.count, new.count) && old[index] == new[index] }
+        var absent: [DatabaseValue: [Int]] = [:]
+        for index in old.indices.reversed() where !isInPlace(index) { absent[old[index], default: []].append(index) }
+        var moves: [Int: Int] = [:]
+        for index in new.indices where !isInPlace(index) { moves[index] = absent[new[index]]?.popLast() }
+        let moved = Set(moves.values)
+        let before = node
+        for index in 0..<max(old.count, new.count) where !isInPlace(index) {
+            if let source = moves[index] {
+                put(MutableData(key: nil, node: before.value(at: try place(source))), at: try place(index))
+            } else if index < min(old.count, new.count), !moved.contains(index) {
+                try merge(old[index], new[index], at: try place(index))
+            } else {
+                put(MutableData(key: nil, node: .null), at: try place(index))
+                if index < new.count { set(new[index], at: try place(index)) }
+            }
         }
     }
 
     private static func key(_ name: String) throws(DatabaseError) -> Key {
         do { return try Key(validating: name) } catch { throw .invalidPath("'\(name)' is not a key: \(error)") }
+    }
+}
+
+extension DatabaseValue {
+    /// Whether it has all members and elements of an encoded value, each in its place.
+    fileprivate func holds(_ value: DatabaseValue) -> Bool {
+        switch value {
+        case .object(let members): members.allSatisfy { self[$0.key].holds($0.value) }
+        case .array(let elements): elements.enumerated().allSatisfy { self[String($0.offset)].holds($0.element) }
+        default: (try? canonical().value) == (try? value.canonical().value)
+        }
     }
 }
 

@@ -206,6 +206,71 @@ struct TransactionTests {
         #expect(try await place.getData().exists() == false)
     }
 
+    struct Item: Codable, Hashable, Sendable {
+        var name: String
+        var count = 1
+    }
+
+    /// As another program stores an item: with a member that the type does not declare.
+    private static func stored(_ name: String, _ count: Int64 = 1) -> DatabaseValue {
+        ["name": .string(name), "count": .int(count), "note": .string("of \(name)")]
+    }
+
+    private static func bare(_ name: String) -> DatabaseValue { ["name": .string(name), "count": 1] }
+
+    /// A change of a list of three items, and what is stored then.
+    struct ListChange: Sendable {
+        let result: [DatabaseValue]?
+        let change: @Sendable (inout [Item]) -> Void
+    }
+
+    private static let listChanges = [
+        ListChange(result: [stored("a"), stored("b", 2), stored("c")]) { $0[1].count = 2 },
+        ListChange(result: [stored("a"), stored("b"), stored("c"), bare("d")]) { $0.append(Item(name: "d")) },
+        ListChange(result: [stored("a"), stored("b")]) { $0.removeLast() },
+        ListChange(result: [stored("b"), stored("c")]) { $0.removeFirst() },
+        ListChange(result: [stored("a"), bare("d"), stored("b"), stored("c")]) { $0.insert(Item(name: "d"), at: 1) },
+        ListChange(result: [stored("c"), stored("b"), stored("a")]) { $0.reverse() },
+        ListChange(result: nil) { $0.removeAll() },
+    ]
+
+    @Test(
+        "elements of arrays that stay at their index, or move unchanged, keep members that the type does not declare",
+        arguments: listChanges)
+    func elements(change: ListChange) async throws {
+        let place = try server.client().reference(withPath: "items")
+        try await place.setValue([Self.stored("a"), Self.stored("b"), Self.stored("c")])
+        try await place.transaction(of: [Item].self) { items in
+            var list = items ?? []
+            change.change(&list)
+            items = list
+        }
+        #expect(try await place.getData().value.array == change.result)
+    }
+
+    @Test("a set, which is not encoded in the order in which it is stored, is written as a whole")
+    func sets() async throws {
+        let place = try server.client().reference(withPath: "items")
+        let names = (0..<20).map { "item \($0)" }
+        try await place.setValue(.array(names.map { Self.stored($0) }))
+        try await place.transaction(of: Set<Item>.self) { items in
+            items?.remove(Item(name: names[3]))
+            items?.insert(Item(name: "new"))
+        }
+        let items = try await place.getData().children.map { $0["name"].string }
+        #expect(Set(items) == Set(names).subtracting([names[3]]).union(["new"]))
+        #expect(items.count == 20)
+    }
+
+    @Test("an element that moves takes its priority along, and so do numbers that others read as fractions")
+    func movedElements() async throws {
+        let place = try server.client().reference(withPath: "numbers")
+        try await place.setValue([1, 2, 3])
+        try await place.child("2").setPriority("last")
+        try await place.transaction(of: [Double].self) { $0?.removeFirst() }
+        #expect(try await place.getData().exportValue == ["0": 2, "1": [".value": 3, ".priority": "last"]])
+    }
+
     @Test("a block changes parts of the data, and what it leaves alone keeps its priorities and its bytes")
     func parts() async throws {
         let database = try server.client()
