@@ -259,6 +259,32 @@ struct ScriptedDatabaseTests {
         #expect(writes.allSatisfy { $0.contains(#""r":2,"#) })
     }
 
+    @Test("a server that cannot check a token now says nothing about the token, which is sent again")
+    func uncheckedToken() async throws {
+        let count = Mutex(0)
+        let server = ScriptedServer(
+            .init(received: { peer, text in
+                let isUnavailable =
+                    text.contains(#""a":"auth""#)
+                    && count.withLock { count in
+                        count += 1
+                        return count <= 2
+                    }
+                peer.answer(
+                    to: text, isUnavailable ? #""no disk""# : "{}", status: isUnavailable ? "unavailable" : "ok")
+            }))
+        let asked = Mutex<[Bool]>([])
+        let database = try open(server) { options in
+            options.reconnectDelayMin = .milliseconds(1)
+            options.tokenProvider = { forcingRefresh in
+                asked.withLock { $0.append(forcingRefresh) }
+                return "token"
+            }
+        }
+        try await database.reference(withPath: "x").setValue(1)
+        #expect(asked.withLock { $0 } == [false, false, false])
+    }
+
     @Test("what a server cannot do now is asked again, with all that was asked after it; a transaction fails")
     func unavailable() async throws {
         let refused = Mutex<Set<String>>([])
