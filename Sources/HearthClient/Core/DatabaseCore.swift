@@ -214,11 +214,11 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
     func close() {
         if isClosed { return }
         isClosed = true
+        let cancelled = observers.sorted { $0.key < $1.key }
+        observers = [:]
         link.goOffline()
         save()
         cache = nil
-        let cancelled = observers.sorted { $0.key < $1.key }
-        observers = [:]
         flushes.removeAll()
         pendingWriteCount.end()
         outgoing.close()

@@ -452,6 +452,28 @@ struct ScriptedDatabaseTests {
         #expect(server.heard.all.contains { $0.contains(#""a":"p""#) })
     }
 
+    @Test("a transaction under way is not shown as taken back when the database is closed")
+    func closedTransaction() async throws {
+        let server = ScriptedServer(
+            .init(received: { peer, text in
+                if !text.contains(#""a":"p""#) { peer.answer(to: text) }
+            }))
+        let database = try open(server)
+        let place = database.reference(withPath: "x")
+        let log = EventLog()
+        log.observe(place, "", [.value])
+        #expect(await log.next() == "value: null")
+        place.runTransactionBlock(
+            { data in
+                data.value = 1
+                return .success(withValue: data)
+            }, andCompletionBlock: nil)
+        #expect(await log.next() == "value: 1")
+        while let line = await server.heard.next(#"{"t":"d""#), !line.contains(#""a":"p""#) {}
+        await database.close()
+        #expect(await log.next() == "cancelled: the database was closed")
+    }
+
     @Test("a transaction that was sent to a connection that broke may have happened, and is not sent again")
     func lostTransaction() async throws {
         let sent = Mutex(0)
