@@ -58,6 +58,16 @@ struct ClaimedJob: Sendable {
         self.until = until
         self.value = value
     }
+
+    /// Milliseconds after which the lease is extended: three times before it ends, and at least once an hour.
+    ///
+    /// - parameters:
+    ///   - hello: the server's time in the last hello.
+    ///   - elapsed: the time since then. The clock of this machine may have been set meanwhile.
+    func pause(atHello hello: Int64, since elapsed: Duration) -> Int64 {
+        // Divided first: the difference of two times may be too large.
+        min(max(300, until / 3 - hello / 3 - elapsed.milliseconds / 3), 3_600_000)
+    }
 }
 
 extension DatabaseCore {

@@ -40,6 +40,8 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
     let refusedWrites = Broadcast<WriteRefusal>(keptMax: DatabaseCore.keptRefusalsMax)
     /// Milliseconds that the server's clock is ahead. Any thread may read it.
     let sharedClockOffset = Atomic<Int64>(0)
+    /// The server's time in the last hello, and the time on this loop then.
+    private(set) var hello: (time: Int64, arrival: Duration) = (0, .zero)
 
     var callers: WaitingCallers { link.callers }
     var clockOffset: Int64 { sharedClockOffset.load(ordering: .relaxed) }
@@ -237,6 +239,7 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
     }
 
     func greeted(_ hello: ServerHello) {
+        self.hello = (hello.time, loop.time)
         sharedClockOffset.store(hello.time &- WallClock.milliseconds, ordering: .relaxed)
         setInfo(isConnected: true)
     }

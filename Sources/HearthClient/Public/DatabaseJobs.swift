@@ -1,7 +1,6 @@
 import HearthClientSession
 import HearthClientTransport
 import HearthJSONTree
-import HearthPlatform
 import HearthWireProtocol
 import Synchronization
 
@@ -176,8 +175,8 @@ private final class JobHold: Sendable {
         self.job = job
         self.database = database
         self.lease = lease
-        let left = job.until - WallClock.milliseconds - database.core.clockOffset
-        pause = min(max(300, left / 3), 3_600_000)
+        let core = database.core
+        pause = job.pause(atHello: core.hello.time, since: core.loop.time - core.hello.arrival)
     }
 
     deinit {
@@ -247,8 +246,9 @@ extension DatabaseError {
 }
 
 extension Duration {
-    fileprivate var milliseconds: Int64 {
+    /// Neither negative nor more than an integer holds.
+    var milliseconds: Int64 {
         let (seconds, attoseconds) = components
-        return max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+        return min(max(0, seconds), .max / 2000) * 1000 + max(0, attoseconds) / 1_000_000_000_000_000
     }
 }

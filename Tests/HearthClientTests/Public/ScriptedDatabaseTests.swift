@@ -156,6 +156,18 @@ struct ScriptedDatabaseTests {
         #expect(!job.isHeld)
     }
 
+    @Test("a lease is extended after a third of its time by the server's clock, whatever this machine's clock says")
+    func leasePause() throws {
+        func pause(until: Int64, hello: Int64, since elapsed: Duration) throws -> Int64 {
+            let job = try #require(ClaimedJob.list(Array(Self.job(until: until).utf8), of: .root)?.first)
+            return job.pause(atHello: hello, since: elapsed)
+        }
+        #expect(try pause(until: 1_700_000_060_000, hello: 1_700_000_000_000, since: .seconds(30)) == 10_000)
+        #expect(try pause(until: 1000, hello: 0, since: .milliseconds(900)) == 300)
+        #expect(try pause(until: 100_000_000, hello: 0, since: .zero) == 3_600_000)
+        // What no server says does no harm.
+        #expect(try pause(until: .max, hello: .min, since: .zero) == 3_600_000)
+        #expect(try pause(until: .min, hello: .max, since: .seconds(Int64.max)) == 300)
     }
 
     @Test("a job that comes when nobody waits for it any more goes back, however much else was asked")
