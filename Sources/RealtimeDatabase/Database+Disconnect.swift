@@ -39,10 +39,11 @@ extension Database {
             resolved.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
         try checkAllowed(.write(resolved), in: turn)
-        try countWrites(resolved, in: turn)
+        let charges = try checkRate(of: resolved, in: turn)
         onDisconnect.set(writes, of: connection.raw, client: turn.client)
         turn.record.append(owed: assignments, of: connection.raw, by: turn.principal)
         log.advance(at: turn.record.time)
+        rates.add(charges, now: turn.record.time)
     }
 
     func cancelOwed(_ path: Path, of connection: ConnectionID, in turn: inout Turn) throws(Failure) {

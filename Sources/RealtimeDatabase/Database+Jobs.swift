@@ -309,12 +309,11 @@ extension Database {
             }
             writes.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
-        if !writes.isEmpty {
-            try checkAllowed(.write(writes), in: turn)
-            try countWrites(writes, in: turn)
-        }
+        if !writes.isEmpty { try checkAllowed(.write(writes), in: turn) }
+        let charges = try checkRate(of: writes, in: turn)
         writes.append(Assignment(target: WriteTarget(path: job.job), value: .null))
         try commit(Change(derived(writes, nil, by: turn.principal)), nil, in: &turn)
+        rates.add(charges, now: turn.record.time)
         workers.leases.remove(job.job)
     }
 

@@ -77,10 +77,13 @@ extension Database {
 
     // MARK: Writes
 
-    /// Counts a write. Throws if it comes too soon.
-    func countWrites(_ assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
-        if indexes.settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
-        try take(charges(assignments, by: turn.principal, turn.client), now: turn.record.time)
+    /// What a write costs, which is to be added to the rates once it is made: until then, a setting may refuse it.
+    /// Throws if it comes too soon.
+    func checkRate(of assignments: [Assignment], in turn: borrowing Turn) throws(Failure) -> [RateTable.Charge] {
+        if indexes.settings.rateLimits.isEmpty || turn.principal.isAdministrator { return [] }
+        let charges = charges(assignments, by: turn.principal, turn.client)
+        try check(charges, now: turn.record.time)
+        return charges
     }
 
     /// Whether a read or a listener would be refused now. Counts nothing.
@@ -90,10 +93,14 @@ extension Database {
     }
 
     private func take(_ charges: [RateTable.Charge], now: Int64) throws(Failure) {
+        try check(charges, now: now)
+        rates.add(charges, now: now)
+    }
+
+    private func check(_ charges: [RateTable.Charge], now: Int64) throws(Failure) {
         if let excess = rates.excess(charges, now: now) {
             throw .rateExceeded(retryAfter: excess.retryAfter, Self.text(excess))
         }
-        rates.add(charges, now: now)
     }
 
     private static func text(_ excess: RateTable.Excess) -> String {

@@ -40,29 +40,31 @@ extension Database {
         if !mayWrite { throw denial(of: write, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         let isConcern = indexes.areConcerned(by: target.path)
-        if isConcern { try countWrites([assignment], in: turn) }
+        let charges = isConcern ? try checkRate(of: [assignment], in: turn) : []
         turn.record.storedValue = value.stored
+        var kept = stored
         if isConcern, hasDerivedValues {
             let assignments = try derived([assignment], value.rows, by: turn.principal)
             try commit(Change(assignments), value.rows, in: &turn)
-            if expecting != nil { passTurn(after: request, at: target.path, in: &turn) }
-            return assignments.first { $0.target == target }?.value ?? stored
-        }
-        if isConcern { try checkUnique([assignment], value.rows) }
-        if tree.hasDamage { try checkReadable([assignment]) }
-        if listeners.trie.isEmpty, outbox.triggers.isEmpty || !outbox.isConcerned(by: target.path) {
-            if isLarge(assignment) {
-                try apply([assignment], value.rows)
-            } else {
-                try applySmall(assignment, isConcern: isConcern)
-            }
-            turn.record.append(assignment, uid: turn.principal.uid)
-            log.advance(at: turn.record.time)
+            kept = assignments.first { $0.target == target }?.value ?? stored
         } else {
-            try commit(.set(assignment), value.rows, in: &turn)
+            if isConcern { try checkUnique([assignment], value.rows) }
+            if tree.hasDamage { try checkReadable([assignment]) }
+            if listeners.trie.isEmpty, outbox.triggers.isEmpty || !outbox.isConcerned(by: target.path) {
+                if isLarge(assignment) {
+                    try apply([assignment], value.rows)
+                } else {
+                    try applySmall(assignment, isConcern: isConcern)
+                }
+                turn.record.append(assignment, uid: turn.principal.uid)
+                log.advance(at: turn.record.time)
+            } else {
+                try commit(.set(assignment), value.rows, in: &turn)
+            }
         }
+        rates.add(charges, now: turn.record.time)
         if expecting != nil { passTurn(after: request, at: target.path, in: &turn) }
-        return stored
+        return kept
     }
 
     /// Sets several places as one commit: either all of them or none.
@@ -89,15 +91,17 @@ extension Database {
         if try !mayWrite(.write(assignments), in: turn) { throw denial(of: .write(assignments), in: turn) }
         guard isPossible else { throw .nothingThere }
         let isConcern = assignments.contains { indexes.areConcerned(by: $0.target.path) }
-        if isConcern { try countWrites(assignments, in: turn) }
+        let charges = isConcern ? try checkRate(of: assignments, in: turn) : []
         let rows = entries.lazy.compactMap(\.value.rows).first
         turn.record.storedValue = entries.lazy.compactMap(\.value.stored).first
         if isConcern, hasDerivedValues {
             let derived = try derived(assignments, rows, by: turn.principal)
-            return try commit(.merge(base: Change.base(of: derived, atOrAbove: base), derived), rows, in: &turn)
+            try commit(.merge(base: Change.base(of: derived, atOrAbove: base), derived), rows, in: &turn)
+        } else {
+            if isConcern { try checkUnique(assignments, rows) }
+            try commit(.merge(base: base, assignments), rows, in: &turn)
         }
-        if isConcern { try checkUnique(assignments, rows) }
-        try commit(.merge(base: base, assignments), rows, in: &turn)
+        rates.add(charges, now: turn.record.time)
     }
 
     /// Sets very many children of one place as one commit, given as one text. Where more than rules has to look at each

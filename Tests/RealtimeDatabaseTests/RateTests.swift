@@ -128,6 +128,59 @@ struct RateTests {
         #expect(answers[9].contains("Too many reads"))
     }
 
+    @Test("are not used up by what another setting refuses")
+    func otherSettings() throws {
+        let limit = #"".limit":{"of":"write","by":"uid","rate":"1/m"}"#
+        let cases: [(settings: String, refused: Operation, allowed: Operation)] = [
+            (
+                #""users":{".unique":"name","$uid":{\#(limit)}}"#, .set("users/ann/name", #""taken""#),
+                .set("users/ann/name", #""free""#)
+            ),
+            (
+                #""users":{".unique":"name",\#(limit)}"#, try .update("users", [("users/ann/name", #""taken""#)]),
+                try .update("users", [("users/ann/name", #""free""#)])
+            ),
+            (#""users":{".maxChildren":1,\#(limit)}"#, .set("users/ann", "1"), .set("users/eve", "1")),
+            (
+                #"".count":{"of":"users","into":"count"},"users":{\#(limit)}"#,
+                try .update("", [("users/ann", "1"), ("count", "7")]),
+                try .update("", [("users/ann", "1"), ("x", "7")])
+            ),
+            (#""users":{".queue":{},\#(limit)}"#, .set("users/state/j", "1"), .set("users/jobs/j", "1")),
+        ]
+        for (settings, refused, allowed) in cases {
+            var bench = try Self.bench(settings)
+            bench.process(.set("users/eve", #"{"name":"taken"}"#), as: .administrator)
+            while bench.database.isBuildingIndex { try bench.database.buildIndex() }
+            for operation in [refused, refused, allowed, allowed] { bench.process(operation, as: Self.ann) }
+            let answers = bench.commit().dropFirst()
+            #expect(answers.prefix(2).allSatisfy { !$0.hasSuffix("done") }, "\(settings): \(answers)")
+            #expect(
+                answers.map { $0.contains("rateExceeded") } == [false, false, false, true], "\(settings): \(answers)")
+            #expect(answers.contains("4 done"), "\(settings): \(answers)")
+        }
+    }
+
+    @Test("are not used up by the end of a job whose writes another setting refuses")
+    func jobs() throws {
+        var bench = try Self.bench(
+            #""q":{".queue":{}},"users":{".unique":"name",".limit":{"of":"write","by":"uid","rate":"1/m"}}"#)
+        while bench.database.isBuildingIndex { try bench.database.buildIndex() }
+        bench.process(.set("users/eve/name", #""taken""#), .set("q/jobs/j", "1"), as: .administrator)
+        bench.process(.job("q", .claim(count: 1, lease: nil, wait: .none)), as: Self.ann)
+        let claim = try #require(Int64(bench.database.rows.read("q/state/j/claim").description))
+        _ = bench.commit()
+        for name: CanonicalJSON in [#""taken""#, #""free""#] {
+            let write = (WriteTarget(path: "users/ann/name"), IncomingValue(json: name))
+            bench.process(.job("q", .done(try Key(validating: "j"), claim: claim, [write])), as: Self.ann)
+        }
+        bench.process(.set("users/ann/name", #""other""#), as: Self.ann)
+        let answers = bench.commit()
+        #expect(answers[0].contains("notUnique"), "\(answers)")
+        #expect(answers[1] == "5 done", "\(answers)")
+        #expect(answers[2].contains("rateExceeded"), "\(answers)")
+    }
+
     @Test("count reads and listeners at a place, above it and below it, and on-disconnect writes")
     func reads() throws {
         let settings = ["read", "listen", "write"].map { #"{"of":"\#($0)","by":"uid","rate":"1/m"}"# }
