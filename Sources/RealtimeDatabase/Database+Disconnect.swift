@@ -107,17 +107,17 @@ extension Database {
     }
 
     /// Server values are filled in now, and the rules are asked again: writes that they now deny are dropped. So are
-    /// those that need damaged data, which would keep all others waiting.
+    /// those that need damaged data, which would keep all others waiting. They were counted when they were registered.
     private func pay(_ writes: OwedWrites, in turn: inout Turn) throws(Failure) {
         turn.principal = writes.principal
         let entries = writes.assignments.map { ($0.target, IncomingValue(json: $0.value, hasServerValues: true)) }
         do throws(Failure) {
-            try update(.root, entries, in: &turn)
+            try update(.root, entries, isCounted: false, in: &turn)
         } catch {
             if mustWait(because: error) { throw error }
             // One of them is not possible, the others are still due.
             for entry in entries {
-                do throws(Failure) { try update(.root, [entry], in: &turn) } catch {
+                do throws(Failure) { try update(.root, [entry], isCounted: false, in: &turn) } catch {
                     if mustWait(because: error) { throw error }
                 }
             }

@@ -68,8 +68,11 @@ extension Database {
     }
 
     /// Sets several places as one commit: either all of them or none.
+    ///
+    /// - parameter isCounted: whether it uses up rates; if not, it has done so before.
     func update(
-        _ base: Path, _ entries: [(target: WriteTarget, value: IncomingValue)], in turn: inout Turn
+        _ base: Path, _ entries: [(target: WriteTarget, value: IncomingValue)], isCounted: Bool = true,
+        in turn: inout Turn
     ) throws(Failure) {
         try checkWritable()
         guard !entries.isEmpty else { return }
@@ -91,7 +94,7 @@ extension Database {
         if try !mayWrite(.write(assignments), in: turn) { throw denial(of: .write(assignments), in: turn) }
         guard isPossible else { throw .nothingThere }
         let isConcern = assignments.contains { indexes.areConcerned(by: $0.target.path) }
-        let charges = isConcern ? try checkRate(of: assignments, in: turn) : []
+        let charges = isConcern && isCounted ? try checkRate(of: assignments, in: turn) : []
         let rows = entries.lazy.compactMap(\.value.rows).first
         turn.record.storedValue = entries.lazy.compactMap(\.value.stored).first
         if isConcern, hasDerivedValues {

@@ -181,6 +181,17 @@ struct RateTests {
         #expect(answers[2].contains("rateExceeded"), "\(answers)")
     }
 
+    @Test("count on-disconnect writes when they are registered, and not again when they are made")
+    func onDisconnect() throws {
+        var bench = try Self.bench(#""a":{".limit":{"of":"write","by":"uid","rate":"2/m"}}"#)
+        bench.process(.set("a/x", "1"), as: Self.ann)
+        bench.process(.onDisconnect([(WriteTarget(path: "a/x"), IncomingValue(json: "0"))]), as: Self.ann)
+        bench.process(.set("a/y", "1"), by: DatabaseBench.reader, as: Self.ann)
+        bench.process(.disconnect, as: Self.ann)
+        #expect(bench.commit().map { $0.hasSuffix("done") } == [true, true, false])
+        #expect(try bench.database.rows.read("a") == #"{"x":0}"#)
+    }
+
     @Test("count reads and listeners at a place, above it and below it, and on-disconnect writes")
     func reads() throws {
         let settings = ["read", "listen", "write"].map { #"{"of":"\#($0)","by":"uid","rate":"1/m"}"# }
