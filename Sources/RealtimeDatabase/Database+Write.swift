@@ -148,12 +148,13 @@ extension Database {
             && listeners.trie.queries(at: base).allSatisfy { $0.query.limit != nil }
     }
 
-    /// The answer to a write that asks for the stored value. The result of an increment reveals the earlier value, so a
-    /// client that may not read gets the value that it sent.
+    /// The answer to a write that asks for the stored value. The result of an increment reveals the earlier value, and
+    /// a total in the stored value tells of other data, so a client that may not read gets the value that it sent.
     func echo(
         of value: IncomingValue, _ stored: CanonicalJSON, at path: Path, in turn: borrowing Turn
     ) -> CanonicalJSON {
-        if !value.hasServerValues, value.sent == nil { return stored }
+        let isPlain = !value.hasServerValues && value.sent == nil
+        if isPlain, stored.isSameText(as: value.json) || stored == value.json { return stored }
         return (try? isAllowed(.read(path), in: turn)) == true ? stored : value.sent ?? value.json
     }
 

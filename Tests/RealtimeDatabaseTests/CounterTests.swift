@@ -88,6 +88,29 @@ struct CounterTests {
         #expect(last == #"{"members":{"v":3,"w":1e+308},"points":1e+308,"size":2}"#)
     }
 
+    @Test("in a value that was written above them are answered to those who may read them, and to nobody else")
+    func echoes() throws {
+        let settings = try DatabaseSettings(
+            parsing: Array(
+                #"{"settings":{"shops":{"$shop":{".count":{"of":"orders","into":"stats/orders"}}}}}"#.utf8))
+        let cases: [(read: String, answer: String)] = [
+            ("false", #"2 {"foo":1}"#), ("auth.uid == 'bob'", #"2 {"foo":1}"#),
+            ("auth.uid == 'ann'", #"2 {"foo":1,"orders":2}"#),
+        ]
+        for (read, answer) in cases {
+            var bench = DatabaseBench()
+            let rules = #"{"rules":{"shops":{"$shop":{"stats":{".write":"auth != null",".read":"\#(read)"}}}}}"#
+            bench.database.setRules(try RulesProgram(parsing: Array(rules.utf8)).with(settings), now: 0)
+            try Self.countAll(&bench)
+            bench.process(.set("shops/x/orders", #"{"o1":1,"o2":1}"#), as: .administrator)
+            bench.process(
+                .set(WriteTarget(path: "shops/x/stats"), IncomingValue(json: #"{"foo":1}"#), echoes: true),
+                as: try Principal(auth: Array(#"{"uid":"ann"}"#.utf8)))
+            #expect(bench.commit() == ["1 done", answer], "\(read)")
+            #expect(try bench.database.rows.read("shops/x/stats") == #"{"foo":1,"orders":2}"#)
+        }
+    }
+
     @Test("of what a connection leaves to be written when it ends are kept as well")
     func onDisconnect() throws {
         var bench = DatabaseBench()
