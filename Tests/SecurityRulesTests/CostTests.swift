@@ -18,15 +18,33 @@ struct CostTests {
             "data.child('big').val().replace('aa', 'bb').length == 0", "data.child('big').val().contains('ab')",
             "data.child('big').val().matches(/a.*b/)", "data.child('big').val().toLowerCase() == 'x'",
             "data.child('big').val().length == 5",
+            // Escapes are looked for, and what has some is copied.
+            "data.child('esc').val() == 'x'", "data.child('esc').getPriority() == 'x'",
+            // A stored string is read as a path.
+            "data.child(data.child('path').val()).exists()", "data.hasChildren([data.child('path').val()])",
         ])
     func exhausted(term: String) throws {
         let big = Self.text(400_000)
         let many = (0..<80).map { _ in "(\(term))" }.joined(separator: " || ")
-        let data = "{\"big\":\"\(big)\",\"half\":\"\(Self.text(200_000))\"}"
+        let escaped = String(repeating: #"\n"#, count: 400_000)
+        let data = """
+            {"big":"\(big)","half":"\(Self.text(200_000))","esc":{".priority":"\(escaped)",".value":"\(escaped)"},
+            "path":"\(String(repeating: "a/", count: 200_000))"}
+            """
         let judge = RulesJudge(try program("{\".read\":\"\(many)\"}"))
         let told = try judge.explain(.read(.root, nil), try Scene().context(), in: MemoryTree(json(data)))
         #expect(!told.verdict.isAllowed)
         #expect(told.summary.contains("the rules take too long on this request"), "\(told.summary.prefix(300))")
+    }
+
+    @Test("the type of a string costs nothing, however long it is")
+    func types() throws {
+        let term = "data.child('esc').isString() && !data.child('esc').isNumber() && !data.child('esc').isBoolean()"
+        let many = (0..<500).map { _ in "(\(term))" }.joined(separator: " && ")
+        let judge = RulesJudge(try program("{\".read\":\"\(many)\"}"))
+        let data = "{\"esc\":\"\(String(repeating: #"\n"#, count: 400_000))\"}"
+        let verdict = try judge.decide(.read(.root, nil), try Scene().context(), in: MemoryTree(json(data)))
+        #expect(verdict.isAllowed)
     }
 
     @Test("each decision has the full number of steps")

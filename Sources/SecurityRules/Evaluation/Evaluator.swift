@@ -1,3 +1,4 @@
+import HearthBytes
 import HearthJSONTree
 import HearthTreeText
 
@@ -145,7 +146,7 @@ final class Evaluator {
         case .hasChildren(let target, let first, let count):
             let parent = try snapshot(target)
             for operand in first..<first + count {
-                let child = child(of: parent, try text(code.operands[operand]))
+                let child = try child(of: parent, try text(code.operands[operand]))
                 if try !look(child).exists { return false }
             }
             return true
@@ -181,10 +182,15 @@ final class Evaluator {
         case .firstCount: return query?.firstCount ?? .null
         case .condition(let bound, let path): return query?.value(of: bound, at: code.paths[path] ?? []) ?? .null
         case .snapshot, .literalChild, .child, .parent: return .snapshot(try snapshot(index))
-        case .value(let target): return RuleValue(try look(try snapshot(target)))
+        case .value(let target):
+            let value = RuleValue(try look(try snapshot(target)), left: &stepsLeft)
+            try charge(0)
+            return value
         case .priority(let target):
             guard let (json, range) = try look(try snapshot(target)).priority else { return .null }
-            return RuleValue(leaf: json, range)
+            let priority = RuleValue(leaf: json, range, left: &stepsLeft)
+            try charge(0)
+            return priority
         case .member(let target, let name): return try member(of: target, name)
         case .index(let target, let place): return try element(of: target, place)
         case .length(let target):
@@ -297,13 +303,13 @@ final class Evaluator {
                 snapshot.isNowhere = true
                 return snapshot
             }
-            open(&snapshot)
+            try open(&snapshot)
             scratch.append(contentsOf: segments)
             snapshot.end = scratch.count
             return snapshot
         case .child(let target, let path):
             let parent = try snapshot(target)
-            return child(of: parent, try text(path))
+            return try child(of: parent, try text(path))
         case .parent(let target): return try parent(of: try snapshot(target))
         case .choice(let test, let first, let second): return try snapshot(try condition(test) ? first : second)
         default:
@@ -312,23 +318,26 @@ final class Evaluator {
         }
     }
 
-    private func child(of parent: Snapshot, _ path: RuleText) -> Snapshot {
+    private func child(of parent: Snapshot, _ path: RuleText) throws(Fault) -> Snapshot {
         var snapshot = parent
         if snapshot.isNowhere { return snapshot }
-        open(&snapshot)
+        try charge(path.byteCount)
+        try open(&snapshot)
         if !path.withBytes({ ChildPath.append($0, to: &scratch) }) { snapshot.isNowhere = true }
         snapshot.end = scratch.count
         return snapshot
     }
 
     /// Makes the snapshot's path the last bytes of the scratch.
-    private func open(_ snapshot: inout Snapshot) {
+    private func open(_ snapshot: inout Snapshot) throws(Fault) {
         if !snapshot.isPlace, snapshot.end == scratch.count { return }
         let start = scratch.count
         // Only appended to, so a range of the scratch can be copied within it.
         if snapshot.isPlace {
             scratch.append(contentsOf: place[snapshot.start..<snapshot.end])
         } else {
+            // It may be the path that a stored string names.
+            try charge(snapshot.end - snapshot.start)
             for index in snapshot.start..<snapshot.end { scratch.append(scratch[index]) }
         }
         (snapshot.isPlace, snapshot.start) = (false, start)
@@ -354,11 +363,10 @@ final class Evaluator {
         switch test {
         case .exists: return value.exists
         case .hasChildren: return value.hasChildren
-        case .isString: if case .text = RuleValue(value) { return true }
-        case .isNumber: if case .number = RuleValue(value) { return true }
-        case .isBoolean: if case .bool = RuleValue(value) { return true }
+        case .isString: return value.leafStart == UInt8(ascii: "\"")
+        case .isNumber: return value.leafStart.map { $0 == UInt8(ascii: "-") || $0.isDigit } ?? false
+        case .isBoolean: return value.leafStart == UInt8(ascii: "t") || value.leafStart == UInt8(ascii: "f")
         }
-        return false
     }
 
     private func look(_ snapshot: Snapshot) throws(Fault) -> RuleTreeValue {

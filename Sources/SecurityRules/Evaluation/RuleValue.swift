@@ -28,6 +28,13 @@ struct Snapshot: Sendable {
 extension RuleValue {
     /// The primitive whose text, without a priority, is `range` of `json`.
     init(leaf json: CanonicalJSON, _ range: Range<Int>) {
+        var left = Int.max
+        self.init(leaf: json, range, left: &left)
+    }
+
+    /// - parameter left: the steps that there are for work on strings; below zero when they did not do, and then the
+    ///   value says nothing. Escapes are searched for sixteen bytes a step; with any, the string is copied.
+    init(leaf json: CanonicalJSON, _ range: Range<Int>, left: inout Int) {
         let bytes = json.bytes
         guard range.lowerBound < range.upperBound, range.upperBound <= bytes.count else {
             self = .null
@@ -40,13 +47,14 @@ extension RuleValue {
         case UInt8(ascii: "{"): self = .thing
         case UInt8(ascii: "\""):
             let inner = range.lowerBound + 1..<max(range.lowerBound + 1, range.upperBound - 1)
-            let hasEscapes = bytes.withUnsafeBytes { $0.part(inner).contains(UInt8(ascii: "\\")) }
-            guard hasEscapes else {
+            left -= inner.count >> 4
+            if left >= 0, bytes.withUnsafeBytes({ !$0.part(inner).contains(UInt8(ascii: "\\")) }) {
                 self = .text(RuleText(bytes, inner))
                 return
             }
+            left -= inner.count
             var utf8: [UInt8] = []
-            bytes.withUnsafeBytes { JSONText.appendUnescaped($0.part(inner), to: &utf8) }
+            if left >= 0 { bytes.withUnsafeBytes { JSONText.appendUnescaped($0.part(inner), to: &utf8) } }
             self = .text(RuleText(utf8))
         default:
             self = .number(bytes.withUnsafeBytes { JSONNumber(canonical: $0.part(range)).double })
@@ -54,13 +62,15 @@ extension RuleValue {
     }
 
     /// The answer of `val()`.
-    init(_ value: RuleTreeValue) {
+    ///
+    /// - parameter left: as for a leaf.
+    init(_ value: RuleTreeValue, left: inout Int) {
         switch value {
         case .nothing: self = .null
         case .spread: self = .thing
         case .text(let json, let range):
             let shape = json.shape(of: range)
-            self = shape.kind == .leaf ? RuleValue(leaf: json, shape.content) : .thing
+            self = shape.kind == .leaf ? RuleValue(leaf: json, shape.content, left: &left) : .thing
         }
     }
 

@@ -45,6 +45,14 @@ extension RuleTreeValue {
         }
     }
 
+    /// The first byte of a primitive's text, which tells its type.
+    var leafStart: UInt8? {
+        guard case .text(let json, let range) = self else { return nil }
+        let shape = json.shape(of: range)
+        guard shape.kind == .leaf, !shape.content.isEmpty else { return nil }
+        return json.bytes[shape.content.lowerBound]
+    }
+
     /// The text of the priority and its position; nil if there is none.
     var priority: (CanonicalJSON, Range<Int>)? {
         switch self {
