@@ -132,6 +132,29 @@ struct TriggerTests {
         #expect(fresh.filter { !$0.key.isAside }.isEmpty)
     }
 
+    @Test("are looked for in a bounded number of places, also where there are none")
+    func deadEnds() throws {
+        var bench = try Self.bench(
+            """
+            {"settings": {"a": {"$x": {"$y": {"$z": {
+              ".trigger": {"name": "t", "on": "written", "url": "https://a.example/"}}}}}}}
+            """)
+        func wide(_ count: Int) throws -> CanonicalJSON {
+            let leaves = (0..<count).map { "\"k\($0)\":1" }.joined(separator: ",")
+            let branches = (0..<count).map { "\"k\($0)\":{\(leaves)}" }.joined(separator: ",")
+            return try CanonicalJSON.parse(Array("{\(branches)}".utf8)).value
+        }
+        for (count, isTooMany) in [(50, false), (200, true)] {
+            for value in [try wide(count), "null"] {
+                bench.process(.set("a", value))
+                let events = try Self.events(bench)
+                #expect(events.count == (isTooMany ? 1 : 0), "\(count)")
+                #expect(events.allSatisfy { $0.path == "a" && !$0.isWhole }, "\(count)")
+                #expect(events.allSatisfy { $0.failure?.contains("places may have changed") == true }, "\(count)")
+            }
+        }
+    }
+
     @Test("are bounded in what one commit makes, also of places that it writes itself")
     func commitBounds() throws {
         var bench = try Self.bench(

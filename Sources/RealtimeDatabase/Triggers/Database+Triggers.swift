@@ -8,6 +8,8 @@ import HearthStorageErrors
 extension Database {
     /// Places that one commit looks at for a trigger; with more, one event says so.
     static let triggeredPlacesMax = 10_000
+    /// The same of places above them where the data ends. Those before and those after the change count.
+    static let triggerDeadEndsMax = 2 * triggeredPlacesMax
     /// Bytes of a value before or after a change that an event can have, and of all that a commit has.
     static let eventValueBytesMax = 1 << 20
     static let eventBytesMax = 32 << 20
@@ -100,7 +102,7 @@ private struct EventMaking {
     }
 
     mutating func add(_ trigger: Trigger, _ base: Path) throws(RuleTreeError) {
-        var search = PlaceSearch(left: Database.triggeredPlacesMax)
+        var search = PlaceSearch()
         for assignment in assignments where !assignment.target.isPriority {
             guard try search.find(trigger.definition.pattern, assignment, [before, after]) else {
                 let text = "more than \(Database.triggeredPlacesMax) places may have changed in one commit"
@@ -166,9 +168,9 @@ private struct EventMaking {
 private struct PlaceSearch {
     private(set) var found: Set<Path> = []
     /// So many more may be looked at.
-    private var left: Int
-
-    init(left: Int) { self.left = left }
+    private var left = Database.triggeredPlacesMax
+    /// The same of places where the data ends above the pattern: nothing is found there, but each costs a look.
+    private var deadEndsLeft = Database.triggerDeadEndsMax
 
     /// False if there are too many.
     mutating func find(
@@ -194,9 +196,14 @@ private struct PlaceSearch {
         guard let first = pattern.first else { return insert(Path(encoded: path)) }
         if let first { return try find(pattern.dropFirst(), at: path + first, tree) }
         guard let segments = try tree.children(of: path, max: Database.triggeredPlacesMax) else { return false }
+        if segments.isEmpty {
+            deadEndsLeft -= 1
+            return deadEndsLeft >= 0
+        }
         for segment in segments where try !find(pattern.dropFirst(), at: path + segment, tree) { return false }
         return true
     }
+
     private mutating func insert(_ path: Path) -> Bool {
         if found.insert(path).inserted { left -= 1 }
         return left >= 0
