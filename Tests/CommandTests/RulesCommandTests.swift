@@ -104,8 +104,9 @@ struct RulesCommandTests {
         #expect(try await HearthProcess(["rules"] + question).outcome().code == 0)
         let asked = folder.path + "/asked.json"
         TemporaryFolder.write(
-            Array(#"{"rules":{"a":{".read":"query.where('by') === auth.uid && query.limitToFirst <= 10"}}}"#.utf8),
-            to: asked)
+            Array(
+                #"{"rules":{"a":{".read":"auth !== null && query.where('by') === auth.uid && query.limitToFirst <= 10"}}}"#
+                    .utf8), to: asked)
         for (limit, who, isAllowed) in [("10", "ann", true), ("11", "ann", false), ("10", "bob", false)] {
             let condition = #"by == "ann" and n > 1"#
             let query = try await run(
@@ -114,6 +115,8 @@ struct RulesCommandTests {
             #expect(query.output.hasPrefix(isAllowed ? "allowed\n" : "denied\n"), "\(query)")
             #expect(query.output.contains(#"query.where('by') = "ann""#), "\(query)")
         }
+        let nobody = try await run("explain", "--rules", asked, "read /a", "--where", "n > 1", "--limit", "10")
+        #expect(nobody.code == 1, "nobody is signed in: \(nobody)")
         let refused = try await HearthProcess(["rules", "--settings", settings] + question).outcome()
         #expect(refused.code == 1, "\(refused)")
         #expect(refused.output.hasPrefix("denied\n"), "\(refused)")

@@ -246,7 +246,7 @@ struct ConditionQueryTests {
             .set(WriteTarget(path: "list"), IncomingValue(json: #"{"x":{"by":"ann","n":1},"y":{"by":"bob","n":1}}"#)))
         _ = bench.commit()
         let rules = """
-            {"rules": {"list": {".read": "query.orderByChild == 'by' && query.equalTo == auth.uid &&
+            {"rules": {"list": {".read": "auth != null && query.orderByChild == 'by' && query.equalTo == auth.uid &&
               query.limitToFirst <= 10"}}}
             """
         bench.database.setRules(try RulesProgram(parsing: Array(rules.utf8)), now: 0)

@@ -62,7 +62,7 @@ struct RulesTestFileTests {
     func queries() throws {
         let rules = """
             {"list": {".read": "auth.token.admin === true ||
-              query.orderByChild === 'by' && query.equalTo === auth.uid && query.limitToFirst <= 10"}}
+              auth !== null && query.orderByChild === 'by' && query.equalTo === auth.uid && query.limitToFirst <= 10"}}
             """
         let tests = """
             {"users": {"ada": {"uid": "ada", "token": {"admin": true}}},
@@ -76,6 +76,7 @@ struct RulesTestFileTests {
                 "allowed": false},
               {"as": "ann", "listen": "/list", "find": {"where": [["by", "==", "ann"]], "limit": 10}, "allowed": true},
               {"as": "ann", "listen": "/list", "allowed": false, "why": "rules"},
+              {"as": null, "read": "/list", "query": {"orderBy": "by", "limitToFirst": 10}, "allowed": false},
               {"as": "ada", "read": "/list", "find": {"aggregate": ["count"]}, "allowed": true,
                 "returns": {"count": 3}},
               {"as": "ann", "read": "/list", "query": {"orderBy": "by", "equalTo": "ann", "limitToFirst": 1},
@@ -90,7 +91,8 @@ struct RulesTestFileTests {
     @Test("ask for queries whose conditions, ranges and limits the rules require together")
     func conditions() throws {
         let rules = """
-            {"list": {".read": "query.where('by') === auth.uid && query.whereFrom('n') >= 2 && query.limitToFirst <= 10"}}
+            {"list": {".read":
+              "auth !== null && query.where('by') === auth.uid && query.whereFrom('n') >= 2 && query.limitToFirst <= 10"}}
             """
         let tests = """
             {"data": {"list": {"x": {"by": "ann", "n": 1}, "y": {"by": "ann", "n": 2}, "z": {"by": "bob", "n": 3}}},
@@ -105,6 +107,8 @@ struct RulesTestFileTests {
               {"as": "ann", "read": "/list", "find": {"where": [["n", ">", 2], ["by", "==", "bob"]], "limit": 1},
                 "allowed": false, "why": "rules"},
               {"as": "ann", "read": "/list", "find": {"where": [["by", "==", "ann"]], "limit": 1}, "allowed": false},
+              {"as": null, "read": "/list", "find": {"where": [["n", ">", 2]], "limit": 10}, "allowed": false,
+                "why": "rules"},
               {"as": "ann", "listen": "/list", "find": {"where": [["n", ">", 2], ["by", "==", "ann"]], "limit": 5},
                 "allowed": true},
               {"as": "ann", "read": "/list", "find": {"where": [["n", ">", 2], ["by", "==", "ann"]],

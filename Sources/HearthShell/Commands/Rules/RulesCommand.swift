@@ -13,19 +13,34 @@ extension ShellCommand {
 
     private static let checkRules = ShellCommand(
         name: "check", synopsis: "FILE...", summary: "Read files of rules and of settings.",
-        json: #"{"file", "summary"} for each file."#,
-        details: "A mistake is told with its line and column, and ends the command with 65."
+        json: #"{"file", "summary"} for each file, with "warnings": [TEXT…] if there are some."#,
+        details: """
+            A mistake is told with its line and column, and ends the command with 65. A warning tells of a rule that allows
+            what was hardly meant.
+            """
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("FILE is missing") }
         var array = ArrayLines(out: session.out, isJSON: session.format == .json)
         for word in arguments.words {
             let file = RulesFile(word.text)
             let text = try file.contents()
-            let summary = DatabaseSettings.isSettings(text) ? try file.settings().summary : try file.program().summary
+            let summary: String
+            var warnings: [RulesWarning] = []
+            if DatabaseSettings.isSettings(text) {
+                summary = try file.settings().summary
+            } else {
+                let program = try file.program()
+                (summary, warnings) = (program.summary, program.warnings)
+            }
             if session.isJSON {
-                try array.append(JSONObject(["file": .text(word.text), "summary": .text(summary)]))
+                let texts: JSONValue? = warnings.isEmpty ? nil : .array(warnings.map { .text("\($0)") })
+                try array.append(
+                    JSONObject(["file": .text(word.text), "summary": .text(summary), "warnings": texts]))
             } else {
                 try session.out.line("\(word.text): \(summary)")
+                for warning in warnings {
+                    try session.out.line("\(word.text):\(warning.position): warning: \(warning.message)")
+                }
             }
         }
         if session.isJSON { try array.end() }
