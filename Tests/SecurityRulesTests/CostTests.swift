@@ -20,6 +20,8 @@ struct CostTests {
             "data.child('big').val().length == 5",
             // Escapes are looked for, and what has some is copied.
             "data.child('esc').val() == 'x'", "data.child('esc').getPriority() == 'x'",
+            // What is after a priority is found by reading that.
+            "data.child('ranked').val() == 2", "data.child('ranked').isString()", "data.child('ranked').hasChildren()",
             // A stored string is read as a path.
             "data.child(data.child('path').val()).exists()", "data.hasChildren([data.child('path').val()])",
         ])
@@ -29,7 +31,7 @@ struct CostTests {
         let escaped = String(repeating: #"\n"#, count: 400_000)
         let data = """
             {"big":"\(big)","half":"\(Self.text(200_000))","esc":{".priority":"\(escaped)",".value":"\(escaped)"},
-            "path":"\(String(repeating: "a/", count: 200_000))"}
+            "path":"\(String(repeating: "a/", count: 400_000))","ranked":{".priority":"\(escaped)",".value":1}}
             """
         let judge = RulesJudge(try program("{\".read\":\"\(many)\"}"))
         let told = try judge.explain(.read(.root, nil), try Scene().context(), in: MemoryTree(json(data)))
@@ -37,7 +39,7 @@ struct CostTests {
         #expect(told.summary.contains("the rules take too long on this request"), "\(told.summary.prefix(300))")
     }
 
-    @Test("the type of a string costs nothing, however long it is")
+    @Test("the type of a string without a priority costs nothing, however long it is")
     func types() throws {
         let term = "data.child('esc').isString() && !data.child('esc').isNumber() && !data.child('esc').isBoolean()"
         let many = (0..<500).map { _ in "(\(term))" }.joined(separator: " && ")

@@ -51,6 +51,8 @@ struct WarningTests {
             // The query asks for something.
             "query.where('owner') != null && query.where('owner') == auth.uid",
             "query.where('n') == 5 && query.whereFrom('n') == auth.token.n",
+            "!(auth === null || query.where('owner') != auth.uid)",
+            "query.where('owner') == auth.uid ? false : data.exists()",
             // Nothing is allowed by these, or something else is compared.
             "query.where('owner') != auth.uid", "query.where('owner') == $id", "query.orderByKey == true",
             "query.limitToFirst <= 10 && data.child('owner').val() == auth.uid", "auth.uid == auth.token.sub",
@@ -71,8 +73,13 @@ struct WarningTests {
             try program(rules).warnings.map(\.description) == [
                 "1:31: query.where('owner') === auth.uid is true if both are null, as they can be for everybody "
                     + "who is not signed in: put auth !== null && in front",
-                "3:31: query.equalTo == auth.token.team is true if both are null, as they can be for everybody "
-                    + "who is not signed in: put auth.token.team !== null && in front",
+                "3:31: query.equalTo == auth.token.team is true if both are null, as they can be for users without "
+                    + "auth.token.team: put auth.token.team !== null && in front",
+            ])
+        #expect(
+            try Self.warnings("!(query.where('owner') != auth.uid)").map(\.message) == [
+                "query.where('owner') != auth.uid is false if both are null, as they can be for everybody who is not "
+                    + "signed in: put auth === null || in front"
             ])
     }
 

@@ -105,7 +105,7 @@ private struct EventMaking {
         var search = PlaceSearch()
         for assignment in assignments where !assignment.target.isPriority {
             guard try search.find(trigger.definition.pattern, assignment, [before, after]) else {
-                let text = "more than \(Database.triggeredPlacesMax) places may have changed in one commit"
+                let text = "too many places may have changed in one commit"
                 return addPart(trigger, trigger.definition.kind, at: base, text)
             }
         }
@@ -169,7 +169,8 @@ private struct PlaceSearch {
     private(set) var found: Set<Path> = []
     /// So many more may be looked at.
     private var left = Database.triggeredPlacesMax
-    /// The same of places where the data ends above the pattern: nothing is found there, but each costs a look.
+    /// The same of places in the tree where the data ends above the pattern, before and after the commit: nothing is
+    /// found there, but each costs a look.
     private var deadEndsLeft = Database.triggerDeadEndsMax
 
     /// False if there are too many.
@@ -181,7 +182,8 @@ private struct PlaceSearch {
         var end = 0
         for (depth, segment) in pattern.segments.enumerated() {
             guard let range = above.next() else {
-                for tree in trees where try !find(pattern.segments[depth...], at: path.encoded, tree) { return false }
+                let rest = pattern.segments[depth...]
+                for tree in trees where try !find(rest, at: path.encoded, tree, isExpanded: false) { return false }
                 return true
             }
             guard segment?.elementsEqual(path.encoded[range]) ?? true else { return true }
@@ -190,17 +192,19 @@ private struct PlaceSearch {
         return insert(path.prefix(bytes: end))
     }
 
+    /// - parameter isExpanded: the place comes from the tree. There are no more others than the request names.
     private mutating func find(
-        _ pattern: ArraySlice<[UInt8]?>, at path: [UInt8], _ tree: any RuleTree
+        _ pattern: ArraySlice<[UInt8]?>, at path: [UInt8], _ tree: any RuleTree, isExpanded: Bool
     ) throws(RuleTreeError) -> Bool {
         guard let first = pattern.first else { return insert(Path(encoded: path)) }
-        if let first { return try find(pattern.dropFirst(), at: path + first, tree) }
+        let rest = pattern.dropFirst()
+        if let first { return try find(rest, at: path + first, tree, isExpanded: isExpanded) }
         guard let segments = try tree.children(of: path, max: Database.triggeredPlacesMax) else { return false }
-        if segments.isEmpty {
+        if segments.isEmpty, isExpanded {
             deadEndsLeft -= 1
             return deadEndsLeft >= 0
         }
-        for segment in segments where try !find(pattern.dropFirst(), at: path + segment, tree) { return false }
+        for segment in segments where try !find(rest, at: path + segment, tree, isExpanded: true) { return false }
         return true
     }
 

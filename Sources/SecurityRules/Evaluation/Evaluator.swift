@@ -183,7 +183,9 @@ final class Evaluator {
         case .condition(let bound, let path): return query?.value(of: bound, at: code.paths[path] ?? []) ?? .null
         case .snapshot, .literalChild, .child, .parent: return .snapshot(try snapshot(index))
         case .value(let target):
-            let value = RuleValue(try look(try snapshot(target)), left: &stepsLeft)
+            let found = try look(try snapshot(target))
+            try chargePriority(of: found)
+            let value = RuleValue(found, left: &stepsLeft)
             try charge(0)
             return value
         case .priority(let target):
@@ -321,7 +323,7 @@ final class Evaluator {
     private func child(of parent: Snapshot, _ path: RuleText) throws(Fault) -> Snapshot {
         var snapshot = parent
         if snapshot.isNowhere { return snapshot }
-        try charge(path.byteCount)
+        try charge(path.byteCount >> 2)
         try open(&snapshot)
         if !path.withBytes({ ChildPath.append($0, to: &scratch) }) { snapshot.isNowhere = true }
         snapshot.end = scratch.count
@@ -337,7 +339,7 @@ final class Evaluator {
             scratch.append(contentsOf: place[snapshot.start..<snapshot.end])
         } else {
             // It may be the path that a stored string names.
-            try charge(snapshot.end - snapshot.start)
+            try charge((snapshot.end - snapshot.start) >> 2)
             for index in snapshot.start..<snapshot.end { scratch.append(scratch[index]) }
         }
         (snapshot.isPlace, snapshot.start) = (false, start)
@@ -358,14 +360,26 @@ final class Evaluator {
         return parent
     }
 
+    /// What is after a priority is found by reading that.
+    private func chargePriority(of value: RuleTreeValue) throws(Fault) {
+        try charge(value.priority?.1.count ?? 0)
+    }
+
     private func run(_ test: SnapshotTest, _ snapshot: Snapshot) throws(Fault) -> Bool {
         let value = try look(snapshot)
         switch test {
         case .exists: return value.exists
-        case .hasChildren: return value.hasChildren
-        case .isString: return value.leafStart == UInt8(ascii: "\"")
-        case .isNumber: return value.leafStart.map { $0 == UInt8(ascii: "-") || $0.isDigit } ?? false
-        case .isBoolean: return value.leafStart == UInt8(ascii: "t") || value.leafStart == UInt8(ascii: "f")
+        case .hasChildren:
+            try chargePriority(of: value)
+            return value.hasChildren
+        case .isString, .isNumber, .isBoolean:
+            try chargePriority(of: value)
+            guard let start = value.leafStart else { return false }
+            return switch test {
+            case .isNumber: start == UInt8(ascii: "-") || start.isDigit
+            case .isBoolean: start == UInt8(ascii: "t") || start == UInt8(ascii: "f")
+            case .isString, .exists, .hasChildren: start == UInt8(ascii: "\"")
+            }
         }
     }
 

@@ -15,10 +15,12 @@ extension RulesProgram {
             return search.found.map { comparison in
                 let text = text(of: comparison.instruction, in: rule).split(whereSeparator: \.isWhitespace)
                 let claim = comparison.isMetBySignIn ? "auth" : self.text(of: comparison.claim, in: rule)
+                let who = comparison.isMetBySignIn ? "everybody who is not signed in" : "users without \(claim)"
+                let (outcome, test) = comparison.isNegated ? ("false", "=== null ||") : ("true", "!== null &&")
                 return RulesWarning(
                     position: position(in: rule, at: code.spans[comparison.instruction].lowerBound),
-                    message: "\(text.joined(separator: " ")) is true if both are null, as they can be for everybody "
-                        + "who is not signed in: put \(claim) !== null && in front")
+                    message: "\(text.joined(separator: " ")) is \(outcome) if both are null, as they can be for "
+                        + "\(who): put \(claim) \(test) in front")
             }
         }
     }
@@ -31,6 +33,8 @@ private struct NullComparisonSearch {
         var instruction: Int
         /// The side below `auth`.
         var claim: Int
+        /// It is one by `!=`, and makes the rule true by being false.
+        var isNegated: Bool
         /// It is not null for anybody who is signed in.
         var isMetBySignIn: Bool
     }
@@ -65,7 +69,7 @@ private struct NullComparisonSearch {
             }
         case .not(let operand): look(at: operand, being: !value, knowing: known)
         case .choice(let test, let first, let second):
-            for (isMet, branch) in [(true, first), (false, second)] {
+            for (isMet, branch) in [(true, first), (false, second)] where !isConstant(branch, !value) {
                 look(at: test, being: isMet, knowing: known)
                 look(at: branch, being: value, knowing: known.union(terms(knownWith: test, being: isMet)))
             }
@@ -75,7 +79,7 @@ private struct NullComparisonSearch {
             else { return }
             found.append(
                 Comparison(
-                    instruction: index, claim: left.isOfAuth ? a : b,
+                    instruction: index, claim: left.isOfAuth ? a : b, isNegated: isNegated,
                     isMetBySignIn: left.isThereWithUser || right.isThereWithUser))
         default: break
         }
@@ -130,6 +134,10 @@ private struct NullComparisonSearch {
         case .null, .bool, .number, .text, .now, .wildcard, .auth, .query, .firstCount, .condition, .snapshot, .thing:
             ([], [])
         }
+    }
+
+    private func isConstant(_ index: Int, _ value: Bool) -> Bool {
+        if case .bool(value) = code.instructions[index] { true } else { false }
     }
 
     private func isNull(_ index: Int) -> Bool {
