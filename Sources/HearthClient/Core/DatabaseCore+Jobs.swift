@@ -98,10 +98,10 @@ extension DatabaseCore {
 
 extension ClientRequest {
     /// Whether this refusal of a repetition means that the request took effect the first time. The end of a job removes
-    /// it; a failure, and giving it back, end this worker's claim.
+    /// it, and so does giving it up; another failure, and giving it back, end this worker's claim.
     func isDone(ifRepetitionGets status: [UInt8]) -> Bool {
         switch self {
-        case .job(_, .done): status.elementsEqual("job_gone".utf8)
+        case .job(_, .done), .job(_, .fail(_, claim: _, error: _, .never)): status.elementsEqual("job_gone".utf8)
         case .job(_, .fail), .job(_, .giveBack):
             status.elementsEqual("job_gone".utf8) || status.elementsEqual("lease_lost".utf8)
         default: false

@@ -217,8 +217,9 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
         if isClosed { return }
         isClosed = true
         let cancelled = observers.sorted { $0.key < $1.key }
-        observers = [:]
+        observers = observers.filter { $0.value.isInfo }
         link.goOffline()
+        observers = [:]
         save()
         cache = nil
         flushes.removeAll()

@@ -154,11 +154,12 @@ public final class DatabaseJob: Sendable {
     }
 }
 
-/// The lease of a job. The job is given back when this is no longer referenced, unless it has ended.
+/// The lease of a job. The job is given back when this is no longer referenced, unless an end was requested.
 private final class JobHold: Sendable {
     private struct State {
         /// Its end was requested, and may still be refused.
         var isEnding = false
+        var isRefused = false
         var isOver = false
 
         var isFree: Bool { !isEnding && !isOver }
@@ -180,7 +181,8 @@ private final class JobHold: Sendable {
     }
 
     deinit {
-        guard state.withLock({ $0.isFree }) else { return }
+        // A job that cannot be ended would be given back again and again: its lease runs out, which counts.
+        guard state.withLock({ $0.isFree && !$0.isRefused }) else { return }
         database.run { [job] core in core.finish(job, .giveBack(job.key, claim: job.claim)) { _ in } }
     }
 
@@ -201,9 +203,7 @@ private final class JobHold: Sendable {
             core.outgoing.add(.job(job.queue, .extend(job.key, claim: job.claim, lease: hold.lease)), .question) {
                 [weak hold, weak core] result in
                 guard let hold, let core else { return }
-                if case .failure(let error) = result, error.endsJob {
-                    return hold.state.withLock { $0.isOver = true }
-                }
+                if case .failure(let error) = result, error.endsJob { return hold.state.withLock { $0.isOver = true } }
                 keep(hold, core)
             }
         }
@@ -222,10 +222,7 @@ private final class JobHold: Sendable {
             core.finish(self.job, request) { result in
                 self.state.withLock {
                     $0.isEnding = false
-                    switch result {
-                    case .success: $0.isOver = true
-                    case .failure(let error): if error.endsJob { $0.isOver = true }
-                    }
+                    if case .failure(let why) = result, !why.endsJob { $0.isRefused = true } else { $0.isOver = true }
                 }
                 reply.settle(result)
             }

@@ -151,28 +151,30 @@ public struct MutableData: Sendable {
     /// what has become of the old element in its place, if that has not moved.
     ///
     /// A set is encoded in an order that is not the stored one, so nothing is known of its elements' places.
-    private mutating func merge(
-        _ old: [DatabaseValue], _ new: [DatabaseValue], at path: Path
-    ) throws(DatabaseError) {
-        guard DatabaseValue(node.value(at: path)).holds(.array(old)) else { return set(.array(new), at: path) }
-        func place(_ index: Int) throws(DatabaseError) -> Path { path.appending(try Self.key(String(index))) }
+    private mutating func merge(_ old: [DatabaseValue], _ new: [DatabaseValue], at path: Path) throws(DatabaseError) {
+        let before = node.value(at: path)
+        guard DatabaseValue(before).holds(.array(old)) else { return set(.array(new), at: path) }
+        func place(_ index: Int) throws(DatabaseError) -> Path { Path.root.appending(try Self.key(String(index))) }
         func isInPlace(_ index: Int) -> Bool { index < min(old.count, new.count) && old[index] == new[index] }
         var absent: [DatabaseValue: [Int]] = [:]
         for index in old.indices.reversed() where !isInPlace(index) { absent[old[index], default: []].append(index) }
         var moves: [Int: Int] = [:]
         for index in new.indices where !isInPlace(index) { moves[index] = absent[new[index]]?.popLast() }
         let moved = Set(moves.values)
-        let before = node
+        var elements = MutableData(key: nil, node: before)
         for index in 0..<max(old.count, new.count) where !isInPlace(index) {
+            let target = try place(index)
             if let source = moves[index] {
-                put(MutableData(key: nil, node: before.value(at: try place(source))), at: try place(index))
+                elements.put(MutableData(key: nil, node: before.value(at: try place(source))), at: target)
             } else if index < min(old.count, new.count), !moved.contains(index) {
-                try merge(old[index], new[index], at: try place(index))
+                try elements.merge(old[index], new[index], at: target)
             } else {
-                put(MutableData(key: nil, node: .null), at: try place(index))
-                if index < new.count { set(new[index], at: try place(index)) }
+                elements.put(MutableData(key: nil, node: .null), at: target)
+                if index < new.count { elements.set(new[index], at: target) }
             }
         }
+        failure = failure ?? elements.failure
+        put(elements, at: path)
     }
 
     private static func key(_ name: String) throws(DatabaseError) -> Key {
@@ -181,11 +183,12 @@ public struct MutableData: Sendable {
 }
 
 extension DatabaseValue {
-    /// Whether it has all members and elements of an encoded value, each in its place.
+    /// Whether it has all elements of an encoded value, each in its place. Members can have come from defaults.
     fileprivate func holds(_ value: DatabaseValue) -> Bool {
-        switch value {
-        case .object(let members): members.allSatisfy { self[$0.key].holds($0.value) }
-        case .array(let elements): elements.enumerated().allSatisfy { self[String($0.offset)].holds($0.element) }
+        let stored = object ?? [:]
+        return switch value {
+        case .object(let members): members.allSatisfy { stored[$0.key]?.holds($0.value) ?? true }
+        case .array(let all): all.enumerated().allSatisfy { (stored[String($0.offset)] ?? .null).holds($0.element) }
         default: (try? canonical().value) == (try? value.canonical().value)
         }
     }

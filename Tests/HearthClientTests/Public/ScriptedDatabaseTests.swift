@@ -93,8 +93,9 @@ struct ScriptedDatabaseTests {
 
     @Test(
         "a job whose end is told again, because the answer was lost, has ended although the claim has, too",
-        arguments: ["jf", "jb"])
-    func repeatedEnd(action: String) async throws {
+        arguments: [("jf", "lease_lost"), ("jb", "lease_lost"), ("jf never", "job_gone")])
+    func repeatedEnd(end: String, status: String) async throws {
+        let action = end.prefix(2)
         let told = Mutex(0)
         let server = jobServer { peer, text in
             guard text.contains(#""a":"\#(action)""#) else { return peer.answer(to: text) }
@@ -102,10 +103,14 @@ struct ScriptedDatabaseTests {
                 told += 1
                 return told
             }
-            if count == 1 { peer.stream.abort() } else { peer.answer(to: text, #""over""#, status: "lease_lost") }
+            if count == 1 { peer.stream.abort() } else { peer.answer(to: text, #""over""#, status: status) }
         }
         let job = try await job(of: try open(server))
-        if action == "jf" { try await job.fail("no") } else { try await job.release() }
+        switch end {
+        case "jf": try await job.fail("no")
+        case "jb": try await job.release()
+        default: try await job.giveUp("never")
+        }
         #expect(told.withLock { $0 } == 2)
         #expect(!job.isHeld)
     }
@@ -135,6 +140,42 @@ struct ScriptedDatabaseTests {
         #expect(job.isHeld)
         try await job.done(updating: ["x": 1])
         #expect(!job.isHeld)
+    }
+
+    @Test("a job that was not given up, and whose claim has ended, is not taken to be")
+    func lostGivingUp() async throws {
+        let isTold = Mutex(false)
+        let server = jobServer { peer, text in
+            guard text.contains(#""a":"jf""#) else { return peer.answer(to: text) }
+            let isFirst = isTold.withLock { isTold in
+                defer { isTold = true }
+                return !isTold
+            }
+            if isFirst { peer.stream.abort() } else { peer.answer(to: text, #""over""#, status: "lease_lost") }
+        }
+        let job = try await job(of: try open(server))
+        await #expect(throws: DatabaseError.refused(status: "lease_lost", message: "over")) {
+            try await job.giveUp("never")
+        }
+    }
+
+    @Test("a job whose end is refused is not given back, or it would be assigned again and again")
+    func refusedForGood() async throws {
+        let server = jobServer { peer, text in
+            let isEnd = text.contains(#""a":"jd""#)
+            peer.answer(to: text, isEnd ? #""no""# : "{}", status: isEnd ? "invalid_argument" : "ok")
+        }
+        let database = try open(server)
+        try await {
+            let job = try await job(of: database)
+            await #expect(throws: DatabaseError.self) { try await job.done() }
+        }()
+        try await database.reference(withPath: "last").setValue(1)
+        var lines: [String] = []
+        while lines.last?.contains("last") != true {
+            lines.append(try #require(await server.heard.next(#"{"t":"d""#), "the write was not sent"))
+        }
+        #expect(!lines.contains { $0.contains(#""a":"jb""#) })
     }
 
     @Test("a job whose lease was lost while its end was refused is not the worker's any more")
@@ -484,6 +525,18 @@ struct ScriptedDatabaseTests {
         while let line = await server.heard.next(#"{"t":"d""#), !line.contains(#""a":"p""#) {}
         await database.close()
         #expect(await log.next() == "cancelled: the database was closed")
+    }
+
+    @Test("a database that is closed is not connected")
+    func closedInfo() async throws {
+        let server = ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
+        let database = try open(server)
+        let log = EventLog()
+        log.observe(database.reference(withPath: ".info/connected"), "", [.value])
+        database.goOnline()
+        while await log.next() != "value: true" {}
+        await database.close()
+        #expect(await log.next(2) == ["value: false", "cancelled: the database was closed"])
     }
 
     @Test("a transaction that was sent to a connection that broke may have happened, and is not sent again")

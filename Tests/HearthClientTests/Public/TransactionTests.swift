@@ -248,6 +248,28 @@ struct TransactionTests {
         #expect(try await place.getData().value.array == change.result)
     }
 
+    /// A type of a later version than the data.
+    private struct LaterItem: Codable, Sendable {
+        var name: String
+        var rank = 7
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            name = try members.decode(String.self, forKey: .name)
+            rank = try members.decodeIfPresent(Int.self, forKey: .rank) ?? 7
+        }
+    }
+
+    @Test("elements of arrays keep them also where the type has members that are not stored yet")
+    func laterElements() async throws {
+        let place = try server.client().reference(withPath: "items")
+        try await place.setValue([Self.stored("a"), Self.stored("b")])
+        try await place.transaction(of: [LaterItem].self) { $0?[1].name = "c" }
+        let items = try await place.getData().value.array
+        #expect(items?.first == Self.stored("a"))
+        #expect(items?.last == ["name": "c", "count": 1, "note": "of b"])
+    }
+
     @Test("a set, which is not encoded in the order in which it is stored, is written as a whole")
     func sets() async throws {
         let place = try server.client().reference(withPath: "items")
