@@ -4,8 +4,8 @@ import HearthSystem
 
 extension Stream {
     /// Closes gracefully: staged bytes are sent, the peer is told of the end and given time to end too, all within
-    /// `StreamLimits.closeTimeout`. A peer that takes `StreamLimits.closeBytesMin` in that time gets it again, unless the
-    /// loop is shutting down or too much waits for all peers together. Bytes that arrive meanwhile are dropped. The
+    /// `StreamLimits.closeTimeout`. A peer that takes `StreamLimits.closeBytesMin` in that time gets it again, unless
+    /// the loop is shutting down or too much waits for all peers together. Bytes that arrive meanwhile are dropped. The
     /// handler now gets only `closed`.
     ///
     /// - parameter reason: the reason for `closed`.
