@@ -52,7 +52,7 @@ extension HTTPConnection {
                 databaseName: exchange.databaseName,
                 operation: .set(target, IncomingValue(json: value), echoes: exchange.parameters.printing != .silent),
                 action: .put, target: target, parameters: exchange.parameters)
-            // Reading the past may have taken longer than the credential was valid.
+            // The credential may have ended while the past was read.
             identify(head, writer) { connection, authentication in
                 connection.ask(.success(write), authentication, nil, writer)
             }

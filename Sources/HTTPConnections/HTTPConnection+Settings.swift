@@ -35,7 +35,7 @@ extension HTTPConnection {
         besideLoop {
             endpoint.change(head, body)
         } then: { connection, change in
-            // The credential may have ended meanwhile.
+            // The credential may have ended while the text was checked.
             connection.admit(head, writer) { connection, _ in
                 connection.work = .beside
                 let end = connection.continuation { (connection, response: HTTPResponse) in

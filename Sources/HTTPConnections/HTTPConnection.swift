@@ -284,7 +284,7 @@ final class HTTPConnection: StreamHandler, TableMember {
                     try RESTExchange.translating(head, body: body.take(), pushID: pushID)
                 }
             } then: { connection, exchange in
-                // Not before, as a credential that ends meanwhile ends nothing that has not begun.
+                // After parsing: a credential that ends before the request is asked does not end the request.
                 connection.identify(head, writer) { connection, authentication in
                     if case .success(let exchange) = exchange, let history = exchange.history {
                         return connection.askHistory(history, exchange, head, authentication, writer)

@@ -275,7 +275,7 @@ final class Link: SessionOwner {
         case .success(let response) where response.isOK:
             needsNewToken = false
             if state == .signingIn { open() }
-        // It says nothing about the token.
+        // This says nothing about the token.
         case .success(let response) where response.isUnavailable: serverUnavailable()
         case .success(let response): tokenRefused(response.refusal)
         case .failure: break

@@ -243,7 +243,7 @@ extension DatabaseError {
 }
 
 extension Duration {
-    /// Neither negative nor more than an integer holds.
+    /// At least 0, and at most what an integer holds.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         return min(max(0, seconds), .max / 2000) * 1000 + max(0, attoseconds) / 1_000_000_000_000_000

@@ -147,8 +147,8 @@ public struct MutableData: Sendable {
         }
     }
 
-    /// An element with the value of an old one that is no longer in its place is that one, and has moved. Any other is
-    /// what has become of the old element in its place, if that has not moved.
+    /// A new element that equals an old one from another index has moved from there. Any other new element is the old
+    /// element at its index, changed, unless that one has moved away.
     ///
     /// A set is encoded in an order that is not the stored one, so nothing is known of its elements' places.
     private mutating func merge(_ old: [DatabaseValue], _ new: [DatabaseValue], at path: Path) throws(DatabaseError) {

@@ -18,7 +18,7 @@ struct PendingWrites {
     private var writes: [Int: PendingWrite] = [:]
     /// The visible writes that the server has not acknowledged.
     private var unsettled = WriteIndex()
-    /// The others, which only later transactions see.
+    /// Hidden writes, which only later transactions see.
     private var hidden = WriteIndex()
     /// The visible writes that the server has acknowledged.
     private var agreed = WriteIndex()

@@ -128,7 +128,7 @@ extension Accounts {
                 user.email = code.email
                 user.emailVerified = true
                 user.voidTokens(now: now)
-                // Whoever took the address away may have had ways back sent to their own addresses since.
+                // A thief who changed the address again has a code for an address of their own.
                 try file.removeRecoveryCodes(realm, of: user.id, expiringFrom: code.expiresAt)
             case .resetPassword, .emailSignIn: throw .refused(.invalidCode)
             }

@@ -8,7 +8,7 @@ import HearthStorageErrors
 extension Database {
     /// Places that one commit looks at for a trigger; with more, one event says so.
     static let triggeredPlacesMax = 10_000
-    /// The same of places above them where the data ends. Those before and those after the change count.
+    /// The limit for places above them where the data ends, before and after the change together.
     static let triggerDeadEndsMax = 2 * triggeredPlacesMax
     /// Bytes of a value before or after a change that an event can have, and of all that a commit has.
     static let eventValueBytesMax = 1 << 20
@@ -169,8 +169,8 @@ private struct PlaceSearch {
     private(set) var found: Set<Path> = []
     /// So many more may be looked at.
     private var left = Database.triggeredPlacesMax
-    /// The same of places in the tree where the data ends above the pattern, before and after the commit: nothing is
-    /// found there, but each costs a look.
+    /// So many more places in the tree may be looked at where the data ends above the pattern, before and after the
+    /// commit: nothing is found there, but each costs a look.
     private var deadEndsLeft = Database.triggerDeadEndsMax
 
     /// False if there are too many.
@@ -192,7 +192,7 @@ private struct PlaceSearch {
         return insert(path.prefix(bytes: end))
     }
 
-    /// - parameter isExpanded: the place comes from the tree. There are no more others than the request names.
+    /// - parameter isExpanded: whether the place comes from the tree; otherwise the request names it.
     private mutating func find(
         _ pattern: ArraySlice<[UInt8]?>, at path: [UInt8], _ tree: any RuleTree, isExpanded: Bool
     ) throws(RuleTreeError) -> Bool {

@@ -360,7 +360,7 @@ final class Evaluator {
         return parent
     }
 
-    /// What is after a priority is found by reading that.
+    /// To find the value after a priority, the priority is read.
     private func chargePriority(of value: RuleTreeValue) throws(Fault) {
         try charge(value.priority?.1.count ?? 0)
     }

@@ -1,4 +1,4 @@
-/// Something in a rules file that is allowed, and hardly what was meant.
+/// A rule that loads, but is probably a mistake.
 package struct RulesWarning: Hashable, Sendable, CustomStringConvertible {
     package var position: RulePosition
     package var message: String
@@ -33,9 +33,9 @@ private struct NullComparisonSearch {
         var instruction: Int
         /// The side below `auth`.
         var claim: Int
-        /// It is one by `!=`, and makes the rule true by being false.
+        /// It is made by `!=`, and the rule is true if it is false.
         var isNegated: Bool
-        /// It is not null for anybody who is signed in.
+        /// No signed-in user sees it as null.
         var isMetBySignIn: Bool
     }
 
@@ -106,7 +106,7 @@ private struct NullComparisonSearch {
         return known
     }
 
-    /// What an expression has no value without: a rule that runs into an error is false.
+    /// The terms without which an expression has no value: a rule that runs into an error is false.
     private func terms(neededBy index: Int) -> Set<NullableTerm> {
         let (evaluated, needed) = operands(of: index)
         var terms = Set(needed.compactMap(term))
@@ -114,7 +114,7 @@ private struct NullComparisonSearch {
         return terms
     }
 
-    /// Those that are evaluated whatever the others are, and among them those that must not be null.
+    /// The operands that are always evaluated, and among them those that must not be null.
     private func operands(of index: Int) -> (evaluated: [Int], needed: [Int]) {
         switch code.instructions[index] {
         case .literalChild(let target, _), .parent(let target), .test(_, let target), .value(let target),
