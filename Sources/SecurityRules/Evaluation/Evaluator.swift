@@ -238,6 +238,13 @@ final class Evaluator {
         try charge(min(a.byteCount, b.byteCount) >> 4)
     }
 
+    /// Ordinary paths cost little. What is longer than a key can be is probably an attack, and costs much.
+    private func chargePath(_ count: Int) throws(Fault) {
+        try charge(max(count >> 2, 4 * (count - Self.ordinaryPathByteCount)))
+    }
+
+    private static let ordinaryPathByteCount = 768
+
     private func mapCase(of target: Int, isUpper: Bool) throws(Fault) -> RuleValue {
         let text = try text(target)
         try charge(text.byteCount)
@@ -323,7 +330,7 @@ final class Evaluator {
     private func child(of parent: Snapshot, _ path: RuleText) throws(Fault) -> Snapshot {
         var snapshot = parent
         if snapshot.isNowhere { return snapshot }
-        try charge(path.byteCount >> 2)
+        try chargePath(path.byteCount)
         try open(&snapshot)
         if !path.withBytes({ ChildPath.append($0, to: &scratch) }) { snapshot.isNowhere = true }
         snapshot.end = scratch.count
@@ -339,7 +346,7 @@ final class Evaluator {
             scratch.append(contentsOf: place[snapshot.start..<snapshot.end])
         } else {
             // It may be the path that a stored string names.
-            try charge((snapshot.end - snapshot.start) >> 2)
+            try chargePath(snapshot.end - snapshot.start)
             for index in snapshot.start..<snapshot.end { scratch.append(scratch[index]) }
         }
         (snapshot.isPlace, snapshot.start) = (false, start)
