@@ -261,19 +261,27 @@ struct StreamTests {
         #expect(try closed.next() == .local)
     }
 
-    @Test("that closes sends everything to a peer that reads slowly")
-    func slowReader() throws {
+    /// A server that sends so many bytes and closes.
+    private func closingServer(
+        _ count: Int, _ timeout: Duration, onClosed: @escaping @Sendable (CloseReason) -> Void = { _ in }
+    ) throws -> TestServer {
         var options = Listener.Options()
         options.limits.hardLimit = 1 << 30
-        options.limits.closeTimeout = .seconds(2)
-        let server = try TestServer(options: options) { _ in
+        options.limits.closeTimeout = timeout
+        return try TestServer(options: options) { _ in
             ScriptedHandler {
                 $0.onOpened = { stream in
-                    stream.send(shared: [UInt8](repeating: 0, count: 5_000_000))
+                    stream.send(shared: [UInt8](repeating: 0, count: count))
                     stream.close()
                 }
+                $0.onClosed = { _, reason in onClosed(reason) }
             }
         }
+    }
+
+    @Test("that closes sends everything to a peer that reads slowly")
+    func slowReader() throws {
+        let server = try closingServer(5_000_000, .seconds(2))
         let client = try server.connect(receiveBuffer: 65_536)
         var received = 0
         while received < 5_000_000 {
@@ -287,18 +295,7 @@ struct StreamTests {
     @Test("that closes gives up on a peer that does not read")
     func closeTimeout() throws {
         let closed = Channel<CloseReason>()
-        var options = Listener.Options()
-        options.limits.hardLimit = 1 << 30
-        options.limits.closeTimeout = .milliseconds(20)
-        let server = try TestServer(options: options) { _ in
-            ScriptedHandler {
-                $0.onOpened = { stream in
-                    stream.send(shared: [UInt8](repeating: 0, count: 20_000_000))
-                    stream.close()
-                }
-                $0.onClosed = { _, reason in closed.put(reason) }
-            }
-        }
+        let server = try closingServer(20_000_000, .milliseconds(20)) { closed.put($0) }
         let client = try server.connect(receiveBuffer: 4096)
         #expect(try closed.next() == .local)
         #expect(client.errorAtEnd() == ECONNRESET)

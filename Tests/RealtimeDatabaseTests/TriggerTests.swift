@@ -132,7 +132,7 @@ struct TriggerTests {
         #expect(fresh.filter { !$0.key.isAside }.isEmpty)
     }
 
-    @Test("are looked for in a bounded number of places, also where there are none")
+    @Test("are searched for in a limited number of places, even if there are none")
     func deadEnds() throws {
         var bench = try Self.bench(
             """

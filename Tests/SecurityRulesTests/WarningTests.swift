@@ -10,7 +10,7 @@ struct WarningTests {
     }
 
     @Test(
-        "what a query asks for is compared with somebody who may not be there, so that null equals null",
+        "a property of the query is compared with a value below auth, and both can be null",
         arguments: [
             "query.where('owner') === auth.uid", "auth.uid == query['where']('owner')",
             "query.whereFrom('.value') == auth.uid && query.whereTo('.value') == auth.token.email",

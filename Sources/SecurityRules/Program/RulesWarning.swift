@@ -7,7 +7,7 @@ package struct RulesWarning: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RulesProgram {
-    /// Comparisons of what a query asks for with somebody who may not be there (docs/rules.md 3.1).
+    /// Comparisons of a property of the query with a value below `auth`, if both can be null (docs/rules.md 3.1).
     package var warnings: [RulesWarning] {
         rules.flatMap { rule in
             var search = NullComparisonSearch(rule, of: code)
