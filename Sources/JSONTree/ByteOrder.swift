@@ -4,7 +4,7 @@ import HearthBytes
 /// other.
 ///
 /// Compares words: keys and paths of one tree share long prefixes.
-func firstDifference(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+package func firstDifference(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let count = min(a.count, b.count)
     var offset = 0
     while offset + ByteLanes.count <= count {

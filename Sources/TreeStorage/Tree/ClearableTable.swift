@@ -107,11 +107,9 @@ final class ClearableTable {
             }
         }
         if new.isEmpty { return }
-        source.provide(rows, at: new, sequence)
-        defer { source.takeBack() }
         insertFromSource.bind(1, Int64(sequence))
-        try insertFromSource.run()
-        total.add(source.total)
+        total.add(
+            try source.provide(rows, at: new, sequence) { () throws(StorageError) in try insertFromSource.run() })
     }
 
     /// Finds the rows whose keys the table does not have, and the checksums of those that others are put in the place

@@ -7,11 +7,11 @@ enum RowOrder {
     /// Indices of `rows` in the order of their keys. O(n log n).
     static func indices(of rows: [Row]) -> [Int] {
         guard let first = rows.first else { return [] }
-        let shared = rows.reduce(first.key.count) { shared, row in
-            var count = 0
-            let limit = min(shared, row.key.count)
-            while count < limit, row.key[count] == first.key[count] { count += 1 }
-            return count
+        var shared = first.key.count
+        for index in rows.indices {
+            shared = first.key.withUnsafeBytes { first in
+                rows[index].key.withUnsafeBytes { firstDifference(first.part(0..<shared), $0) }
+            }
         }
         let places = rows.indices.map { (word: word(of: rows[$0].key, from: shared), index: $0) }
         return places.sorted { a, b in

@@ -1,4 +1,5 @@
 import CHearthSQLite
+import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSQLite
 import HearthStorageErrors
@@ -9,18 +10,19 @@ import HearthStorageErrors
 ///
 /// SQLite calls it a virtual table (https://sqlite.org/vtab.html). One statement reads it at a time.
 final class RowSource {
-    private var rows: [Row] = []
-    private var indices: [Int] = []
+    private var rows = UnsafeBufferPointer<Row>(start: nil, count: 0)
+    private var indices = UnsafeBufferPointer<Int>(start: nil, count: 0)
     private var sequence: UInt64 = 0
     /// The row that is read now, by its place in `indices`.
     private var position = 0
-    private var key: [UInt8] = []
-    private var value: [UInt8] = []
+    // Of that row. Safe because: they are bytes of `rows`, which ``provide(_:at:_:during:)`` keeps, or of `header`.
+    private var key = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var value = UnsafeRawBufferPointer(start: nil, count: 0)
     private var checksum: Int64 = 0
+    /// The stored form of the value, if the row has none of its own in memory.
+    private var header: [UInt8] = []
     private let hasValues: Bool
-
-    /// Of the rows that were read since ``provide(_:at:_:)``.
-    private(set) var total = RowTotal()
+    private var total = RowTotal()
 
     /// - parameter hasValues: otherwise `value` is of no use, and the checksums are those of rows without.
     init(_ name: String, hasValues: Bool, _ connection: Connection) throws(StorageError) {
@@ -32,22 +34,31 @@ final class RowSource {
         guard code == SQLITE_OK else { throw connection.error(code) }
     }
 
-    /// The table has these rows from now on.
+    /// The table has these rows while `body` runs, which reads them to their end, and none before and after.
     ///
     /// - parameters:
     ///   - indices: those of `rows` that the table has, in this order.
     ///   - sequence: the number of the rows, which the checksums cover.
-    func provide(_ rows: [Row], at indices: [Int], _ sequence: UInt64) {
-        (self.rows, self.indices, self.sequence) = (rows, indices, sequence)
-        total = RowTotal()
+    /// - returns: the total of the rows that were read.
+    func provide(
+        _ rows: [Row], at indices: [Int], _ sequence: UInt64, during body: () throws(StorageError) -> Void
+    ) throws(StorageError) -> RowTotal {
+        try rows.withUnsafeBufferPointer { (rows) throws(StorageError) in
+            try indices.withUnsafeBufferPointer { (indices) throws(StorageError) in
+                (self.rows, self.indices, self.sequence, total) = (rows, indices, sequence, RowTotal())
+                defer { takeBack() }
+                try body()
+            }
+        }
+        return total
     }
 
-    /// The table has no rows from now on.
-    func takeBack() {
-        rows = []
-        indices = []
-        key = []
-        value = []
+    private func takeBack() {
+        rows = .init(start: nil, count: 0)
+        indices = .init(start: nil, count: 0)
+        key = .init(start: nil, count: 0)
+        value = key
+        header = []
     }
 
     // MARK: What SQLite asks for
@@ -67,8 +78,15 @@ final class RowSource {
     private func read() {
         if isAtEnd { return }
         let index = indices[position]
-        key = rows[index].key
-        if hasValues { value = rows[index].value.encoded }
+        key = rows[index].key.withUnsafeBytes { $0 }
+        if hasValues {
+            if case .subtree(let json) = rows[index].value {
+                value = json.bytes.withUnsafeBytes { $0 }
+            } else {
+                header = rows[index].value.encoded
+                value = header.withUnsafeBytes { $0 }
+            }
+        }
         checksum = RowChecksum.of(key, Int64(sequence), value)
         total.add(checksum)
     }
@@ -81,18 +99,15 @@ final class RowSource {
         }
     }
 
-    private static func answer(_ bytes: [UInt8], to context: OpaquePointer?) {
-        bytes.withUnsafeBytes { bytes in
-            // A null pointer would be NULL.
-            if let address = bytes.baseAddress, bytes.count > 0 {
-                sqlite3_result_blob64(context, address, UInt64(bytes.count), copied)
-            } else {
-                sqlite3_result_zeroblob(context, 0)
-            }
+    private static func answer(_ bytes: UnsafeRawBufferPointer, to context: OpaquePointer?) {
+        // A null pointer would be NULL.
+        if let address = bytes.baseAddress, bytes.count > 0 {
+            // Not copied: SQLite is done with a row when it asks for the next one.
+            sqlite3_result_blob64(context, address, UInt64(bytes.count), nil)
+        } else {
+            sqlite3_result_zeroblob(context, 0)
         }
     }
-
-    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     fileprivate var rowNumber: Int64 { Int64(position) }
 
