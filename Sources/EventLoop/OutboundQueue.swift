@@ -137,7 +137,8 @@ package struct OutboundQueue {
             if sent >= bytesMax { return (sent, .sentShare) }
             let (count, goesOn) = withHead(gatheringIn: scratch, gatherMax, write)
             if count == -Int(EAGAIN) { return (sent, .blocked) }
-            if count < 0 { return (sent, .failed(count)) }
+            // A write of nothing would be repeated for ever.
+            if count <= 0 { return (sent, .failed(min(count, -Int(EPIPE)))) }
             consume(count, pool: pool)
             sent += count
             if !goesOn { return (sent, .blocked) }

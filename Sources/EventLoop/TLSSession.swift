@@ -60,7 +60,10 @@ final class TLSSession {
         forgetErrors()
         var count = 0
         let result = SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &count)
-        return result == 1 ? count : outcome(result, "write")
+        if result == 1 { return count }
+        let outcome = outcome(result, "write")
+        // After the end of what the peer sends, OpenSSL 3.0 takes a broken connection for that end.
+        return outcome == 0 ? -Int(EPIPE) : outcome
     }
 
     /// Tells the peer that nothing more will come. Not repeated if the socket is full: the end of the connection says

@@ -118,6 +118,40 @@ struct TLSTests {
         if let chosen { #expect(client.chosenProtocol == chosen) }
     }
 
+    @Test(
+        "does not try for ever to send to a peer that has said its end and is gone",
+        arguments: [
+            TLS1_2_VERSION, TLS1_3_VERSION,
+        ])
+    func goneAfterEnd(version: Int32) throws {
+        let (arrived, mayGoOn, closed) = (Channel<String>(), Channel<Bool>(), Channel<CloseReason>())
+        let harness = try Harness { _ in
+            ScriptedHandler {
+                $0.onReceived = { bytes, stream in
+                    arrived.put(String(decoding: bytes, as: UTF8.self))
+                    guard (try? mayGoOn.next()) == true else { return }
+                    stream.send(shared: [UInt8]("answer".utf8))
+                }
+                $0.onClosed = { _, reason in closed.put(reason) }
+            }
+        }
+        var client: TestTLSClient? = try TestTLSClient(port: harness.server.port, version: version)
+        #expect(client?.shakeHands() == true)
+        // While the server is busy with this, the end comes together with the bytes before it.
+        try client?.send("first")
+        #expect(try arrived.next() == "first")
+        try client?.send("second")
+        client?.sendEnd()
+        mayGoOn.put(false)
+        #expect(try arrived.next() == "second")
+        client?.resetAtEnd()
+        client = nil
+        mayGoOn.put(true)
+        _ = try closed.next()
+        let other = try TestTLSClient(port: harness.server.port, version: version)
+        #expect(other.shakeHands())
+    }
+
     @Test("announces the end of a connection", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func closeNotify(version: Int32) throws {
         let harness = try Harness { _ in

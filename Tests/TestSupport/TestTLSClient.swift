@@ -71,6 +71,15 @@ package final class TestTLSClient {
         try #require(count == text.utf8.count)
     }
 
+    /// Says that nothing more comes.
+    package func sendEnd() { _ = SSL_shutdown(ssl) }
+
+    /// Whatever is unread when this client ends, the server is told at once that nothing is taken any more (RST).
+    package func resetAtEnd() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+    }
+
     /// What one read gives, or nil at an end announced by close_notify.
     package func receive() throws -> String? {
         ERR_clear_error()
