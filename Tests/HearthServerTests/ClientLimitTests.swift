@@ -1,6 +1,7 @@
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthJSONTree
+import HearthSystem
 import HearthTestSupport
 import Testing
 import HearthTreeStorage
@@ -91,6 +92,19 @@ import HearthTreeStorage
         // An end makes room.
         clients[3].hangUp()
         try blockUntil("the room of the WebSocket that has ended") { try ask("/.ws", upgrade + ann) != 429 }
+    }
+
+    @Test("a client may end while another one of the same address begins")
+    func endings() throws {
+        let clients = Clients(behind: TrustedProxies(), exemptsLoopback: true)
+        let address = SocketAddress(numeric: "192.0.2.1", port: 7)
+        let threads = try (0..<3).map { number in
+            try NamedThread(name: "clients-\(number)") {
+                for _ in 0..<30_000 { _ = clients.client(at: address) }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(clients.count == 0)
     }
 
     @Test("clients are told apart by IPv4 address or IPv6 network, and forgotten when they are gone")

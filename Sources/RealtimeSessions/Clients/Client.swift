@@ -107,9 +107,13 @@ package final class Clients: Sendable {
     var count: Int { table.withLock { $0.clients.count } }
 
     fileprivate func forget(_ network: SocketAddress) {
-        table.withLock { table in
+        let other = table.withLock { table in
             // Another one may have taken the place of the one that ends.
-            if table.clients[network]?.client == nil { table.clients[network] = nil }
+            let other = table.clients[network]?.client
+            if other == nil { table.clients[network] = nil }
+            return other
         }
+        // This may be the last reference to it, whose end takes the lock as well.
+        _ = consume other
     }
 }
