@@ -143,7 +143,7 @@ final class HTTPConnection: StreamHandler, TableMember {
 
     /// Takes requests apart until one needs time. Answers how many bytes it used.
     private func read(_ bytes: UnsafeRawBufferPointer) -> Int {
-        let wasIdle = decoder.isIdle
+        var wasIdle = decoder.isIdle
         var input = bytes
         while isIdle, stream.isOpen, let event = decoder.next(&input) {
             switch event {
@@ -157,6 +157,8 @@ final class HTTPConnection: StreamHandler, TableMember {
             case .body(let bytes): append(bytes)
             case .end:
                 guard let head else { break }
+                // A later head begins in these bytes.
+                wasIdle = true
                 let (body, claim) = (body.bytes, body.claim)
                 self.head = nil
                 self.body = IncomingBody()
@@ -199,6 +201,8 @@ final class HTTPConnection: StreamHandler, TableMember {
         unread = []
         unreadStart = 0
         let used = bytes.withUnsafeBytes { read(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        // What has become a WebSocket decides for itself when it reads.
+        guard stream.handler === self else { return accountForUnread() }
         if isIdle {
             stream.resumeReading()
         } else {

@@ -1,3 +1,4 @@
+import Glibc
 import HearthHTTPCodec
 import HearthServer
 import HearthSystem
@@ -198,6 +199,24 @@ import HearthRealtimeSessions
         let kept = try server.connectREST()
         #expect(try kept.ask("GET", "/x.json").status == 200)
         #expect(kept.receivesEnd())
+    }
+
+    @Test("each head has its own deadline, however closely they follow each other")
+    func manyHeads() throws { try withLimit(.milliseconds(500)) { try manyHeads(limit: $0) } }
+
+    private func manyHeads(limit: Duration) throws {
+        let server = try RealtimeTestServer { $0.connectionLimits.headTimeout = limit }
+        let client = try server.connectREST()
+        let request = RESTClient.request("GET", "/healthz")
+        try client.send(Array(request.prefix(10)))
+        let start = MonotonicTime.current
+        while MonotonicTime.current - start < limit * 3 {
+            // One head ends, and another one begins, in the same bytes.
+            try client.send(Array(request.dropFirst(10)) + Array(request.prefix(10)))
+            let answer = try client.receive()
+            if answer.status == 408 { throw SystemError("send heads", code: ETIMEDOUT) }
+            #expect(answer.status == 200)
+        }
     }
 
     @Test("a client that takes no answer is given up, others are served meanwhile")
