@@ -1,7 +1,9 @@
 import HearthEventLoop
 import Glibc
+import HearthBytes
 import HearthHTTPCodec
 import HearthJSONValues
+import HearthJSONWebTokens
 import HearthServer
 import HearthShell
 import HearthServerLog
@@ -172,23 +174,28 @@ struct ArchiveRestore {
         let target = try ClientRun("restore", arguments, at: place)
         let path = target.address.url.path
         if let refusal = refusal(target) { return refusal }
+        try SignalledEnd.removesFiles()
         var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/hearth-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             return complain(BackupError("cannot make a temporary folder"))
         }
         let folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        UnfinishedFiles.making(folder) {}
         defer {
-            for file in FolderContents(folder).files { unlink("\(folder)/\(file)") }
-            rmdir(folder)
+            UnfinishedFiles.ending(folder) {
+                for file in FolderContents(folder).files { unlink("\(folder)/\(file)") }
+                _ = rmdir(folder)
+            }
         }
         do throws(BackupError) {
             _ = try restore(in: folder)
             let past = try PastServer(folder, database: database)
             defer { past.stop() }
-            let (url, moment, output, database) = (past.url, moment, output, database)
+            let (url, query, moment, output) = (past.url, "format=export&auth=\(past.secret)", moment, output)
+            let database = database
             return target.onLoop { loop throws(ConnectionError) in
                 let value = Mutex<[UInt8]>([])
-                let source = HTTPCall(url.address(path, query: "format=export"))
+                let source = HTTPCall(url.address(path, query: query))
                 do throws(ConnectionError) {
                     try await Download.run(source, on: loop) { bytes in
                         value.withLock { value in
@@ -248,18 +255,24 @@ struct ArchiveRestore {
     private static let null = Array("null".utf8)
 }
 
-/// A server on the restored files, for this process alone to read from.
+/// A server on the restored files, for this process alone to read from. It is closed to other users of the machine.
 private struct PastServer {
     let url: DatabaseURL
+    /// The only credential that it takes.
+    let secret = String(decoding: Base64.url.encode(Cryptography.randomBytes(32)), as: UTF8.self)
     private let server: Server
 
     init(_ folder: String, database: String) throws(BackupError) {
         var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder)
-        configuration.isDevelopment = true
+        configuration.legacySecretFile = "\(folder)/secret"
+        configuration.rulesFile = "\(folder)/rules"
         configuration.defaultDatabase = database
         configuration.durability = .process
         configuration.logLevel = .error
         do {
+            try PrivateFile.replace("\(folder)/secret", with: Array(secret.utf8))
+            try PrivateFile.replace(
+                "\(folder)/rules", with: Array(#"{"rules":{".read":false,".write":false}}"#.utf8))
             server = try Server(configuration)
             url = try DatabaseURL("ws://\(server.address)/?ns=\(database)")
         } catch {
