@@ -88,7 +88,11 @@ package final class Server: Sendable {
             let fetcher = Fetcher()
             self.fetcher = fetcher
             let trust = try Trust(configuration.trust(in: folder.path), fetcher: HTTPSFetcher(fetcher))
-            trust.serviceAccounts.observe { before, now in trail.noteKeys(before, now) }
+            trust.serviceAccounts.observe { before, now in
+                trail.noteKeys(before, now)
+            } failed: { error in
+                log.error("admin.keys-not-read", [("error", error.description)])
+            }
             var names = configuration.databaseNames
             if configuration.isDevelopment { names.allowsNew = true }
             // All nodes have the same databases.

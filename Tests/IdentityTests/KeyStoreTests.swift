@@ -30,6 +30,32 @@ struct KeyStoreTests {
         #expect(TemporaryFolder.files(in: folder.path) == ["signing-keys.json"])
     }
 
+    @Test("a file of administrators' keys that could not be read is read again, and said to be unread once")
+    func unreadKeys() throws {
+        let file = folder.path + "/service-accounts.json"
+        let accounts = try ServiceAccounts(folder: folder.path)
+        let (changes, failures) = (Channel<Int>(), Channel<String>())
+        accounts.observe { _, now in
+            changes.put(now.count)
+        } failed: {
+            failures.put($0.description)
+        }
+        let commands = try ServiceAccounts(folder: folder.path)
+        _ = try commands.makeKey(email: "a@b.c", project: "p", tokenURI: "http://h/token", now: start)
+        #expect(accounts.keys.count == 1)
+        #expect(try changes.next() == 1)
+        #expect(try commands.removeKey(accounts.keys[0].id))
+        chmod(file, 0o644)
+        #expect(accounts.keys.count == 1)
+        #expect(accounts.keys.count == 1)
+        #expect(try failures.next().contains(file))
+        chmod(file, 0o600)
+        #expect(accounts.keys.isEmpty)
+        #expect(try changes.next() == 0)
+        failures.put("nothing else")
+        #expect(try failures.next() == "nothing else")
+    }
+
     @Test("a key signs for 30 days; the next is published before, the last until its tokens are over")
     func rotation() throws {
         let store = try store(at: start)

@@ -25,6 +25,8 @@ package final class ServiceAccounts: Sendable {
     private struct State {
         var keys: [ServiceAccountPublicKey] = []
         var version = FileVersion()
+        /// Why the file could not be read the last time.
+        var failure: KeyStoreError?
     }
 
     /// The state that changes when the file is replaced.
@@ -36,7 +38,11 @@ package final class ServiceAccounts: Sendable {
 
     private let path: String
     private let state = Mutex(State())
-    private let observer = Mutex<(@Sendable (_ before: [String], _ now: [String]) -> Void)?>(nil)
+    private struct Observer {
+        var changed: @Sendable (_ before: [String], _ now: [String]) -> Void
+        var failed: @Sendable (KeyStoreError) -> Void
+    }
+    private let observer = Mutex<Observer?>(nil)
 
     /// Reads the keys in `folder`; there may be none.
     package init(folder: String) throws(KeyStoreError) {
@@ -44,9 +50,13 @@ package final class ServiceAccounts: Sendable {
         try reloadIfChanged()
     }
 
-    /// Calls `body` with the names of the keys before and after each change, when it is noticed.
-    package func observe(_ body: @escaping @Sendable (_ before: [String], _ now: [String]) -> Void) {
-        observer.withLock { $0 = body }
+    /// Calls `changed` with the names of the keys before and after each change, when it is noticed, and `failed` when a
+    /// change cannot be read: the keys before it then stay valid.
+    package func observe(
+        changed: @escaping @Sendable (_ before: [String], _ now: [String]) -> Void,
+        failed: @escaping @Sendable (KeyStoreError) -> Void
+    ) {
+        observer.withLock { $0 = Observer(changed: changed, failed: failed) }
     }
 
     // MARK: Reading
@@ -75,14 +85,22 @@ package final class ServiceAccounts: Sendable {
                 nanoseconds: information.st_mtim.tv_nsec)
         }
         if state.withLock({ $0.version == version }) { return }
-        // After a damaged file the earlier keys stay, and it is read again when it changes.
-        state.withLock { $0.version = version }
-        let keys = try read()
+        let keys: [ServiceAccountPublicKey]
+        do throws(KeyStoreError) { keys = try read() } catch {
+            // The earlier keys stay. A damaged file is read again when it changes; any other failure may pass before.
+            let isNew = state.withLock { state in
+                if case .damaged = error { state.version = version }
+                defer { state.failure = error }
+                return state.failure != error
+            }
+            if isNew { observer.withLock { $0 }?.failed(error) }
+            throw error
+        }
         let before = state.withLock { state in
-            defer { state.keys = keys }
+            defer { (state.keys, state.version, state.failure) = (keys, version, nil) }
             return state.keys
         }
-        if let observer = observer.withLock({ $0 }) { observer(before.map(\.name), keys.map(\.name)) }
+        observer.withLock { $0 }?.changed(before.map(\.name), keys.map(\.name))
     }
 
     private func read() throws(KeyStoreError) -> [ServiceAccountPublicKey] {
