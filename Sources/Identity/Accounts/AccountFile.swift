@@ -114,6 +114,9 @@ final class AccountFile: @unchecked Sendable {
 
     /// Runs a part of a transaction, which is undone alone when it throws.
     func part<Outcome>(_ body: () throws(AccountFailure) -> Outcome) throws(AccountFailure) -> Outcome {
+        // After some failures of an earlier part, such as a full disk, SQLite has undone the transaction. This part
+        // would be one of its own, and stay although it is refused.
+        guard connection.isInTransaction else { throw failed(.inputOutput("a transaction has ended by itself")) }
         let count = revocations.count
         do throws(AccountFailure) {
             return try connection.savepoint(body)

@@ -1,3 +1,4 @@
+import HearthSQLite
 import HearthStorageErrors
 import HearthTestSupport
 import Testing
@@ -17,6 +18,26 @@ struct SharedRowTests {
         var user = User(id: id, createdAt: 1)
         user.email = email
         return user
+    }
+
+    @Test("a change is refused after a failure that has ended the transaction of others, and changes nothing")
+    func endedTransaction() throws {
+        let file = try open("a.sqlite")
+        let ann = user("ann", nil)
+        var failure: AccountFailure?
+        #expect(throws: StorageError.self) {
+            _ = try file.transaction {
+                // As SQLite does when the disk is full.
+                try? file.connection.execute("ROLLBACK")
+                do throws(AccountFailure) {
+                    try file.part { () throws(AccountFailure) in try file.put(ann, in: realm) }
+                } catch {
+                    failure = error
+                }
+            }
+        }
+        #expect(failure != nil)
+        #expect(try file.users(realm, after: "", limit: 10).isEmpty)
     }
 
     /// Makes the same change in both files.
