@@ -45,6 +45,8 @@ package struct AccountsArchive: Sendable {
         if stamps.isEmpty || stamps == archived { return .unchanged }
         let start = MonotonicTime.current
         if !isLast, start < due { return .waiting }
+        // A process that was killed may have left some, with hashes of passwords.
+        BackupSet.removeRemains(in: path)
         let set = try BackupSet.make(of: data, in: path, now: now, hasDatabases: false)
         archived = stamps
         let end = MonotonicTime.current

@@ -167,8 +167,16 @@ package struct BackupSet: Sendable {
 
     /// Removes all but the newest sets, and remains of failed backups. Answers the paths.
     package static func prune(_ target: String, keeping count: Int) -> [String] {
+        let removed = list(in: target).dropLast(max(count, 1)).map(\.path)
+        for path in removed { remove(path) }
+        return removed + removeRemains(in: target)
+    }
+
+    /// Removes what failed backups have left. Answers the paths.
+    @discardableResult
+    static func removeRemains(in target: String) -> [String] {
         let partial = FolderContents(target).files.filter { $0.hasPrefix(prefix) && $0.hasSuffix(partialSuffix) }
-        let removed = list(in: target).dropLast(max(count, 1)).map(\.path) + partial.sorted().map { "\(target)/\($0)" }
+        let removed = partial.sorted().map { "\(target)/\($0)" }
         for path in removed { remove(path) }
         return removed
     }

@@ -27,12 +27,17 @@ struct AccountsArchiveTests {
         }
         #expect(path == AccountsArchive.copies(in: archive).last?.path)
         #expect(try keeper.advance(now: 2 * Self.day) == .unchanged)
+        // Of a process that was killed while it made a copy.
+        let remains = archive + "/.accounts/hearth-19700102T000000Z.part"
+        #expect(FolderSync.makeFolder(remains) == 0)
+        TemporaryFolder.write(Array("hashes".utf8), to: remains + "/accounts.sqlite")
         // A backup is another thing.
         #expect(BackupStatus(in: data) == nil)
         #expect(AccountsArchive.copies(in: archive)[0].databases.isEmpty)
         _ = try client.signUp("bob@example.com")
         try client.rest.ask("PUT", "/.settings/rules.json", RESTClient.owner, #"{"rules":{".read":true}}"#)
         _ = try keeper.advance(now: 3 * Self.day, isLast: true)
+        #expect(!TemporaryFolder.files(in: archive + "/.accounts").contains { $0.hasSuffix(".part") })
 
         for (time, users) in [
             (Self.day, [true, false]), (2 * Self.day, [true, false]), (3 * Self.day - 1, [true, false]),
