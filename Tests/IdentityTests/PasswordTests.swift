@@ -62,6 +62,14 @@ struct PasswordTests {
         #expect(hasher.verify(bytes("password"), against: kept) == .right(needsNewHash: true))
     }
 
+    @Test("an imported hash may need all of the memory that there is for one")
+    func largestScrypt() throws {
+        // Made by Python's hashlib.scrypt.
+        let hash = hex("e2517fc218f7fe3abbdbe86cc9c3b0948251dceab7e5e766a69d1748f5491186")
+        let kept = kept("scrypt$ln=18,r=8,p=1", salt: bytes("NaCl"), hash: hash)
+        #expect(hasher.verify(bytes("password"), against: kept) == .right(needsNewHash: true))
+    }
+
     @Test("PBKDF2 is that of RFC 6070 and RFC 7914, section 11")
     func pbkdf2() {
         let sha1 = kept(
@@ -278,6 +286,10 @@ struct PasswordImportTests {
             ),
             (#"{"hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":1000}"#, .invalidParameter("cpuMemCost")),
             (#"{"hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":1024}"#, .invalidParameter("blockSize")),
+            (
+                #"{"hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":65536,"blockSize":1,"parallelization":1}"#,
+                .invalidParameter("cpuMemCost")
+            ),
         ] as [(String, PasswordImport.Failure)])
     func refused(request: String, expected: PasswordImport.Failure) {
         #expect(throws: expected) { try PasswordImport(object(request)) }

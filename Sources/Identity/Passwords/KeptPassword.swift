@@ -94,7 +94,8 @@ struct KeptPassword {
             EVP_PBE_scrypt(
                 password.baseAddress?.assumingMemoryBound(to: CChar.self), password.count, salt, salt.count,
                 1 << UInt64(cost.logarithm), UInt64(cost.blockSize), UInt64(cost.rounds),
-                UInt64(Self.memoryByteCountMax), &key, key.count) == 1
+                // OpenSSL also counts some memory beside the block of the parameters.
+                UInt64(Self.memoryByteCountMax + Self.memoryByteCountMax / 16), &key, key.count) == 1
         }
         guard isDone else { throw .last("hash a password") }
         return key

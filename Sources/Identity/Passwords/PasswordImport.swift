@@ -41,9 +41,10 @@ package struct PasswordImport: Sendable {
             let blockSize = try fields.number("blockSize", 1...64)
             let rounds = try fields.number("parallelization", 1...64)
             // Every attempt to sign in computes it.
-            guard 128 * cost * blockSize <= KeptPassword.memoryByteCountMax else {
-                throw .invalidParameter("cpuMemCost")
-            }
+            guard 128 * cost * blockSize <= KeptPassword.memoryByteCountMax,
+                // RFC 7914, section 2.
+                cost.trailingZeroBitCount < 16 * blockSize
+            else { throw .invalidParameter("cpuMemCost") }
             guard cost * blockSize * rounds <= Self.scryptWorkMax else { throw .invalidParameter("parallelization") }
             scheme = .scrypt(
                 ScryptCost(logarithm: cost.trailingZeroBitCount, blockSize: blockSize, rounds: rounds))
