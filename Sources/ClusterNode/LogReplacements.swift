@@ -31,7 +31,7 @@ package final class LogReplacements {
 
     private func call<Call: EtcdCall>(_ call: Call, at store: Int) throws(Failure) -> Call.Reply {
         do throws(EtcdError) { return try clients.call(call, at: store) } catch {
-            throw Failure(description: clients.text(error, at: store), isUnknown: error.mayHaveBeenApplied)
+            throw Failure(description: clients.text(error, at: store), isUnknown: !error.isDefinite)
         }
     }
 

@@ -37,6 +37,10 @@ package enum EtcdError: Error, Hashable, Sendable {
         }
     }
 
+    /// No attempt of a call that ended with this error was applied, or will be. An error that ends a call at once may
+    /// follow an earlier attempt without an answer, at another member.
+    package var isDefinite: Bool { self == .overloaded || isOfOneMember && !mayHaveBeenApplied }
+
     /// The fault may be that of one member, so that another one may do better.
     package var isOfOneMember: Bool {
         switch self {

@@ -80,9 +80,7 @@ extension ReplicatedLog {
     mutating func handOverFailed(_ error: EtcdError) {
         guard let move, case .owner(let term, _) = role else { return }
         if error == .leaseNotFound { return goOn("the node '\(move.node)' does not run any more") }
-        // An error that ends a call at once may hide an earlier attempt without an answer (`MemberAttempts`).
-        let isDefinite = error == .overloaded || error.isOfOneMember && !error.mayHaveBeenApplied
-        self.move?.isInDoubt = move.isInDoubt || !isDefinite
+        self.move?.isInDoubt = move.isInDoubt || !error.isDefinite
         if now < move.deadline { return }
         // Whether this node still owns the log is not known: it ends its term, if that is not over.
         if self.move?.isInDoubt == true { return leave(term, because: .noQuorum) }

@@ -38,6 +38,8 @@ import Testing
     func definite(error: EtcdError) {
         var attempts = MemberAttempts(memberCount: 3, isRepeatable: true)
         #expect(attempts.failed(error, hasTime: true) == .fail(error))
+        // An attempt before it may have been applied.
+        #expect(!error.isDefinite)
     }
 
     @Test("an overloaded cluster is asked again after a pause") func overloaded() {
