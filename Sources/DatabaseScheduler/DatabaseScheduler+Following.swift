@@ -69,7 +69,10 @@ extension DatabaseScheduler {
         case .owner:
             database.ownedElsewhere = nil
             // All that is owed is owed to connections of an earlier owner.
-            if !old.isOwn { database.orphanAll() }
+            if !old.isOwn {
+                database.forfeitOwed(where: isRevoked)
+                database.orphanAll()
+            }
             database.forwarded?.ownership(true, node: nil)
         case .handingOver: database.ownedElsewhere = .ownedElsewhere(node: nil)
         case .takingOver: lose(old, to: nil)

@@ -85,6 +85,9 @@ package struct DatabaseScheduler: ~Copyable {
     package internal(set) var requestCount: Int64 = 0
     var clock: CommitClock
     let nanoseconds: () -> Int64
+    /// Whether a user has lost the account or the tokens: on-disconnect writes that other nodes leave behind are not
+    /// made for such users.
+    package var isRevoked: (Principal) -> Bool = { _ in false }
 
     /// Of the event that is handled.
     private(set) var conditions: Conditions

@@ -192,6 +192,21 @@ struct SharedLogSchedulerTests {
         #expect(try bench.value("gone") == "true")
     }
 
+    @Test("a node that becomes the owner writes nothing for users who have lost their accounts")
+    func revoked() throws {
+        var bench = SharedLogBench()
+        bench.scheduler.isRevoked = { $0.uid == Array("ann".utf8) }
+        var record = SharedLogBench.record(1, "a", "1")
+        for (path, name) in [("gone/ann", "ann"), ("gone/bob", "bob")] as [(Path, String)] {
+            record.append(
+                owed: [Assignment(target: WriteTarget(path: path), value: "true")], of: UInt64(name.utf8.first!),
+                by: try Principal(auth: Array(#"{"uid":"\#(name)"}"#.utf8)))
+        }
+        // They arrive with the news, and are not applied before it.
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(record), .ownership(.owner)]))
+        #expect(try bench.value("gone") == #"{"bob":true}"#)
+    }
+
     @Test("a node that becomes the owner makes what a connection that has ended could not register before, or drops it")
     func endedBefore() throws {
         let entry = (target: WriteTarget(path: "gone"), value: IncomingValue(json: "true"))

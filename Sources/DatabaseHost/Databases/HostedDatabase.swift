@@ -75,6 +75,7 @@ final class HostedDatabase {
             database: database, limits: limits, lastTime: try logFile.lastTime(), isClearing: tree.isClearing,
             isShared: host.cluster != nil, forwardsWrites: host.cluster?.forwardsWrites ?? false, at: host.conditions,
             nanoseconds: { MonotonicTime.current.nanoseconds })
+        scheduler.isRevoked = host.isRevoked
         takeRules()
         try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
@@ -149,11 +150,7 @@ final class HostedDatabase {
 
     func handle(_ event: Event) {
         var time = MonotonicTime.current
-        // As the next owner, this node makes the writes of others' connections.
-        if case .arrived(let arrivals) = event, arrivals.contains(where: \.makesOwner) {
-            database.forfeitOwed(where: host.isRevoked)
-            ownedCount += arrivals.count(where: \.makesOwner)
-        }
+        if case .arrived(let arrivals) = event { ownedCount += arrivals.count(where: \.makesOwner) }
         // The files are of the cluster's log from now on, and are told so.
         if case .arrived(let arrivals) = event, arrivals.contains(where: \.beginsFiles) {
             committer.post(.storeArrived(database: index, log, through: 0))
