@@ -102,8 +102,67 @@ struct ForwardedWritesTests {
         #expect(writes.takeWork(applied: 0, now: 0).isEmpty, "the first node has not answered the second request")
         writes.take(.answered(Self.connection, number: sent[1].number, Self.turnedAway, sequence: 0), now: 0)
         let work = writes.takeWork(applied: 0, now: 0)
+        #expect(work.toSend.map(\.node) == ["n1", "n2"])
+        // The first node forgets the connection.
+        #expect(Self.sent(work) == [0, 1, 2, 3])
+    }
+
+    @Test("a node that takes the writes no more forgets a connection that goes on with another")
+    func forgetting() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(1), now: 0)
+        let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+        writes.take(.answered(Self.connection, number: number, .done, sequence: 0), now: 0)
+        _ = writes.takeWork(applied: 0, now: 0)
+        writes.ownership(false, node: "n2")
+        writes.add(Self.set(2), now: 0)
+        var work = writes.takeWork(applied: 0, now: 0)
+        #expect(work.toSend.map(\.node) == ["n1", "n2"])
+        #expect(work.toSend.map { $0.requests.map(\.request.number) } == [[Self.end.number], [2]])
+        writes.add(Self.set(3), now: 0)
+        work = writes.takeWork(applied: 0, now: 0)
         #expect(work.toSend.map(\.node) == ["n2"])
-        #expect(Self.sent(work) == [1, 2, 3])
+        writes.checkInvariants()
+    }
+
+    @Test("nothing is left of a connection that has ended when this node is too slow to apply what it was answered")
+    func overdueAnswers() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(1), now: 0)
+        writes.add(Self.set(2), now: 0)
+        for request in writes.takeWork(applied: 0, now: 0).toSend[0].requests {
+            writes.take(.answered(Self.connection, number: request.number, .done, sequence: 7), now: 0)
+        }
+        writes.add(Self.end, now: 0)
+        _ = writes.takeWork(applied: 0, now: 0)
+        writes.tick(now: ForwardedWrites.answerPatience)
+        let work = writes.takeWork(applied: 0, now: ForwardedWrites.answerPatience)
+        #expect(work.ended == [Self.connection])
+        #expect(writes.isUnused)
+    }
+
+    @Test("a node hears that writes are forfeited before it hears of the end that makes them, however long both wait")
+    func forfeiting() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.owe(), now: 0)
+        let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+        writes.take(.answered(Self.connection, number: number, .done, sequence: 0), now: 0)
+        _ = writes.takeWork(applied: 0, now: 0)
+        // There is no room for more.
+        let large = IncomingValue(
+            json: CanonicalJSON(trusted: [0x22] + Array(repeating: 0x61, count: ForwardedWrites.sentBytesMax) + [0x22]))
+        let other = ConnectionID(loop: 0, kind: .realtime, serial: 2)
+        writes.add(
+            Request(connection: other, number: 1, operation: .set(WriteTarget(path: "a"), large)), now: 0)
+        _ = writes.takeWork(applied: 0, now: 0)
+        writes.add(Self.set(1, of: other), now: 0)
+        writes.add(Request(connection: Self.connection, number: 2, operation: .forfeit), now: 0)
+        writes.add(Self.end, now: 0)
+        #expect(writes.takeWork(applied: 0, now: 0).isEmpty)
+        writes.tick(now: ForwardedWrites.patience)
+        let work = writes.takeWork(applied: 0, now: ForwardedWrites.patience)
+        #expect(work.toSend.map(\.node) == ["n1", "n1"])
+        #expect(Self.sent(work) == [2, Self.end.number])
     }
 
     @Test("an owner that turns requests away is asked again soon, and less often the longer that lasts")
@@ -198,9 +257,9 @@ struct ForwardedWritesTests {
             writes.take(.answered(Self.connection, number: number, reply, sequence: 0), now: 0)
             var work = writes.takeWork(applied: 0, now: 0)
             if isTurnedAway {
-                #expect(work.toSend.map(\.node) == ["n2"])
-                #expect(Self.sent(work) == [1])
-                number = work.toSend[0].requests[0].number
+                #expect(work.toSend.map(\.node) == ["n1", "n2"])
+                #expect(Self.sent(work) == [0, 1])
+                number = work.toSend[1].requests[0].number
                 writes.take(.answered(Self.connection, number: number, .done, sequence: 0), now: 0)
                 work = writes.takeWork(applied: 0, now: 0)
             }
@@ -360,7 +419,7 @@ struct ForwardedWritesTests {
         #expect(writes.takeWork(applied: 0, now: start).isEmpty)
         if number == 2 {
             writes.take(.answered(Self.connection, number: sent, Self.turnedAway, sequence: 0), now: start)
-            #expect(Self.sent(writes.takeWork(applied: 0, now: start)) == [1])
+            #expect(Self.sent(writes.takeWork(applied: 0, now: start)) == [0, 1])
         }
         writes.tick(now: start + patience)
         // Answered or not, the last two are with the node that takes the writes.

@@ -146,9 +146,13 @@ package struct ForwardedWrites {
     private mutating func tellEnd(of connection: ConnectionID) {
         creditors.remove(connection)
         guard let node = known.removeValue(forKey: connection) else { return }
+        work.toSend.append((node, [end(of: connection)]))
+    }
+
+    private mutating func end(of connection: ConnectionID) -> ForwardedRequest {
         lastNumber += 1
-        let end = Request(connection: connection, number: 0, operation: .disconnect)
-        work.toSend.append((node, [ForwardedRequest(number: lastNumber, request: end)]))
+        return ForwardedRequest(
+            number: lastNumber, request: Request(connection: connection, number: 0, operation: .disconnect))
     }
 
     // MARK: News
@@ -262,11 +266,17 @@ package struct ForwardedWrites {
                     work.answers.append((entry.request, .failed(.unavailable(error))))
                 } else if entry.request.isEnd {
                     tellEnd(of: connection)
+                } else if let node = known[connection] {
+                    // A forfeit, before the end that makes the writes.
+                    work.toSend.append((node, [ForwardedRequest(number: entry.number, request: entry.request)]))
                 }
             }
             endIfEmpty(connection)
         }
-        for answer in answers where now - answer.since >= Self.answerPatience { end(answer.request.connection) }
+        // A connection may have several.
+        for answer in answers where now - answer.since >= Self.answerPatience && holds(answer.request.connection) {
+            end(answer.request.connection)
+        }
     }
 
     /// Whether the node that has requests of a connection has not answered them for too long since another one took the
@@ -414,7 +424,9 @@ package struct ForwardedWrites {
             if entry.request.isEnd, mustWaitToEnd(&line) { break }
             count += 1
             // The node that knows the connection may have lost the log.
-            let node = entry.request.isEnd ? known[connection] ?? node : node
+            let before = known[connection] ?? node
+            if before != node, !entry.request.isEnd { batches.append((before, [end(of: connection)])) }
+            let node = entry.request.isEnd ? before : node
             if batches.last?.node != node { batches.append((node, [])) }
             batches[batches.count - 1].requests.append(ForwardedRequest(number: entry.number, request: entry.request))
             note(entry.request, sentTo: node)
