@@ -27,7 +27,7 @@ package struct EtcdGrantLease: EtcdCall, Hashable {
     /// Answers the seconds that the lease has, which may be more than were asked for: at least 1.5 election timeouts.
     package func reply(_ header: EtcdHeader, _ message: ReplyMessage<EtcdLeaseReplyField>) throws(EtcdError) -> Int64 {
         guard try message.integer(.lease) == lease else { throw .malformedReply("another lease was granted") }
-        return try message.integer(.seconds)
+        return try message.natural(.seconds)
     }
 }
 

@@ -52,7 +52,7 @@ package struct EtcdStatus: EtcdCall, Hashable {
         return Reply(
             cluster: header.cluster, member: header.member, leader: leader == 0 ? nil : leader,
             version: try message.text(.version), fileBytes: try message.integer(.fileBytes),
-            usedBytes: try message.integer(.usedBytes), errors: try message.texts(.errors))
+            usedBytes: try message.natural(.usedBytes), errors: try message.texts(.errors))
     }
 }
 

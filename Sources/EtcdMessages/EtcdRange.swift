@@ -95,8 +95,8 @@ package struct EtcdKeyValue: Hashable, Sendable {
     init(_ message: ReplyMessage<Field>) throws(EtcdError) {
         key = try message.bytes(.key)
         value = try message.bytes(.value)
-        createRevision = try message.integer(.createRevision)
-        modRevision = try message.integer(.modRevision)
+        createRevision = try message.natural(.createRevision)
+        modRevision = try message.natural(.modRevision)
         lease = try message.integer(.lease)
     }
 }

@@ -84,6 +84,9 @@ package struct EtcdTransaction: EtcdCall, Hashable {
         _ header: EtcdHeader, _ message: ReplyMessage<ReplyField>
     ) throws(EtcdError) -> EtcdTransactionReply {
         let hasSucceeded = try message.flag(.hasSucceeded)
+        guard hasSucceeded || !comparisons.isEmpty else {
+            throw .malformedReply("a transaction without conditions has failed")
+        }
         let operations = hasSucceeded ? success : failure
         let responses = try message.messages(.responses, OperationField.self)
         guard responses.count == operations.count else {

@@ -40,6 +40,13 @@ package struct ReplyMessage<Field: RawRepresentable<UInt32> & Sendable>: Sendabl
 
     package func integer(_ field: Field) throws(EtcdError) -> Int64 { Int64(bitPattern: try unsigned(field)) }
 
+    /// A revision, a time or a size, which etcd never gives as a negative number.
+    package func natural(_ field: Field) throws(EtcdError) -> Int64 {
+        let value = try integer(field)
+        guard value >= 0 else { throw malformed(field) }
+        return value
+    }
+
     package func unsigned(_ field: Field) throws(EtcdError) -> UInt64 {
         switch last(field) {
         case nil: return 0

@@ -3,7 +3,7 @@ import HearthReplicatedLog
 import HearthRealtimeDatabase
 
 /// Replies of etcd, and values of its keys, which other nodes and operators write. The first byte gives the call of
-/// the reply, whose message follows: `r`ange, `t`ransaction, `p`ut, lease `g`ranted, `k`ept or revo`x`ed, `s`tatus,
+/// the reply, whose message follows: `r`ange, `t`ransaction, `u`nconditional one, `p`ut, lease `g`ranted, `k`ept or revo`x`ed, `s`tatus,
 /// `m`embers, `c`ompaction. `w` stands for the stream of a watch, in which each message has its prefix; any other byte
 /// for the value of a key. Values read and written again are the same.
 public func fuzzEtcdReplies(_ bytes: UnsafeRawBufferPointer) {
@@ -18,10 +18,14 @@ public func fuzzEtcdReplies(_ bytes: UnsafeRawBufferPointer) {
         let operations: [EtcdTransaction.Operation] = [
             .put(key: key, value: [1]), .delete(.key(key)), .range(range),
         ]
-        let transaction = EtcdTransaction(then: operations, else: [.range(range)], isRepeatable: false)
+        let transaction = EtcdTransaction(
+            if: [.init(key, .equal, .createRevision(0))], then: operations, else: [.range(range)], isRepeatable: false)
         guard let reply = read(transaction, body) else { return }
         precondition(reply.results.count == (reply.hasSucceeded ? 3 : 1), "results without operations")
         for index in reply.results.indices { reply.values(index).forEach(readValue) }
+    case UInt8(ascii: "u"):
+        let transaction = EtcdTransaction(then: [.range(range)], isRepeatable: true)
+        if let reply = read(transaction, body) { reply.values(0).forEach(readValue) }
     case UInt8(ascii: "p"): _ = read(EtcdPut(key: key, value: [1]), body)
     case UInt8(ascii: "g"): _ = read(EtcdGrantLease(7, seconds: 3), body)
     case UInt8(ascii: "k"): _ = read(EtcdKeepLeaseAlive(7), body)

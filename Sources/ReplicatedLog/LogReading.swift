@@ -44,7 +44,7 @@ struct LogReading {
         }
         floor = 1
         if let value = reply.values(2).first {
-            guard let floor = LogTransactions.number(value.value) else { return nil }
+            guard let floor = LogTransactions.number(value.value), floor > 0 else { return nil }
             self.floor = floor
         }
         batches = []

@@ -38,6 +38,20 @@ import Testing
         #expect(try reply(EtcdPut(key: [1], value: [])) == 5)
     }
 
+    @Test("numbers that etcd never gives are refused, and so is the failure of what has no conditions")
+    func impossible() {
+        let unconditional = EtcdTransaction(then: [.range(EtcdRange(.key([1])))], isRepeatable: true)
+        #expect(
+            error(unconditional, encoded([Self.header]))
+                == .malformedReply("a transaction without conditions has failed"))
+        for field: WrittenField in [.number(2, -1), .number(3, -1)] {
+            let value = WrittenField.message(2, [.text(1, "a"), field])
+            #expect(error(EtcdRange(.key([1])), encoded([Self.header, value]))?.mayHaveBeenApplied == true)
+        }
+        let lease = encoded([Self.header, .number(2, 7), .number(3, .min)])
+        #expect(error(EtcdGrantLease(7, seconds: 3), lease)?.mayHaveBeenApplied == true)
+    }
+
     @Test("zero, false and empty fields are left out") func range() throws {
         let call = EtcdRange(.key([1]))
         #expect(try reply(call) == EtcdRangeReply(revision: 5, values: [], hasMore: false))
