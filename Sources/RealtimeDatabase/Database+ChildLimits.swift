@@ -39,7 +39,7 @@ extension Database {
         // A place that goes with its total is not a child any more.
         let whole =
             indexes.catalog.counters.isEmpty
-            ? assignments : try indexes.totals(after: assignments, counting: false, in: rows).assignments
+            ? assignments : try indexes.totals(after: assignments, isChecked: false, in: rows).assignments
         let after = WrittenTree(rows, whole)
         var dropped: [Path] = []
         for collection in limitedCollections(concernedBy: whole) {

@@ -31,7 +31,7 @@ extension Database {
             }
             written.removeAll { indexes.settings.keptPath(amongTargetsOf: [$0]) != nil }
         }
-        return try indexes.totals(after: written, counting: true, in: rows).assignments
+        return try indexes.totals(after: written, isChecked: true, in: rows).assignments
     }
 
     /// The same place as it is.
@@ -61,22 +61,24 @@ extension Database {
     }
 
     private func write(_ totals: [DerivedValue], now: Int64) throws(StorageError) -> LogRecord? {
-        var assignments: [Assignment] = []
-        do throws(RuleTreeError) {
-            for total in totals where try !total.isThere(in: rows) {
-                assignments.append(Assignment(target: WriteTarget(path: total.target), value: total.value))
-            }
-        } catch {
-            throw error.storageError
-        }
-        if assignments.isEmpty { return nil }
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [], principal: .server)
         do throws(Failure) {
+            var assignments: [Assignment] = []
+            for total in totals {
+                let isThere = try Failure.reading { () throws(RuleTreeError) in try total.isThere(in: rows) }
+                if isThere { continue }
+                assignments.append(Assignment(target: WriteTarget(path: total.target), value: total.value))
+            }
+            if assignments.isEmpty { return nil }
             // A place that goes with its total can be counted itself.
-            assignments = try indexes.totals(after: assignments, counting: true, in: rows).assignments
+            assignments = try indexes.totals(after: assignments, isChecked: true, in: rows).assignments
             try commit(Change(assignments), nil, in: &turn)
         } catch {
             // Torn: memory is built again, and the counting begins again.
+            if tornBy != nil { return nil }
+            // Else what was counted would be taken for written.
+            indexes.forgetTotals()
+            if case .unavailable(let error) = error { throw error }
             return nil
         }
         keepRest(of: &turn)

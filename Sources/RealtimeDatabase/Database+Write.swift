@@ -252,7 +252,7 @@ extension Database {
     func apply(_ assignments: [Assignment], _ prepared: PreparedRows? = nil) throws(Failure) {
         pendingWrite.note(assignments)
         do throws(StorageError) {
-            let sums = try indexes.sums(after: assignments, in: rows)
+            let written = try indexes.changes(with: assignments, in: rows)
             let large = assignments.firstIndex { isLarge($0) }
             if let large {
                 // The store must be able to stop right before the operation that brings a large value, and what else
@@ -268,7 +268,7 @@ extension Database {
                 }
             }
             for (index, assignment) in assignments.enumerated() where index != large { try change(assignment) }
-            try indexes.keep(sums, generation: rows.generation)
+            if let written { try indexes.keep(written, generation: rows.generation) }
         } catch {
             tree.tear(by: error)
             throw .unavailable(error)

@@ -344,4 +344,75 @@ struct CounterTests {
         try Self.countAll(&bench)
         #expect(try bench.database.rows.read("rooms/a/points") == "3")
     }
+
+    // MARK: Counting, and what happens meanwhile
+
+    private static let counted = """
+        {"settings": {
+          ".count": {"of": "c", "into": "n"},
+          "d": {".trigger": {"name": "t", "on": "written", "url": "https://a.example/"}},
+        }}
+        """
+
+    /// Forty children were there before, each with a row, and some of them are counted.
+    private static func halfCounted() throws -> DatabaseBench {
+        var before = DatabaseBench(packing: RowPacking(packedBytesMax: 10, repackBytesMax: 5))
+        let children = (10..<50).map { "\"k\($0)\":1" }.joined(separator: ",")
+        before.process(.set("c", try CanonicalJSON.parse(Array("{\(children)}".utf8)).value))
+        before.process(.set("d", #"{"x":1,"y":"a text"}"#), .set("n", #""an earlier total""#))
+        _ = before.commit()
+        try before.applyAll()
+        let bench = try DatabaseBench.reopened(before.store, sequence: before.database.sequence, log: [])
+        bench.database.setRules(try program(counted), now: 0)
+        for _ in 0..<2 { #expect(try bench.database.countSome(childrenMax: 10, now: 1000) == nil) }
+        #expect(bench.database.isCounting)
+        return bench
+    }
+
+    @Test("are counted as if a write that is only explained were not there")
+    func explaining() throws {
+        for write: Operation in [.set("c/a", "1"), .set("c/k10", "null"), .set("c", #"{"a":1}"#)] {
+            var bench = try Self.halfCounted()
+            bench.process(.explain(write, as: .nobody), as: .administrator)
+            try Self.countAll(&bench)
+            #expect(try bench.database.rows.read("n") == "40", "\(write)")
+        }
+    }
+
+    @Test("are counted as if a write that fails were not there")
+    func failedWrite() throws {
+        var bench = try Self.halfCounted()
+        // The trigger tells of all of it.
+        bench.store.damagedKeys = [Path("d/y").encoded]
+        bench.process(try .update("", [("c/a", "1"), ("c/k10", "null"), ("c/k11", "null"), ("d/x", "2")]))
+        #expect(bench.commit().last?.contains("unavailable") == true)
+        #expect(bench.database.tornBy == nil)
+        bench.store.damagedKeys = []
+        #expect(try bench.database.rows.read("c").childCount == 40)
+        try Self.countAll(&bench)
+        #expect(try bench.database.rows.read("n") == "40")
+    }
+
+    @Test("are counted again if what was counted cannot be written")
+    func failedTotal() throws {
+        var bench = try Self.halfCounted()
+        bench.store.damagedKeys = [Path("n").encoded]
+        #expect(throws: StorageError.self) { try Self.countAll(&bench) }
+        #expect(bench.database.tornBy == nil)
+        bench.store.damagedKeys = []
+        try Self.countAll(&bench)
+        #expect(try bench.database.rows.read("n") == "40")
+    }
+
+    @Test("are counted with what another node has written meanwhile")
+    func writesOfAnotherNode() throws {
+        var bench = try Self.halfCounted()
+        var other = try Self.halfCounted()
+        other.process(try .update("c", [("c/a", "1"), ("c/b", "1"), ("c/k10", "null"), ("c/x", "1")]))
+        bench.database.ownedElsewhere = .ownedElsewhere(node: "n1")
+        try bench.database.follow(#require(other.log.last))
+        bench.database.ownedElsewhere = nil
+        try Self.countAll(&bench)
+        #expect(try bench.database.rows.read("n") == "42")
+    }
 }

@@ -1,12 +1,15 @@
 import HearthJSONTree
+import HearthTreeQueries
 import HearthSecurityRules
 import HearthStorageErrors
 
-/// A write with all totals that it changes, in the order in which its assignments take effect, and the sums that
-/// change with it.
+/// A write with all totals that it changes, in the order in which its assignments take effect, and what else changes
+/// with it when it is applied.
 struct WrittenTotals {
     var assignments: [Assignment]
     var sums: [KeptSum]
+    /// In the part of a collection that is counted already, while the rest is being counted.
+    var partialChange: DecimalSum
 }
 
 /// Counts and sums that stand beside the data (``KeptTotals``), and the exact sums of those that no double can show.
@@ -14,50 +17,58 @@ extension IndexKeeper {
     /// Some totals are not known yet.
     var isCounting: Bool { catalog.counters.contains { !$0.isComplete } }
 
-    /// The totals that a write must change and does not, and the write with them. `counting` if it is about to be made:
-    /// then the collection that is being counted takes part in it.
+    /// The totals that a write must change and does not, and the write with them. Nothing changes with that.
+    ///
+    /// - parameter isChecked: throws if a sum would become larger than any number.
     func totals(
-        after assignments: [Assignment], counting: Bool, in rows: TreeRows
+        after assignments: [Assignment], isChecked: Bool, in rows: TreeRows
     ) throws(Failure) -> (changed: [DerivedValue], assignments: [Assignment]) {
         var kept = KeptTotals(catalog.counters, entries, rows, assignments, counterBuild)
         let changed = try Failure.reading { () throws(RuleTreeError) in try kept.changedTotals() }
-        if counting, let total = kept.tooLarge {
+        if isChecked, let total = kept.tooLarge {
             let text = "The sum at \"\(total)\" would be larger than any number"
             throw .refusedBySetting(why: StaticText("sum"), text)
         }
-        if counting, counterBuild != nil {
-            counterBuild?.add(kept.partialChange)
-            for assignment in assignments where !assignment.target.isPriority {
-                counterBuild?.replace(assignment.target.path)
-            }
-        }
         let all = changed.added(to: assignments)
-        if hasSummed {
+        if keepsMoreThanTotals {
             let inOrder = Change.merge(base: .root, all).inOrder.assignments
-            totalsInSight = WrittenTotals(assignments: inOrder, sums: kept.sums)
+            totalsInSight = WrittenTotals(assignments: inOrder, sums: kept.sums, partialChange: kept.partialChange)
         }
         return (changed, all)
     }
 
-    private var hasSummed: Bool { catalog.counters.contains { $0.definition.summed != nil } }
+    /// Whether something changes with totals that is not in the data.
+    private var keepsMoreThanTotals: Bool {
+        counterBuild != nil || catalog.counters.contains { $0.definition.summed != nil }
+    }
 
-    /// The sums that change with assignments, which are about to be applied and have their totals. Costs as much as the
-    /// totals did, unless these are the assignments that were looked at last.
-    func sums(after assignments: [Assignment], in rows: TreeRows) throws(StorageError) -> [KeptSum] {
+    /// What changes with assignments, which are about to be applied and have their totals; nil if nothing does. Costs
+    /// as much as the totals did, unless these are the assignments that were looked at last.
+    func changes(with assignments: [Assignment], in rows: TreeRows) throws(StorageError) -> WrittenTotals? {
         defer { totalsInSight = nil }
-        guard hasSummed, assignments.contains(where: { areConcerned(by: $0.target.path) }) else { return [] }
-        if let totalsInSight, totalsInSight.assignments == assignments { return totalsInSight.sums }
+        guard keepsMoreThanTotals, assignments.contains(where: { areConcerned(by: $0.target.path) }) else { return nil }
+        if let totalsInSight, totalsInSight.assignments == assignments { return totalsInSight }
         var kept = KeptTotals(catalog.counters, entries, rows, assignments, counterBuild)
         do throws(RuleTreeError) {
             _ = try kept.changedTotals()
         } catch {
             throw error.storageError
         }
-        return kept.sums
+        return WrittenTotals(assignments: assignments, sums: kept.sums, partialChange: kept.partialChange)
+    }
+
+    /// Keeps what changed with assignments, after they were applied.
+    func keep(_ written: WrittenTotals, generation: UInt64) throws(StorageError) {
+        try keep(written.sums, generation: generation)
+        if counterBuild == nil { return }
+        counterBuild?.add(written.partialChange)
+        for assignment in written.assignments where !assignment.target.isPriority {
+            counterBuild?.replace(assignment.target.path)
+        }
     }
 
     /// Makes the entries say what sums are, after what changed them was applied.
-    func keep(_ sums: [KeptSum], generation: UInt64) throws(StorageError) {
+    private func keep(_ sums: [KeptSum], generation: UInt64) throws(StorageError) {
         for sum in sums {
             let entry = sum.entry
             var isThere = false
@@ -99,10 +110,15 @@ extension IndexKeeper {
             return collections.segments.count < large.depth && collections.matchesPrefix(of: large)
         }
         // An operation brings totals along if they were kept when it was made.
-        let changed = (try? totals(after: change.assignments, counting: false, in: rows).changed) ?? []
+        let changed = (try? totals(after: change.assignments, isChecked: false, in: rows).changed) ?? []
         if changed.isEmpty, !isPartOfSum { return }
+        forgetTotals()
+    }
+
+    /// Has all totals counted again.
+    func forgetTotals() {
         catalog.forgetTotals()
-        totalsInSight = nil
+        (counterBuild, totalsInSight) = (nil, nil)
         isCatalogChanged = true
     }
 
