@@ -28,7 +28,7 @@ extension IndexKeeper {
         }
         try keepingJobs(assignment, isPrepared: prepared != nil, in: rows) { () throws(StorageError) in
             try keepingTimes(assignment, in: rows) { () throws(StorageError) in
-                try childCounts.keeping(assignment, settings.childLimits, rows) { () throws(StorageError) in
+                try childCounts.keeping(assignment, rows) { () throws(StorageError) in
                     try keepingEntries(assignment, prepared, in: rows, body)
                 }
             }

@@ -13,7 +13,13 @@ final class ChildCounts {
         var first: [UInt8] = [0]
     }
 
+    private struct Collection: ByteOrdered {
+        let orderBytes: [UInt8]
+    }
+
     private var counts: [[UInt8]: Known] = [:]
+    /// Those that are remembered, in path order.
+    private var collections = SortedChunks<Collection>()
 
     var isEmpty: Bool { counts.isEmpty }
 
@@ -26,8 +32,9 @@ final class ChildCounts {
             return count < limit
         }
         if count < limit {
-            if counts.count >= Self.collectionsMax { counts = [:] }
+            if counts.count >= Self.collectionsMax { (counts, collections) = ([:], SortedChunks()) }
             counts[collection.encoded] = Known(count: count)
+            collections.insert(Collection(orderBytes: collection.encoded))
         }
         return count
     }
@@ -47,7 +54,7 @@ final class ChildCounts {
 
     /// Changes rows by `body`, which is all of an assignment.
     func keeping(
-        _ assignment: Assignment, _ limits: [ChildLimit], _ rows: TreeRows, _ body: () throws(StorageError) -> Void
+        _ assignment: Assignment, _ rows: TreeRows, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
         let path = assignment.target.path
         if assignment.target.isPriority { return try body() }
@@ -68,10 +75,18 @@ final class ChildCounts {
                 counts[collection]?.first = segment
             }
         }
-        let depth = path.depth
-        if limits.contains(where: { $0.pattern.segments.count >= depth }) {
-            let ends = counts.keys.filter { path.contains(Path(encoded: $0)) }
-            for collection in ends { counts[collection] = nil }
+        for collection in remembered(atOrBelow: path) {
+            counts[collection] = nil
+            collections.remove(collection)
         }
+    }
+
+    /// The collections at and below a place. Costs as many look-ups as there are, and one: an update of thousands of
+    /// places asks for each of them.
+    private func remembered(atOrBelow path: Path) -> [[UInt8]] {
+        var walk = collections.walk(from: path.encoded, below: path.subtreeEnd, .ascending)
+        var found: [[UInt8]] = []
+        while let collection = walk.next() { found.append(collection.orderBytes) }
+        return found
     }
 }

@@ -1,6 +1,6 @@
 import HearthJSONTree
+import HearthTestSupport
 import Testing
-import Glibc
 import HearthServerProtocol
 import HearthWireProtocol
 
@@ -59,18 +59,6 @@ import HearthWireProtocol
             for listen in tree.awaited { _ = tree.listenCompleted(listen) }
             #expect(tree.writes.isEmpty)
         }
-    }
-
-    /// CPU time of this thread.
-    private func threadTime(_ body: () -> Void) -> Duration {
-        func now() -> Duration {
-            var time = timespec()
-            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-        }
-        let start = now()
-        body()
-        return now() - start
     }
 
     /// Four times the writes cost four times as much, and seven with larger collections and cold caches; sixteen times
