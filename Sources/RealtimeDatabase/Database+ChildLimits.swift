@@ -136,11 +136,12 @@ extension Database {
             path.segments.contains { places.contains(Array(path.encoded[..<$0.lowerBound])) }
         }
         let left = assignments.filter { !places.contains($0.target.path.encoded) && !isBelow($0.target.path) }
+        let written = WrittenPlaces(left)
         var removals: [DerivedValue] = []
         for path in dropped where !isBelow(path) {
             let isThere = try Failure.reading { () throws(RuleTreeError) in try rows.exists(path.encoded) }
-            let isWritten = left.contains { !$0.target.isPriority && $0.target.path.contains(path) }
-            if isThere || isWritten { removals.append(DerivedValue(target: path, value: .null)) }
+            guard isThere || written.firstIndex(atOrAbove: path) != nil else { continue }
+            removals.append(DerivedValue(target: path, value: .null))
         }
         return removals.added(to: left)
     }

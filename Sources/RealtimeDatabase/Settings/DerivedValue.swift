@@ -13,12 +13,14 @@ extension [DerivedValue] {
     /// may be at or below one of the targets.
     func added(to assignments: [Assignment]) -> [Assignment] {
         if isEmpty { return assignments }
+        let places = WrittenPlaces(assignments)
         var result = assignments
         var edits: [Int: [CanonicalJSON.Edit]] = [:]
         for derived in self {
             let value = derived.value
-            let place = assignments.firstIndex { !$0.target.isPriority && $0.target.path.contains(derived.target) }
-            if let place, let relative = derived.target.suffix(after: assignments[place].target.path) {
+            if let place = places.firstIndex(atOrAbove: derived.target),
+                let relative = derived.target.suffix(after: assignments[place].target.path)
+            {
                 edits[place, default: []].append(CanonicalJSON.Edit(path: relative, value: value))
             } else {
                 result.append(Assignment(target: WriteTarget(path: derived.target), value: value))
