@@ -22,7 +22,7 @@ package struct Erasure: Sendable {
     package private(set) var copies: [String] = []
 
     /// - parameter folder: with its lock.
-    /// - parameter patience: how long it waits for those who read the log, in milliseconds.
+    /// - parameter patience: how long it waits for those who read a file, in milliseconds.
     /// - throws: ``StorageError/busy(_:)`` if the last server was not stopped in order: its log may be needed. The same
     ///   if somebody reads the files.
     package init(
@@ -41,7 +41,7 @@ package struct Erasure: Sendable {
             let file = try HistoryFile(name, in: folder.path, durability: .full)
             // Writes of others are kept as they are.
             try file.followForErasure()
-            changes = try file.erase(path, present: TreeRows(store: reader))
+            changes = try file.erase(path, present: TreeRows(store: reader), patience: patience)
             history = file
         }
         try history?.expectErasure()
@@ -56,7 +56,7 @@ package struct Erasure: Sendable {
         try history?.notePosition()
         events = try tree.removeEvents(concerning: path)
         try tree.removeObsoleteEntries(concerning: path)
-        try tree.rewrite()
+        try tree.rewrite(patience: patience)
         copies = Self.copies(of: name, in: folder.path)
     }
 

@@ -6,12 +6,23 @@ package import HearthStorageErrors
 extension HistoryFile {
     /// Removes the past at and below a place from the history. It starts over there with the present value, at the
     /// last operation that was read from the log. Answers how many changes were removed or cut. When it returns, the
-    /// files do not have the bytes any more. It can be repeated after a crash.
+    /// files do not have the bytes any more: they were written anew, also if no history is kept of the place now,
+    /// because ended and folded ones leave remains. It can be repeated after a crash.
     ///
     /// - parameter present: the tree after that operation.
+    /// - parameter patience: how long it waits for those who read the files, in milliseconds.
     /// - throws: ``StorageError/busy(_:)`` if somebody reads the files: they still have the bytes then.
     @discardableResult
-    package func erase(_ path: Path, present: TreeRows) throws(StorageError) -> Int {
+    package func erase(
+        _ path: Path, present: TreeRows, patience: Int = 10_000
+    ) throws(StorageError) -> Int {
+        let count = try removeRows(at: path, present: present)
+        try removePastOfEnded()
+        try rewrite(patience: patience)
+        return count
+    }
+
+    private func removeRows(at path: Path, present: TreeRows) throws(StorageError) -> Int {
         let concerned = places.filter { $0.kept.concerns(path) }
         if concerned.isEmpty { return 0 }
         let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
@@ -37,8 +48,32 @@ extension HistoryFile {
             try insert.run()
         }
         for place in concerned { try removePast(at: path, of: place) }
-        guard try tidy() else { throw .busy("\(connection.path) is being read, by a backup for example") }
         return Int(count)
+    }
+
+    /// Takes out of the tree file what a crash has left there of histories that were ending. Reads all of it.
+    private func removePastOfEnded() throws(StorageError) {
+        let rows = TreeRows(store: try past.makeReader())
+        var found: Set<[UInt8]> = []
+        try rows.forEachRow(at: .root) { path, row in
+            var segments = path.segments
+            if let first = segments.next() {
+                found.insert(Array(path.encoded[first]))
+            } else if case .subtree(let value) = row {
+                for child in value.children {
+                    var segment: [UInt8] = []
+                    child.appendSegment(to: &segment)
+                    found.insert(segment)
+                }
+            }
+            return true
+        }
+        found.subtract(places.map { $0.location(of: .root).encoded })
+        if found.isEmpty { return }
+        for segment in found.sorted(by: { $0.precedesBytewise($1) }) {
+            try rows.set(.null, at: Path(encoded: segment))
+        }
+        try Self.write(rows, to: past, upTo: past.sequence)
     }
 
     /// Deletes the rows of a table at and below a path, and answers how many there were.

@@ -26,7 +26,8 @@ package import HearthStorageErrors
 /// write above places is a change of each `.history` on its own. The value at a moment is its value there, with the
 /// changes since. Changes that are old enough are *folded*: made in the tree file, and deleted here. Each fold has a
 /// number, which is the tree file's sequence number afterwards; so after a crash between the two files it is known
-/// whether the tree file has the fold. Both files overwrite what they delete.
+/// whether the tree file has the fold. Both files overwrite what they delete, but not the copies of it that splits of
+/// pages have left in unused space: ``rewrite(patience:)`` does.
 ///
 /// Used on one thread.
 package final class HistoryFile: @unchecked Sendable {
@@ -376,5 +377,19 @@ package final class HistoryFile: @unchecked Sendable {
         let areEmpty = (try connection.emptyWriteAheadFile(), try past.emptyWriteAheadFile())
         isTidy = areEmpty.0 && areEmpty.1
         return isTidy
+    }
+
+    /// Writes both files anew, without what was deleted: SQLite does not overwrite the copies of rows that splits of
+    /// pages have left in unused space. Takes as long as copying them. A crash, or a full disk, leaves each file as it
+    /// was or as it is to be.
+    ///
+    /// - parameter patience: how long it waits for those who read a file, in milliseconds.
+    /// - throws: ``StorageError/busy(_:)`` if somebody still reads a file then: it has the old bytes.
+    func rewrite(patience: Int) throws(StorageError) {
+        isTidy = false
+        try connection.execute("PRAGMA busy_timeout = \(patience); VACUUM")
+        try connection.emptyForErasure()
+        try past.rewrite(patience: patience)
+        isTidy = true
     }
 }

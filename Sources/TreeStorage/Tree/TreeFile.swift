@@ -244,9 +244,11 @@ package final class TreeFile: @unchecked Sendable {
     }
 
     /// Writes the file again, so that it has the bytes of no row that was deleted. Takes as long as copying it.
-    func rewrite() throws(StorageError) {
+    ///
+    /// - parameter patience: how long it waits for those who read the file, in milliseconds.
+    func rewrite(patience: Int) throws(StorageError) {
         while isClearing { try clearSome() }
-        try connection.execute("PRAGMA secure_delete = on; VACUUM")
+        try connection.execute("PRAGMA busy_timeout = \(patience); PRAGMA secure_delete = on; VACUUM")
         try connection.emptyForErasure()
     }
 
