@@ -31,6 +31,9 @@ struct DatabaseFiles: Sendable {
     /// The files with data.
     var all: [String] { [tree, log, history, past] }
 
+    /// Small files without data.
+    var notes: [String] { [restoring, installing, removing, visiting, store] }
+
     /// Files that SQLite may keep next to a database file.
     static let suffixes = ["", "-wal", "-shm", "-journal"]
 }

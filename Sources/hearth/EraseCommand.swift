@@ -21,7 +21,8 @@ extension Command {
             dropped. They are never sent, and the command says how many there were.
 
             Backups, the archive, exports and other nodes of a cluster are not touched. The command names the
-            copies in the data folder. It can be run again after it was interrupted.
+            copies in the data folder. What a restore has left there that was interrupted while it copied is
+            removed. The command can be run again after it was interrupted.
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),

@@ -140,4 +140,43 @@ struct ErasureTests {
         _ = try erase("rooms/a")
         #expect(filesWithMarker == [])
     }
+
+    /// A database in the folder.
+    private func makeDatabase() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        try set(disk, "rooms/a", "1", at: 1)
+        try disk.apply()
+    }
+
+    private func write(_ files: [String]) {
+        for file in files { TemporaryFolder.write(Array(marker.utf8), to: "\(folder.path)/\(file)") }
+    }
+
+    @Test("names all other copies in the folder, and removes those that were to replace the files")
+    func copies() throws {
+        try makeDatabase()
+        let copies = [
+            "a.12.restored", "a.12.restored.part", "a.log.20261121T214500Z", "a.past", "a.received", "a.received.part",
+            "a.sent", "a.sent.part", "a.sent.part-journal", "a.tree.20261121T214500Z-wal",
+        ]
+        let removed = ["a.new.history", "a.new.log", "a.new.log-wal", "a.new.past", "a.new.tree", "a.new.tree-journal"]
+        write(copies + removed)
+        // These have no values, or are of other databases.
+        let others = [
+            "a.etcd", "a.publication", "a.rules", "a.rules.new", "a.settings", "a.visiting", "a.visiting.part",
+            "a-b.new.tree", "ab.sent",
+        ]
+        write(others)
+        let folder = folder.path
+        #expect(try erase("rooms/a").copies == copies.map { "\(folder)/\($0)" })
+        #expect(filesWithMarker == (copies + others).sorted())
+    }
+
+    @Test("leaves the new files alone while a restore has not come to its end")
+    func interruptedRestore() throws {
+        try makeDatabase()
+        write(["a.new.tree", "a.restoring"])
+        #expect(throws: StorageError.interruptedRestore(database: "a")) { try erase("rooms/a") }
+        #expect(filesWithMarker == ["a.new.tree", "a.restoring"])
+    }
 }

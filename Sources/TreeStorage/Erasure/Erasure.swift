@@ -9,7 +9,8 @@ package import HearthStorageErrors
 /// place are dropped. No server may have the folder.
 ///
 /// It rewrites the commit log, the tree's file and the history. Each of these steps can be repeated, so after a crash
-/// it is run again. Copies are left alone, and named.
+/// it is run again. New files that were never put in the place of these are removed. Other copies are left alone, and
+/// named.
 package struct Erasure: Sendable {
     /// Records of the log, and changes of the history, from which something was removed.
     package private(set) var records = 0
@@ -18,7 +19,8 @@ package struct Erasure: Sendable {
     package private(set) var events = (waiting: 0, aside: 0)
     /// The place has a value, which stays.
     package private(set) var isStillThere = false
-    /// Files in the folder that may have it too: backups, and files that restores have put aside.
+    /// Files in the folder that may have it too: backups, files that restores have put aside, and copies for the nodes
+    /// of a cluster.
     package private(set) var copies: [String] = []
 
     /// - parameter folder: with its lock.
@@ -35,6 +37,9 @@ package struct Erasure: Sendable {
         guard tree.sequence == log.lastSequence, try reader.owedWrites().isEmpty else {
             throw .busy("the last server was not stopped in order: start one and stop it, then erase")
         }
+        // Without the marker of a restore or an installation, for which the folder was just opened, nothing waits for
+        // them: the process that made them has ended, and another one would begin with new ones.
+        Backup.removeAll(DatabaseFiles(name: name + ".new", folder: folder.path))
         isStillThere = try TreeRows(store: reader).exists(path)
         var history: HistoryFile?
         if HistoryFile.exists(of: name, in: folder.path) {
@@ -57,15 +62,25 @@ package struct Erasure: Sendable {
         events = try tree.removeEvents(concerning: path)
         try tree.removeObsoleteEntries(concerning: path)
         try tree.rewrite(patience: patience)
+        // So that no file that was removed is there again after a loss of power.
+        do throws(BackupError) { try PartialFile.sync(folder.path) } catch { throw .inputOutput(error.message) }
         copies = Self.copies(of: name, in: folder.path)
     }
 
+    /// All files that begin with the database's name and a dot, which no other name has, but for those that were
+    /// rewritten and those without values.
     private static func copies(of name: String, in folder: String) -> [String] {
-        let aside = FolderContents(folder).files.filter { file in
-            ["log", "tree", "history", "past"].contains { file.hasPrefix("\(name).\($0).") }
-        }
+        let files = DatabaseFiles(name: name, folder: folder)
+        // Without the other file of a history, `NAME.past` is what a crash has left.
+        let hasHistory = HistoryFile.exists(of: name, in: folder)
+        let rewritten = files.all.filter { $0 != files.past || hasHistory }
+        let others = files.notes + ["rules", "settings", "publication"].map { "\(folder)/\(name).\($0)" }
+        let known = Set(
+            rewritten.flatMap { file in DatabaseFiles.suffixes.map { file + $0 } }
+                + others.flatMap { file in ["", ".part", ".new"].map { file + $0 } })
+        let copies = FolderContents(folder).files.filter { $0.hasPrefix("\(name).") }.map { "\(folder)/\($0)" }
         let backups = FolderContents(folder + "/backups").files.filter { $0.hasPrefix("\(name)-") }
-        return aside.sorted().map { "\(folder)/\($0)" } + backups.sorted().map { "\(folder)/backups/\($0)" }
+        return copies.filter { !known.contains($0) }.sorted() + backups.sorted().map { "\(folder)/backups/\($0)" }
     }
 }
 
