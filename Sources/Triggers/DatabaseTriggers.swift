@@ -21,10 +21,15 @@ struct DatabaseTriggers {
         /// Until the tree file has the operation of this number, it may lack events after `last`; nil if all events
         /// are in memory. Not before ``floor``.
         var goal: UInt64?
+        var times: EventTimes
         var figures: TriggerFigures
 
-        init(_ definition: TriggerDefinition, database: String, goal: UInt64, pauses: TriggerQueue.Pauses) {
+        init(
+            _ definition: TriggerDefinition, database: String, goal: UInt64, pauses: TriggerQueue.Pauses,
+            _ times: EventTimes
+        ) {
             self.definition = definition
+            self.times = times
             queue = TriggerQueue(
                 concurrency: definition.concurrency, retryTime: definition.retryTime, pauses: pauses)
             last = OutboxKey.prefix(of: definition.name, isAside: false)
@@ -54,13 +59,15 @@ struct DatabaseTriggers {
     }
 
     /// - parameter goal: the last operation that has changed the outbox.
-    mutating func set(_ definitions: [TriggerDefinition], goal: UInt64, pauses: TriggerQueue.Pauses) {
+    /// - parameter times: of the triggers that are new.
+    mutating func set(
+        _ definitions: [TriggerDefinition], goal: UInt64, pauses: TriggerQueue.Pauses, _ times: EventTimes
+    ) {
         var kept: [String: Feed] = [:]
         for definition in definitions {
             var feed =
                 feeds[definition.name]
-                ?? Feed(
-                    definition, database: name, goal: goal, pauses: pauses)
+                ?? Feed(definition, database: name, goal: goal, pauses: pauses, times)
             feed.definition = definition
             feed.queue.concurrency = definition.concurrency
             feed.queue.retryTime = definition.retryTime
@@ -70,7 +77,7 @@ struct DatabaseTriggers {
     }
 
     /// Takes events that have just become durable.
-    mutating func take(_ rows: [OutboxRow]) {
+    mutating func take(_ rows: [OutboxRow], at uptime: Int64) {
         for row in rows {
             if row.key.isAside {
                 asideCount += 1
@@ -82,8 +89,9 @@ struct DatabaseTriggers {
                 // It was read from the tree file.
             } else if feed.goal != nil || feed.isFull {
                 feed.goal = max(feed.goal ?? 0, row.key.sequence)
+                feed.times.note(row.key.sequence, at: uptime)
             } else {
-                Self.add(row, to: &feed)
+                Self.add(row, to: &feed) { _ in uptime }
             }
             feeds[row.key.trigger] = feed
         }
@@ -102,9 +110,18 @@ struct DatabaseTriggers {
             while !feed.isFull {
                 let prefix = OutboxKey.prefix(of: name, isAside: false)
                 let page = try reader.outbox(after: feed.last, below: prefix + [0xFF])
-                for row in page.rows { Self.add(row, to: &feed) }
+                let times = feed.times
+                for row in page.rows {
+                    Self.add(row, to: &feed) { times.due(row.key.sequence, since: $0) }
+                }
+                if let last = page.rows.last { feed.times.forget(through: last.key.sequence) }
                 if page.isLast {
-                    if page.sequence >= goal { feed.goal = nil } else { isWaiting = true }
+                    if page.sequence >= goal {
+                        feed.goal = nil
+                        feed.times.forgetAll()
+                    } else {
+                        isWaiting = true
+                    }
                     break
                 }
             }
@@ -169,10 +186,11 @@ struct DatabaseTriggers {
         return oldest
     }
 
-    private static func add(_ row: OutboxRow, to feed: inout Feed) {
+    /// - parameter due: since when the event is due, which stores a time of day.
+    private static func add(_ row: OutboxRow, to feed: inout Feed, _ due: (_ since: Int64) -> Int64) {
         feed.last = row.key.bytes
         guard let event = try? TriggerEvent(stored: row.event) else { return }
-        feed.queue.add(.init(key: row.key, place: event.path, event: row.event, since: event.since))
+        feed.queue.add(.init(key: row.key, place: event.path, event: row.event, since: due(event.since)))
     }
 }
 

@@ -7,13 +7,15 @@ package import HearthRealtimeDatabase
 ///
 /// While events of several places fail and none is delivered, the receiver is taken to be down: one event at a time
 /// finds out whether it is back, with growing pauses, and then all go on at once.
+///
+/// Times are milliseconds of a clock that nobody sets, so a step of the machine's clock changes no pause and no limit.
 package struct TriggerQueue {
     package struct Entry: Sendable {
         package var key: OutboxKey
         package var place: Path
         /// ``TriggerEvent/stored``
         package var event: [UInt8]
-        /// Milliseconds since 1970 since which it is due.
+        /// Since when it is due; less than 0 if that was before the clock's start.
         package var since: Int64
 
         package init(key: OutboxKey, place: Path, event: [UInt8], since: Int64) {

@@ -65,7 +65,7 @@ package final class TriggerSender: @unchecked Sendable {
     ) {
         execute { sender in
             var triggers = DatabaseTriggers(name: name, reader: reader)
-            triggers.set(definitions, goal: goal, pauses: sender.configuration.pauses)
+            triggers.set(definitions, goal: goal, pauses: sender.configuration.pauses, Self.timesFromNow)
             triggers.asideCount = (try? reader.eventCount(from: [1], below: [2])) ?? 0
             sender.databases[database] = triggers
             sender.goOn()
@@ -75,7 +75,8 @@ package final class TriggerSender: @unchecked Sendable {
     /// Other triggers are set.
     package func set(_ definitions: [TriggerDefinition], of database: UInt32, goal: UInt64) {
         execute { sender in
-            sender.databases[database]?.set(definitions, goal: goal, pauses: sender.configuration.pauses)
+            sender.databases[database]?.set(
+                definitions, goal: goal, pauses: sender.configuration.pauses, Self.timesFromNow)
             sender.goOn()
         }
     }
@@ -91,7 +92,7 @@ package final class TriggerSender: @unchecked Sendable {
     /// Sends events that have become durable.
     package func send(_ rows: [OutboxRow], of database: UInt32) {
         execute { sender in
-            sender.databases[database]?.take(rows)
+            sender.databases[database]?.take(rows, at: Self.uptime)
             sender.dropOldest(of: database)
             sender.goOn()
         }
@@ -137,6 +138,12 @@ package final class TriggerSender: @unchecked Sendable {
 
     // MARK: On the loop
 
+    /// Milliseconds of the clock of pauses and limits, which nobody sets. It stops while the machine sleeps: what was
+    /// not tried meanwhile is not given up for that.
+    private static var uptime: Int64 { MonotonicTime.current.milliseconds }
+
+    private static var timesFromNow: EventTimes { EventTimes(wall: WallClock.milliseconds, uptime: uptime) }
+
     /// Works on the triggers of a database; nil if it has none here.
     func with<Value>(_ database: UInt32, _ body: (inout DatabaseTriggers) throws -> Value) rethrows -> Value? {
         guard var triggers = databases.removeValue(forKey: database) else { return nil }
@@ -150,7 +157,7 @@ package final class TriggerSender: @unchecked Sendable {
 
     /// Reads and sends events up to the limits, and schedules the next step.
     func goOn() {
-        let now = WallClock.milliseconds
+        let now = Self.uptime
         var next: Int64?
         for database in databases.keys.sorted() {
             do throws(StorageError) {
@@ -280,7 +287,7 @@ package final class TriggerSender: @unchecked Sendable {
     private func finished(
         _ entry: TriggerQueue.Entry, _ outcome: TriggerQueue.Outcome, of trigger: String, in database: UInt32
     ) {
-        let now = WallClock.milliseconds
+        let now = Self.uptime
         let decision = with(database) { triggers -> TriggerQueue.Decision? in
             guard var feed = triggers.feeds.removeValue(forKey: trigger) else { return nil }
             defer { triggers.feeds[trigger] = feed }

@@ -18,11 +18,12 @@ struct DatabaseTriggersTests {
 
     init() throws { tree = try TreeFile(path: folder.path + "/a.tree", durability: .memory) }
 
-    private static func row(_ sequence: UInt64, of trigger: String = "t", isAside: Bool = false) -> OutboxRow {
+    private static func row(
+        _ sequence: UInt64, of trigger: String = "t", isAside: Bool = false, time: Int64 = 0
+    ) -> OutboxRow {
         var event = TriggerEvent(
-            id: "0-\(sequence)-0", trigger: trigger, kind: .created, path: Path(stringLiteral: "p\(sequence)"), time: 0,
-            author: .server,
-            data: Array("null".utf8), delta: Array("1".utf8))
+            id: "0-\(sequence)-0", trigger: trigger, kind: .created, path: Path(stringLiteral: "p\(sequence)"),
+            time: time, author: .server, data: Array("null".utf8), delta: Array("1".utf8))
         event.failure = isAside ? "no" : nil
         let key = OutboxKey(trigger: trigger, isAside: isAside, sequence: sequence, index: 0)
         return OutboxRow(key: key, event: event.stored)
@@ -35,9 +36,11 @@ struct DatabaseTriggersTests {
         try tree.apply(changes, upTo: sequence)
     }
 
-    private func triggers(_ names: String..., goal: UInt64) throws -> DatabaseTriggers {
+    private func triggers(
+        _ names: String..., goal: UInt64, _ times: EventTimes = EventTimes(wall: 0, uptime: 0)
+    ) throws -> DatabaseTriggers {
         var triggers = DatabaseTriggers(name: "a", reader: try tree.makeReader())
-        triggers.set(Self.definitions(names), goal: goal, pauses: .init())
+        triggers.set(Self.definitions(names), goal: goal, pauses: .init(), times)
         return triggers
     }
 
@@ -56,7 +59,7 @@ struct DatabaseTriggersTests {
         var next: UInt64 = 6
         for _ in 0..<10 {
             // Durable events reach the file later, when there are more.
-            triggers.take([Self.row(next)])
+            triggers.take([Self.row(next)], at: 0)
             try apply([Self.row(next - 1)], upTo: next - 1)
             #expect(try triggers.load() == true)
             #expect(triggers.feeds["t"]?.queue.count == Int(next) - 4)
@@ -65,7 +68,7 @@ struct DatabaseTriggersTests {
         try apply([Self.row(next - 1)], upTo: next)
         #expect(try triggers.load() == false)
         #expect(triggers.feeds["t"]?.goal == nil)
-        triggers.take([Self.row(next)])
+        triggers.take([Self.row(next)], at: 0)
         #expect(triggers.feeds["t"]?.queue.count == Int(next) - 3)
     }
 
@@ -74,9 +77,28 @@ struct DatabaseTriggersTests {
         try apply([Self.row(2)], upTo: 2)
         var triggers = try triggers("t", goal: 1)
         #expect(try triggers.load() == false)
-        triggers.take([Self.row(2)])
-        triggers.take([Self.row(3)])
+        triggers.take([Self.row(2)], at: 0)
+        triggers.take([Self.row(3)], at: 0)
         #expect(triggers.feeds["t"]?.queue.count == 2)
+    }
+
+    @Test("an event is due since the time that it has, or since it came, whatever the time of day is by then")
+    func times() throws {
+        let (day, start): (Int64, Int64) = (86_400_000, 5_000)
+        // The clock was ahead when the second one was made.
+        try apply([Self.row(1, time: 7 * day), Self.row(2, time: 30 * day)], upTo: 2)
+        var triggers = try triggers("t", goal: 3, EventTimes(wall: 10 * day, uptime: start))
+        #expect(try triggers.load() == true)
+        // These come before the file is read, when the clock was set ahead and back.
+        triggers.take([Self.row(4, time: 40 * day)], at: start + 1)
+        triggers.take([Self.row(5, time: 2 * day)], at: start + 70_000)
+        triggers.take([Self.row(6, time: 2 * day)], at: start + 80_000)
+        try apply([4, 5, 6].map { Self.row($0) }, upTo: 6)
+        #expect(try triggers.load() == false)
+        triggers.take([Self.row(7, time: 40 * day)], at: start + 90_000)
+        var times: [Int64] = []
+        while let entry = triggers.feeds["t"]?.queue.next(now: start) { times.append(entry.since - start) }
+        #expect(times == [-3 * day, 0, 1, 70_000, 70_000, 90_000])
     }
 
     @Test("the oldest of too many events that were set aside are dropped, each once, whichever trigger they are of")
