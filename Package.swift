@@ -109,7 +109,7 @@ let rooms: [Room] = [
         uses: [
             "Bytes", "System", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop", "Fetching",
             "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ServerLog",
-        ]),
+        ], testsUse: ["SQLite"]),
     Room(
         name: "DatabaseHost",
         uses: [

@@ -97,37 +97,49 @@ struct DatabaseTriggers {
         }
     }
 
-    /// Reads events from the tree file, as far as there is room. Answers whether the file will get more. Events in the
-    /// file are taken at once, however far the goal moves meanwhile.
-    mutating func load() throws(StorageError) -> Bool {
+    struct Loading {
+        /// The tree file will get more.
         var isWaiting = false
-        for name in feeds.keys {
-            guard var feed = feeds[name], let goal = feed.goal else { continue }
-            if try reader.sequence() < feed.floor {
-                isWaiting = true
-                continue
-            }
-            while !feed.isFull {
-                let prefix = OutboxKey.prefix(of: name, isAside: false)
-                let page = try reader.outbox(after: feed.last, below: prefix + [0xFF])
-                let times = feed.times
-                for row in page.rows {
-                    Self.add(row, to: &feed) { times.due(row.key.sequence, since: $0) }
-                }
-                if let last = page.rows.last { feed.times.forget(through: last.key.sequence) }
-                if page.isLast {
-                    if page.sequence >= goal {
-                        feed.goal = nil
-                        feed.times.forgetAll()
-                    } else {
-                        isWaiting = true
-                    }
-                    break
-                }
+        /// Triggers of which events cannot be read now.
+        var failures: [(trigger: String, error: StorageError)] = []
+    }
+
+    /// Reads events from the tree file, as far as there is room. Events in the file are taken at once, however far the
+    /// goal moves meanwhile.
+    mutating func load() -> Loading {
+        var loading = Loading()
+        for name in feeds.keys.sorted() {
+            guard var feed = feeds[name], feed.goal != nil else { continue }
+            do throws(StorageError) {
+                if try load(&feed, named: name) { loading.isWaiting = true }
+            } catch {
+                // The others go on.
+                loading.failures.append((name, error))
             }
             feeds[name] = feed
         }
-        return isWaiting
+        return loading
+    }
+
+    /// The same for one trigger. Answers whether the file will get more.
+    private func load(_ feed: inout Feed, named name: String) throws(StorageError) -> Bool {
+        guard let goal = feed.goal else { return false }
+        if try reader.sequence() < feed.floor { return true }
+        let prefix = OutboxKey.prefix(of: name, isAside: false)
+        while !feed.isFull {
+            let page = try reader.outbox(after: feed.last, below: prefix + [0xFF])
+            let times = feed.times
+            for row in page.rows {
+                Self.add(row, to: &feed) { times.due(row.key.sequence, since: $0) }
+            }
+            if let last = page.rows.last { feed.times.forget(through: last.key.sequence) }
+            guard page.isLast else { continue }
+            if page.sequence < goal { return true }
+            feed.goal = nil
+            feed.times.forgetAll()
+            return false
+        }
+        return false
     }
 
     // MARK: Events that were set aside

@@ -160,10 +160,10 @@ package final class TriggerSender: @unchecked Sendable {
         let now = Self.uptime
         var next: Int64?
         for database in databases.keys.sorted() {
-            do throws(StorageError) {
-                if try databases[database]?.load() == true { next = min(next ?? .max, now + Self.patience) }
-            } catch {
-                warn("triggers.unreadable", database, error.message)
+            guard let loading = databases[database]?.load() else { continue }
+            if loading.isWaiting { next = min(next ?? .max, now + Self.patience) }
+            for (trigger, error) in loading.failures {
+                warn("triggers.unreadable", database, error.message, trigger: trigger)
                 next = min(next ?? .max, now + 5000)
             }
         }
@@ -307,7 +307,7 @@ package final class TriggerSender: @unchecked Sendable {
         case .retry??:
             if case .failed(let reason, _) = outcome { warn("trigger.failed", database, reason, trigger: trigger) }
         case .done??:
-            warned.remove("\(database)/\(trigger)")
+            warned.remove(Self.warning("trigger.failed", database, trigger))
             news.done = [entry.key]
         case .setAside(let reason)??:
             log.warning("trigger.set-aside", [("trigger", trigger), ("place", "\(entry.place)"), ("reason", reason)])
@@ -327,10 +327,14 @@ package final class TriggerSender: @unchecked Sendable {
         goOn()
     }
 
-    private func warn(_ event: StaticString, _ database: UInt32, _ reason: String, trigger: String = "") {
-        guard warned.insert("\(database)/\(trigger)").inserted else { return }
+    private func warn(_ event: StaticString, _ database: UInt32, _ reason: String, trigger: String) {
+        guard warned.insert(Self.warning(event, database, trigger)).inserted else { return }
         let name = databases[database]?.name ?? ""
         log.warning(event, [("database", name), ("trigger", trigger), ("reason", reason)])
+    }
+
+    private static func warning(_ event: StaticString, _ database: UInt32, _ trigger: String) -> String {
+        "\(event) \(database)/\(trigger)"
     }
 
     /// Drops the oldest events that were set aside, if there are too many.

@@ -1,5 +1,6 @@
 import Glibc
 import HearthTestSupport
+import Synchronization
 import Testing
 
 @testable import HearthServer
@@ -90,6 +91,35 @@ struct DamagedRowTests {
         }
         #expect(try client.ask("GET", "/u11/balance.json").text == "700011")
         #expect(try client.ask("GET", "/u90/balance.json").text == "700090")
+    }
+
+    @Test("sends the other events of triggers, and names the damaged ones in the log once")
+    func events() async throws {
+        let isBack = Mutex(false)
+        let receiver = try EventReceiver { _ in isBack.withLock { $0 } ? 200 : 500 }
+        do {
+            let client = try start().connectREST()
+            let triggers = ["s", "t"].map { #"{"name":"\#($0)","on":"created","url":"\#(receiver.url)"}"# }
+            let settings = #"{"settings":{"$place":{".trigger":[\#(triggers.joined(separator: ","))]}}}"#
+            let target = "/.settings/settings.json"
+            #expect(try client.ask("PUT", target, RESTClient.owner, settings).status == 200)
+            for number in 10...14 {
+                #expect(try client.ask("PUT", "/u\(number).json", [], "7000\(number)").status == 200)
+            }
+        }
+        try damage("700012")
+        isBack.withLock { $0 = true }
+        let count = receiver.posts.count
+        let server = try start()
+        try await eventually("the other events") { receiver.posts.count >= count + 8 }
+        let taken = receiver.posts.dropFirst(count)
+        #expect(Set(taken.map(\.id)).count == 8)
+        #expect(!taken.contains { $0.text.contains("00012") })
+        let damaged = server.server.services.log.recentLines.filter { $0.contains(" database.damaged ") }
+        #expect(damaged.count == 2, "\(damaged)")
+        for name in ["s", "t"] {
+            #expect(damaged.contains { $0.contains("of the trigger '\(name)' has a wrong checksum") }, "\(damaged)")
+        }
     }
 
     @Test("writes everything else to the tree file, though what is left beside the row would fit into one")

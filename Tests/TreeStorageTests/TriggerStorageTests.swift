@@ -1,5 +1,6 @@
 import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthSQLite
 import HearthSecurityRules
 import HearthStorageErrors
 import HearthTestSupport
@@ -129,6 +130,40 @@ struct TriggerStorageTests {
         _ = try Backup.restore(target.path + "/backup", as: nil, in: target.path) { _ in }
         let restored = try Self.open(target.path)
         #expect(try Self.outbox(of: restored).map { try TriggerEvent(stored: $0.event).path } == ["q"])
+    }
+
+    @Test("are read without those that are damaged, which stay in the file, and are named as the check names them")
+    func damage() throws {
+        let folder = TemporaryFolder()
+        var rows: [OutboxRow] = []
+        do {
+            let disk = try Self.open(folder.path)
+            try disk.commit(disk.process([[.set("p", "1"), .set("q", "2"), .set("r", "3")]]))
+            try disk.apply()
+            var report = OutboxReport()
+            let last = try #require(try Self.outbox(of: disk).last)
+            report.aside = [(last.key, try TriggerEvent(stored: last.event))]
+            try disk.commit([try #require(disk.database.note(report, now: 1))])
+            try disk.apply()
+            rows = try Self.outbox(of: disk)
+            _ = try disk.tree.emptyWriteAheadFile()
+        }
+        let file = folder.path + "/a.tree"
+        let damage = try Connection(path: file, mode: .readWrite).prepare(
+            "UPDATE outbox SET event = x'7b7d' WHERE key = ?1")
+        for row in rows.dropFirst() {
+            damage.bind(1, row.key.bytes)
+            try damage.run()
+        }
+        let names = rows.map { "the event \($0.key.sequence)-\($0.key.index) of the trigger 't'" }
+        let texts = ["\(names[1]) has a wrong checksum", "\(names[2]), which was set aside, has a wrong checksum"]
+        let reports = Mutex<[StorageError]>([])
+        let tree = try TreeFile(path: file, durability: .memory) { error in reports.withLock { $0.append(error) } }
+        let page = try tree.makeReader().outbox(after: [], below: [2])
+        #expect(page.rows == [rows[0]])
+        #expect(page.isLast)
+        #expect(reports.withLock { $0 } == texts.map { .damaged("\($0) (\(file))") })
+        #expect(DatabaseCheck("a", in: folder.path, isServed: false).problems == texts.map { "\(file): \($0)" })
     }
 
     @Test("are dropped with the past that is erased, and counted")

@@ -1,7 +1,9 @@
 import HearthJSONTree
 import HearthJSONValues
+import HearthSQLite
 import HearthSecurityRules
 import HearthServerLog
+import HearthStorageErrors
 import HearthTestSupport
 import HearthTreeStorage
 import Synchronization
@@ -54,19 +56,19 @@ struct DatabaseTriggersTests {
     func reading() throws {
         try apply([Self.row(2)], upTo: 4)
         var triggers = try triggers("t", goal: 5)
-        #expect(try triggers.load() == true)
+        #expect(triggers.load().isWaiting)
         #expect(triggers.feeds["t"]?.queue.count == 0, "the event may have been delivered by operation 5")
         var next: UInt64 = 6
         for _ in 0..<10 {
             // Durable events reach the file later, when there are more.
             triggers.take([Self.row(next)], at: 0)
             try apply([Self.row(next - 1)], upTo: next - 1)
-            #expect(try triggers.load() == true)
+            #expect(triggers.load().isWaiting)
             #expect(triggers.feeds["t"]?.queue.count == Int(next) - 4)
             next += 1
         }
         try apply([Self.row(next - 1)], upTo: next)
-        #expect(try triggers.load() == false)
+        #expect(!triggers.load().isWaiting)
         #expect(triggers.feeds["t"]?.goal == nil)
         triggers.take([Self.row(next)], at: 0)
         #expect(triggers.feeds["t"]?.queue.count == Int(next) - 3)
@@ -76,7 +78,7 @@ struct DatabaseTriggersTests {
     func once() throws {
         try apply([Self.row(2)], upTo: 2)
         var triggers = try triggers("t", goal: 1)
-        #expect(try triggers.load() == false)
+        #expect(!triggers.load().isWaiting)
         triggers.take([Self.row(2)], at: 0)
         triggers.take([Self.row(3)], at: 0)
         #expect(triggers.feeds["t"]?.queue.count == 2)
@@ -88,17 +90,73 @@ struct DatabaseTriggersTests {
         // The clock was ahead when the second one was made.
         try apply([Self.row(1, time: 7 * day), Self.row(2, time: 30 * day)], upTo: 2)
         var triggers = try triggers("t", goal: 3, EventTimes(wall: 10 * day, uptime: start))
-        #expect(try triggers.load() == true)
+        #expect(triggers.load().isWaiting)
         // These come before the file is read, when the clock was set ahead and back.
         triggers.take([Self.row(4, time: 40 * day)], at: start + 1)
         triggers.take([Self.row(5, time: 2 * day)], at: start + 70_000)
         triggers.take([Self.row(6, time: 2 * day)], at: start + 80_000)
         try apply([4, 5, 6].map { Self.row($0) }, upTo: 6)
-        #expect(try triggers.load() == false)
+        #expect(!triggers.load().isWaiting)
         triggers.take([Self.row(7, time: 40 * day)], at: start + 90_000)
         var times: [Int64] = []
         while let entry = triggers.feeds["t"]?.queue.next(now: start) { times.append(entry.since - start) }
         #expect(times == [-3 * day, 0, 1, 70_000, 70_000, 90_000])
+    }
+
+    @Test("an event that is damaged is left out and named; those of other triggers and later ones are taken")
+    func damagedRow() throws {
+        let reports = Mutex<[StorageError]>([])
+        let path = folder.path + "/b.tree"
+        let tree = try TreeFile(path: path, durability: .memory) { error in reports.withLock { $0.append(error) } }
+        let names = (0..<8).map { "t\($0)" }
+        var changes = RowChanges()
+        for name in names {
+            for sequence in 1...3 as ClosedRange<UInt64> {
+                let row = Self.row(sequence, of: name)
+                changes.outbox[row.key] = row.event
+            }
+        }
+        try tree.apply(changes, upTo: 3)
+        let damage = try Connection(path: path, mode: .readWrite).prepare(
+            "UPDATE outbox SET checksum = checksum + 1 WHERE key = ?1")
+        damage.bind(1, Self.row(2, of: "t3").key.bytes)
+        try damage.run()
+        var triggers = DatabaseTriggers(name: "b", reader: try tree.makeReader())
+        triggers.set(Self.definitions(names), goal: 3, pauses: .init(), EventTimes(wall: 0, uptime: 0))
+        let loading = triggers.load()
+        #expect(!loading.isWaiting && loading.failures.isEmpty)
+        for name in names { #expect(triggers.feeds[name]?.queue.count == (name == "t3" ? 2 : 3), "\(name)") }
+        triggers.take([Self.row(4, of: "t3")], at: 0)
+        #expect(triggers.feeds["t3"]?.queue.count == 3)
+        _ = triggers.load()
+        let text = "the event 2-0 of the trigger 't3' has a wrong checksum (\(path))"
+        #expect(reports.withLock { $0 } == [.damaged(text)])
+    }
+
+    @Test("a trigger of which the part of the file cannot be read does not keep others from being read")
+    func damagedPage() throws {
+        let rows = ["aaa", "bbb", "ccc"].flatMap { name in (1...450).map { Self.row(UInt64($0), of: name) } }
+        try apply(rows, upTo: 450)
+        #expect(try tree.emptyWriteAheadFile())
+        // Destroys one of the leaves with events of the second trigger alone (https://sqlite.org/fileformat2.html).
+        let path = folder.path + "/a.tree"
+        var bytes = TemporaryFolder.contents(of: path)
+        let size = Int(bytes[16]) << 8 | Int(bytes[17])
+        let leaves = stride(from: size, to: bytes.count, by: size).filter { start in
+            let names = Set(["aaa", "bbb", "ccc"].filter { bytes[start..<(start + size)].contains(Array($0.utf8)) })
+            return bytes[start] == 0x0A && names == ["bbb"]
+        }
+        try #require(leaves.count > 5)
+        bytes[leaves[leaves.count / 2]] = 0
+        TemporaryFolder.write(bytes, to: path)
+        var triggers = try triggers("aaa", "bbb", "ccc", goal: 450)
+        let loading = triggers.load()
+        #expect(loading.failures.map(\.trigger) == ["bbb"])
+        for name in ["aaa", "ccc"] {
+            #expect(triggers.feeds[name]?.queue.count == 450, "\(name)")
+            #expect(triggers.feeds[name]?.goal == nil, "\(name)")
+        }
+        #expect(triggers.feeds["bbb"]?.goal == 450)
     }
 
     @Test("the oldest of too many events that were set aside are dropped, each once, whichever trigger they are of")

@@ -34,6 +34,12 @@ package struct OutboxKey: Hashable, Sendable, Comparable {
     /// The number of the operation that has put it there.
     package var sequence: UInt64 { bytes.dropLast(4).suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
+    /// Its number in that operation.
+    package var index: UInt32 { bytes.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } }
+
+    /// Whether the bytes have the form of a key.
+    package var isWhole: Bool { bytes.count >= 2 && bytes.count == 2 + Int(bytes[1]) + 12 }
+
     package static func < (a: OutboxKey, b: OutboxKey) -> Bool { a.bytes.precedesBytewise(b.bytes) }
 }
 

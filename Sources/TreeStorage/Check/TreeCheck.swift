@@ -30,7 +30,8 @@ enum TreeCheck {
         }
         // Files of version 1 have none.
         if try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'outbox'") == 1 {
-            _ = try sum(connection, "SELECT key, 0, checksum, event FROM outbox", report) { _ in "an event of a trigger"
+            _ = try sum(connection, "SELECT key, 0, checksum, event FROM outbox", report) {
+                describe(OutboxKey(bytes: $0))
             }
         }
         do throws(StorageError) {
@@ -76,6 +77,13 @@ enum TreeCheck {
     /// The place of a row, for people.
     static func describe(_ key: [UInt8]) -> String {
         Path(validatingEncoded: key).map { $0.depth == 0 ? "/" : "\($0)" } ?? "a key that is not a path"
+    }
+
+    /// An event of the outbox, for people.
+    static func describe(_ key: OutboxKey) -> String {
+        guard key.isWhole else { return "an event of a trigger" }
+        let aside = key.isAside ? ", which was set aside," : ""
+        return "the event \(key.sequence)-\(key.index) of the trigger '\(key.trigger)'\(aside)"
     }
 }
 

@@ -102,7 +102,8 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     }
 
     /// Events of the outbox after a key and below a bound, some at a time, and how far the file reaches. `isLast` if
-    /// there are no more.
+    /// there are no more. Damaged ones are reported and left out, since the others must not wait for them; they stay in
+    /// the file.
     package func outbox(
         after key: [UInt8], below upper: [UInt8]
     ) throws(StorageError) -> (rows: [OutboxRow], isLast: Bool, sequence: UInt64) {
@@ -116,7 +117,10 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         select.bind(2, upper)
         while try select.step() {
             let (key, event) = (select.blob(0), select.blob(1))
-            guard RowChecksum.of(key, 0, event) == select.integer(2) else { throw damaged("an event of a trigger") }
+            guard RowChecksum.of(key, 0, event) == select.integer(2) else {
+                _ = damaged(TreeCheck.describe(OutboxKey(bytes: key)))
+                continue
+            }
             rows.append(OutboxRow(key: OutboxKey(bytes: key), event: event))
             bytes += event.count
             if rows.count >= Self.outboxRowsMax || bytes >= Self.outboxBytesMax {
