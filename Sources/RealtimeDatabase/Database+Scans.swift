@@ -90,10 +90,7 @@ extension Database {
     /// Memory was built again.
     func restartScans() {
         listeners.scans.restart()
-        for live in listeners.trie.queries {
-            live.spare = nil
-            if live.scan != nil { live.scan = QueryScan(live.query) }
-        }
+        for live in listeners.trie.queries { live.startOver() }
     }
 
     /// Whether more has to be visited than is selected, or more than can be at once.

@@ -6,7 +6,7 @@ extension Database {
 
     /// The places with queries that assignments concern, which are not applied yet.
     /// - parameter children: those of a ``Change/setChildren(of:_:)``.
-    func concernedPlaces(by change: Change, _ children: PreparedRows? = nil) throws(Failure) -> [ConcernedPlace] {
+    func concernedPlaces(by change: Change, _ children: PreparedRows? = nil) -> [ConcernedPlace] {
         if listeners.trie.queriesCount == 0 { return [] }
         var concerned: [ConcernedPlace] = []
         var indices: [ObjectIdentifier: Int] = [:]
@@ -46,11 +46,13 @@ extension Database {
                 concerned[index].add(assignment, to: Array(path.encoded[child]))
             }
         }
-        for place in concerned { try lookAround(place) }
+        for place in concerned { lookAround(place) }
         return concerned
     }
 
-    private func lookAround(_ place: ConcernedPlace) throws(Failure) {
+    /// Notes what has to be known of the state before the commit. A selection that is too large or cannot be read must
+    /// not stop a write, which may be somebody else's: it ends listeners, once the commit concerns them.
+    private func lookAround(_ place: ConcernedPlace) {
         do throws(StorageError) {
             if !place.isReplaced {
                 try place.locateBefore { (segment, index) throws(StorageError) in
@@ -58,16 +60,23 @@ extension Database {
                 }
             }
         } catch {
-            throw .unavailable(error)
+            place.isReplaced = true
         }
         let reads = SharedReads(path: place.path)
         var cost = 0
         for live in place.queries where (live.needsEvents || live.query.choosesFields) && cost <= tellingCostMax {
-            if live.query.limit == nil || !live.needsEvents, !place.isReplaced, !live.wantsValue {
-                place.valuesBefore[ObjectIdentifier(live)] = try children(place.children.map(\.segment), in: reads)
-            } else {
-                place.valuesBefore[ObjectIdentifier(live)] = try selection(of: live, in: reads)
-            }
+            do throws(Failure) {
+                let value =
+                    if live.query.limit == nil || !live.needsEvents, !place.isReplaced, !live.wantsValue {
+                        try children(place.children.map(\.segment), in: reads)
+                    } else {
+                        try selection(of: live, in: reads)
+                    }
+                place.valuesBefore[ObjectIdentifier(live)] = value
+            } catch .tooLarge {
+                // About so much was read for nothing.
+                cost += Self.selectedBytesMax
+            } catch {}
             cost += reads.takeCost()
         }
     }
@@ -154,6 +163,10 @@ extension Database {
                 }
             } catch .tooLarge {
                 ending.append(live)
+            } catch .unavailable(.damaged) {
+                // A row of what it selects stays damaged: it would be the same at the next attempt.
+                live.startOver()
+                ending.append(live)
             } catch {
                 // Memory has the commit, and the window perhaps half of it.
                 if case .unavailable(let reason) = error, tornBy == nil { tree.tear(by: reason) }
@@ -183,7 +196,7 @@ extension Database {
         guard change != nil || live.query.choosesFields && live.needsEvents else { return }
         var events: QueryEvents?
         if live.needsEvents {
-            // The earlier values were too large to keep.
+            // The earlier values were too large to keep, or could not be read.
             guard query.place.valuesBefore[ObjectIdentifier(live)] != nil else { throw .tooLarge }
             events = try self.events(of: query, difference)
         }
@@ -213,8 +226,7 @@ extension Database {
         let (live, reads) = (query.live, query.place.reads)
         do throws(StorageError) {
             if query.isReplaced {
-                live.spare = nil
-                if live.scan != nil { live.scan = QueryScan(live.query) }
+                live.startOver()
                 if live.isEmpty { return (nil, nil) }
                 let told = live.told
                 try fill(live, in: reads)
@@ -441,7 +453,7 @@ extension Database {
 
     // MARK: Ends
 
-    /// Ends the listeners of queries that are too much to be told.
+    /// Ends the listeners of queries that are too much to be told, or cannot be.
     func endListeners(of queries: [LiveQuery], in turn: inout Turn) {
         if queries.isEmpty { return }
         let ending = Set(queries.map(ObjectIdentifier.init))

@@ -196,7 +196,7 @@ extension Database {
                 change = .merge(base: base, change.assignments)
             }
         }
-        let places = try concernedPlaces(by: change, rows)
+        let places = concernedPlaces(by: change, rows)
         try apply(change, rows)
         if listeners.trie.isEmpty { return }
         let outputs = turn.outputs.count

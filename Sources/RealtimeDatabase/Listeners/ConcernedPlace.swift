@@ -18,7 +18,7 @@ final class ConcernedPlace {
     private var changes: [QueryIndex: Changes] = [:]
     private var isLocated = false
     /// The queries' selections of these children, or as a whole, before the commit; for queries whose listeners want
-    /// events.
+    /// events. Those that are too large or could not be read are missing.
     var valuesBefore: [ObjectIdentifier: CanonicalJSON] = [:]
     /// The data read after the commit.
     var reads: SharedReads

@@ -51,6 +51,12 @@ final class LiveQuery {
         window.query = query
     }
 
+    /// What a scan has found is not known any more.
+    func startOver() {
+        spare = nil
+        if scan != nil { scan = QueryScan(query) }
+    }
+
     /// Somebody wants events.
     var needsEvents: Bool { groups.contains { $0.form.needsOrder } }
 
