@@ -36,8 +36,7 @@ extension Database {
         clockOffset = offset
         workers.claims.moveClock(by: offset - before)
         transactions.moveClock(by: offset - before)
-        // The next look may have been put off to a time that is far away now.
-        if !indexes.catalog.expiries.isEmpty { indexes.postponeRemoval(to: 0) }
+        indexes.lookForExpired()
     }
 
     /// The node that takes the writes does that.

@@ -19,9 +19,9 @@ extension Database {
     // MARK: Writing
 
     /// The assignments of a write, with the totals that it changes. Clients cannot write totals: where a write would
-    /// replace one, the right total stays.
+    /// replace one, the right total stays. A sum that `mayOverflow` is kept, though no double shows it.
     func keepingTotals(
-        _ assignments: [Assignment], by principal: Principal
+        _ assignments: [Assignment], by principal: Principal, mayOverflow: Bool = false
     ) throws(Failure) -> [Assignment] {
         var written = assignments
         if let path = indexes.settings.keptPath(amongTargetsOf: assignments) {
@@ -31,7 +31,7 @@ extension Database {
             }
             written.removeAll { indexes.settings.keptPath(amongTargetsOf: [$0]) != nil }
         }
-        return try indexes.totals(after: written, isChecked: true, in: rows).assignments
+        return try indexes.totals(after: written, isChecked: !mayOverflow, in: rows).assignments
     }
 
     /// The same place as it is.

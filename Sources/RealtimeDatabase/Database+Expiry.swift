@@ -8,20 +8,22 @@ extension Database {
     /// Perhaps there are children to be removed.
     package func hasExpired(at now: Int64) -> Bool { ownedElsewhere == nil && indexes.mayExpire(at: now) }
 
-    /// Removes children whose time has come, the oldest first, as one commit.
+    /// Removes children whose time has come, the oldest first, as one commit if that is possible.
     func expireSome(in turn: inout Turn) {
         guard ownedElsewhere == nil, refusal == nil, tornBy == nil, telling == nil else { return }
         let now = turn.record.time
         do throws(StorageError) {
-            let children = try indexes.takeExpired(at: now, countMax: expiredMax, in: rows)
-            remove(children, in: &turn)
+            let due = try indexes.takeExpired(at: now, countMax: expiredMax, in: rows)
+            let areRemoved = remove(due.children, in: &turn)
+            if tornBy == nil, due.areUnreadable || !areRemoved { indexes.passOver(due, now: now) }
         } catch {
             // It is tried again when a second has passed.
             indexes.postponeRemoval(to: now + 1000)
         }
     }
 
-    /// Removes the child that a request is about, if its time has come: it may be one of many.
+    /// Removes the child that a request is about, if its time has come: it may be one of many. If it cannot be removed,
+    /// readers do not see it.
     func expire(before operation: Operation, in turn: inout Turn) {
         guard ownedElsewhere == nil, heldWrites == .none, refusal == nil, tornBy == nil, telling == nil else { return }
         let now = turn.record.time
@@ -96,28 +98,45 @@ extension Database {
         // Those that a request waits for are looked for again.
         for live in listeners.trie.queries where live.query.hidesExpired {
             listeners.trie.rename(live, Query(live.query, in: live.query.index.named))
-            live.spare = nil
-            if live.scan != nil { live.scan = QueryScan(live.query) }
+            live.startOver()
         }
         if !listeners.trie.queries.contains(where: \.query.hidesExpired) { hiddenBy = nil }
     }
 
-    func remove(_ children: [Path], in turn: inout Turn) {
+    /// Removes children as one commit, or in several if some of them cannot be removed. Answers whether all are gone.
+    @discardableResult
+    func remove(_ children: [Path], in turn: inout Turn) -> Bool {
         var removals: [Assignment] = []
         for path in children.sorted() where !(removals.last?.target.path.contains(path) ?? false) {
             removals.append(Assignment(target: WriteTarget(path: path), value: .null))
         }
-        if removals.isEmpty { return }
+        if removals.isEmpty { return true }
         turn.principal = .server
+        return commit(removals: removals[...], in: &turn)
+    }
+
+    /// The same for a part of them, of which none contains another. If a commit fails, its halves are tried: so a few
+    /// that cannot be removed take few commits more.
+    private func commit(removals: ArraySlice<Assignment>, in turn: inout Turn) -> Bool {
+        if tornBy != nil { return false }
         do throws(Failure) {
+            var written = Array(removals)
             if hasDerivedValues {
-                removals = try keepingStates(removals, by: .administrator)
-                removals = try keepingTotals(removals, by: .administrator)
+                written = try keepingStates(written, by: .administrator)
+                written = try keepingTotals(written, by: .administrator, mayOverflow: true)
             }
-            try commit(Change(removals), nil, in: &turn)
+            try commit(Change(written), nil, in: &turn)
+            return true
         } catch {
-            // A total that is too large, or torn, in which case memory is built again.
-            indexes.postponeRemoval(to: turn.record.time + 1000)
+            if tornBy != nil {
+                // Memory is built again.
+                indexes.postponeRemoval(to: turn.record.time + 1000)
+                return false
+            }
         }
+        if removals.count == 1 { return false }
+        let middle = removals.startIndex + removals.count / 2
+        let isFirstGone = commit(removals: removals[..<middle], in: &turn)
+        return commit(removals: removals[middle...], in: &turn) && isFirstGone
     }
 }

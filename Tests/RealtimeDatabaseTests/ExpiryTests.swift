@@ -159,6 +159,70 @@ struct ExpiryTests {
         #expect(bench.commit() == ["1 null"])
     }
 
+    // MARK: Children that cannot be removed
+
+    private static let summed = """
+        {"settings": {
+          ".sum": {"of": "codes", "value": "n", "into": "total"},
+          "codes": {".expires": "until"},
+        }}
+        """
+
+    @Test(
+        "are removed although rows of others before them, which are more than one step removes, are damaged",
+        arguments: ["until", "n"])
+    func damaged(name: String) throws {
+        // Each of these values has a row.
+        var bench = DatabaseBench(packing: RowPacking(packedBytesMax: 3, repackBytesMax: 2))
+        bench.database.setRules(try Self.program(Self.summed), now: 0)
+        try Self.build(&bench)
+        let bad = (100..<140).map { Path(stringLiteral: "codes/a\($0)") }
+        for path in bad { bench.process(.set(path, #"{"until":5000,"n":1}"#)) }
+        for number in 100..<150 {
+            let value: CanonicalJSON = number == 149 ? #"{"until":5500,"n":10}"# : #"{"until":5001,"n":10}"#
+            bench.process(.set(Path(stringLiteral: "codes/b\(number)"), value))
+        }
+        _ = bench.commit()
+        try bench.applyAll()
+        bench.store.damagedKeys = Set(bad.map { $0.appending(Path(stringLiteral: name)).encoded })
+        var again = try DatabaseBench.reopened(bench.store, sequence: bench.database.sequence, log: [])
+        again.database.setRules(try Self.program(Self.summed), now: 0)
+        var steps = 0
+        while again.database.hasExpired(at: 5001), steps < 10 {
+            Self.process(&again, at: 5001)
+            steps += 1
+        }
+        #expect(steps < 10)
+        #expect(again.database.tornBy == nil)
+        #expect(try again.database.rows.read("total") == "50")
+        // Requests for one of them do not put off the others.
+        Self.process(&again, .get(bad[0]), at: 5400)
+        Self.process(&again, at: 5500)
+        #expect(try again.database.rows.read("total") == "40")
+        again.store.damagedKeys = []
+        while again.database.hasExpired(at: 6001) { Self.process(&again, at: 6001) }
+        #expect(try again.database.rows.read("") == "null")
+    }
+
+    @Test("are removed although no double is as large as the sum of what is left, which another node keeps as well")
+    func largeSum() throws {
+        var (bench, follower) = (DatabaseBench(), DatabaseBench())
+        for other in [bench, follower] { other.database.setRules(try Self.program(Self.summed), now: 0) }
+        try Self.build(&bench)
+        try Self.build(&follower)
+        let codes: CanonicalJSON = #"{"a":{"n":1.7e308},"b":{"n":-1.7e308,"until":50},"c":{"n":1.7e308}}"#
+        Self.process(&bench, .set("codes", codes), at: 0)
+        Self.process(&bench, .set("codes/d", #"{"until":50}"#), at: 0)
+        #expect(try bench.database.rows.read("total") == "1.7e+308")
+        Self.process(&bench, at: 60)
+        #expect(try bench.database.rows.read("codes") == #"{"a":{"n":1.7e308},"c":{"n":1.7e308}}"#)
+        #expect(try bench.database.rows.read("total") == "1.7976931348623157e+308")
+        Self.process(&bench, .set("codes/a", "null"), at: 70)
+        #expect(try bench.database.rows.read("total") == "1.7e+308")
+        for record in bench.log { try follower.database.follow(record) }
+        #expect(try follower.database.rows.read("") == bench.database.rows.read(""))
+    }
+
     // MARK: A model
 
     private static func expired(_ tree: CanonicalJSON, at now: Int64) throws -> CanonicalJSON {

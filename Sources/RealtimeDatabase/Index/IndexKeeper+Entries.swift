@@ -193,35 +193,36 @@ extension IndexKeeper {
     }
 
     /// The children whose time has come, the oldest first, up to so many. Costs a row for each.
-    func takeExpired(at now: Int64, countMax: Int, in rows: TreeRows) throws(StorageError) -> [Path] {
+    func takeExpired(at now: Int64, countMax: Int, in rows: TreeRows) throws(StorageError) -> DueChildren {
+        if let retry = passedChildren?.retry, now >= retry { passedChildren = nil }
         var keys: [(expiry: IndexCatalog.Expiry, key: [UInt8])] = []
-        var next = Int64.max
+        var due = DueChildren()
         for expiry in catalog.expiries {
-            try entries.scan(from: expiry.prefix, below: expiry.end, .ascending) { key in
+            let start = passedChildren?.ends[expiry.number].map { $0 + [0] } ?? expiry.prefix
+            try entries.scan(from: start, below: expiry.end, .ascending) { key in
                 let time = expiry.time(ofKey: key)
                 if time > now || keys.count >= countMax {
-                    next = min(next, time)
+                    due.next = min(due.next, time)
                     return false
                 }
                 keys.append((expiry, key))
                 return true
             }
         }
-        var children: [Path] = []
         for (expiry, key) in keys {
+            due.ends[expiry.number] = key
             let child = expiry.child(ofKey: key)
-            if let time = try Self.time(of: child.encoded, expiry, in: rows), time <= now {
-                children.append(child)
-            } else {
-                entries.set(key, isPresent: false, generation: rows.generation)
+            do throws(StorageError) {
+                if let time = try Self.time(of: child.encoded, expiry, in: rows), time <= now {
+                    due.children.append(child)
+                } else {
+                    entries.set(key, isPresent: false, generation: rows.generation)
+                }
+            } catch {
+                due.areUnreadable = true
             }
         }
-        if knowsExpiries {
-            postponeExpiry(to: next)
-        } else {
-            // Others are found meanwhile.
-            postponeRemoval(to: children.isEmpty ? now + 100 : now)
-        }
-        return children
+        planRemoval(after: due, now: now)
+        return due
     }
 }

@@ -25,6 +25,8 @@ final class IndexKeeper {
     private(set) var nextExpiry = Int64.max
     /// No removal is tried before: one has failed, or children from before a setting are still being found.
     private var nextRemoval = Int64.min
+    /// Those whose removal has failed, if any.
+    var passedChildren: PassedChildren?
     /// The store does not have the catalog as it is.
     var isCatalogChanged = false
 
@@ -61,6 +63,7 @@ final class IndexKeeper {
         sweepableLater = nil
         trie = IndexTrie(catalog.indexes)
         nextExpiry = catalog.expiries.isEmpty ? .max : 0
+        passedChildren = nil
         if let definitions { set(definitions, settings) } else { patterns = ConcernedPatterns(catalog.patterns) }
     }
 
@@ -72,6 +75,7 @@ final class IndexKeeper {
             expiries: settings.expiries, queues: settings.queues)
         (counterBuild, expiryBuild, queueBuild, totalsInSight) = (nil, nil, nil, nil)
         (nextExpiry, nextRemoval) = (catalog.expiries.isEmpty ? .max : 0, .min)
+        passedChildren = nil
         childCounts = ChildCounts()
         uniqueFindings = [:]
         duplicates = UniqueFindings()
@@ -249,7 +253,10 @@ final class IndexKeeper {
     // MARK: Times of expiry
 
     /// A child expires at a time, or may.
-    func expire(at time: Int64) { nextExpiry = min(nextExpiry, time) }
+    func expire(at time: Int64) {
+        nextExpiry = min(nextExpiry, time)
+        if passedChildren != nil { nextRemoval = min(nextRemoval, time) }
+    }
 
     /// Some child may have to be removed now.
     func mayExpire(at now: Int64) -> Bool { now >= nextExpiry && now >= nextRemoval }
@@ -259,6 +266,36 @@ final class IndexKeeper {
 
     /// No removal is tried before `time`, although children may be due.
     func postponeRemoval(to time: Int64) { (nextExpiry, nextRemoval) = (0, time) }
+
+    /// Children have been looked for, and are about to be removed.
+    func planRemoval(after due: DueChildren, now: Int64) {
+        if let search = passedChildren?.nextSearch(after: due, now: now) {
+            postponeRemoval(to: knowsExpiries ? search : min(search, now + Self.buildPause))
+        } else if knowsExpiries {
+            postponeExpiry(to: due.next)
+        } else {
+            // Others are found meanwhile.
+            postponeRemoval(to: due.children.isEmpty ? now + Self.buildPause : now)
+        }
+    }
+
+    /// Some of them could not be removed: the next look begins behind them.
+    func passOver(_ due: DueChildren, now: Int64) {
+        var passed = passedChildren ?? PassedChildren()
+        passed.add(due)
+        passedChildren = passed
+        planRemoval(after: due, now: now)
+    }
+
+    /// The clock was set: the next look may have been put off to a time that is far away now.
+    func lookForExpired() {
+        if catalog.expiries.isEmpty { return }
+        passedChildren = nil
+        postponeRemoval(to: 0)
+    }
+
+    /// In milliseconds, before a look for children that are being found meanwhile.
+    private static let buildPause: Int64 = 100
 
     /// All children that have a time have an entry.
     var knowsExpiries: Bool { unfinishedExpiry == nil }
