@@ -3,9 +3,9 @@ import HearthReplicatedLog
 import HearthRealtimeDatabase
 
 /// Replies of etcd, and values of its keys, which other nodes and operators write. The first byte gives the call of
-/// the reply, whose message follows: `r`ange, `t`ransaction, `u`nconditional one, `p`ut, lease `g`ranted, `k`ept or revo`x`ed, `s`tatus,
-/// `m`embers, `c`ompaction. `w` stands for the stream of a watch, in which each message has its prefix; any other byte
-/// for the value of a key. Values read and written again are the same.
+/// the reply, whose message follows: `r`ange, `t`ransaction, `u`nconditional one, `p`ut, lease `g`ranted, `k`ept or
+/// revo`x`ed, `s`tatus, `m`embers, `c`ompaction. `w` stands for the stream of a watch, in which each message has its
+/// prefix; any other byte for the value of a key. Values read and written again are the same.
 public func fuzzEtcdReplies(_ bytes: UnsafeRawBufferPointer) {
     guard let kind = bytes.first else { return }
     let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
