@@ -12,7 +12,11 @@ struct StoreFinder {
     /// The name of this node.
     let node: String
 
+    private let begun = MonotonicTime.current
+
     private static let callDuration = Duration.seconds(2)
+    /// Nodes that start together register with one etcd cluster after the other. So long a new database waits for that.
+    private static let registering = Duration.seconds(5)
 
     private var home: NodeStore { stores[0] }
 
@@ -71,6 +75,11 @@ struct StoreFinder {
         guard home.nodes.contains(node), let choice = StoreDirectory.choice(home, others) else {
             throw .notYet(
                 "a new database begins once this node is registered, and '\(DataFolder.clusterDatabase)' has begun")
+        }
+        if MonotonicTime.current - begun < Self.registering,
+            let other = others.first(where: { !home.nodes.isSubset(of: $0.nodes) })
+        {
+            throw .notYet("not all nodes are registered with the etcd cluster '\(other.name)'")
         }
         return choice
     }
