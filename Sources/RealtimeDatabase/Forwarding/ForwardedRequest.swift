@@ -29,3 +29,14 @@ extension Reply {
         if case .failed(.unavailable(.ownedElsewhere)) = self { true } else { false }
     }
 }
+
+extension Array where Element == (node: String, requests: [ForwardedRequest]) {
+    /// Requests keep their order for each node. After a move, each connection has some for two nodes.
+    mutating func add(_ request: ForwardedRequest, to node: String) {
+        if let index = firstIndex(where: { $0.node == node }) {
+            self[index].requests.append(request)
+        } else {
+            append((node, [request]))
+        }
+    }
+}

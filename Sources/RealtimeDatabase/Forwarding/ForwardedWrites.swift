@@ -425,10 +425,9 @@ package struct ForwardedWrites {
             count += 1
             // The node that knows the connection may have lost the log.
             let before = known[connection] ?? node
-            if before != node, !entry.request.isEnd { batches.append((before, [end(of: connection)])) }
+            if before != node, !entry.request.isEnd { batches.add(end(of: connection), to: before) }
             let node = entry.request.isEnd ? before : node
-            if batches.last?.node != node { batches.append((node, [])) }
-            batches[batches.count - 1].requests.append(ForwardedRequest(number: entry.number, request: entry.request))
+            batches.add(ForwardedRequest(number: entry.number, request: entry.request), to: node)
             note(entry.request, sentTo: node)
             guard entry.request.isAnswered else { continue }
             sentBytes += weight
