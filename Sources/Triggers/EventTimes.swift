@@ -2,8 +2,8 @@ import HearthJSONTree
 
 /// Since when the events of one trigger are due, by a clock that nobody sets.
 ///
-/// What is stored with an event is a time of day. It counts for events of before the feed began; those that came later
-/// are due since they came, whatever was made of the time of day meanwhile.
+/// The time that is stored with an event is a time of day. It is used for events from before the start of the feed.
+/// Later events are due from their arrival, even if the time of day was set in between.
 struct EventTimes {
     /// When the feed began, by both clocks.
     private let (wall, uptime): (Int64, Int64)

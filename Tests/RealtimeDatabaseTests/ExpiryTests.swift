@@ -204,7 +204,7 @@ struct ExpiryTests {
         #expect(try again.database.rows.read("") == "null")
     }
 
-    @Test("are removed although no double is as large as the sum of what is left, which another node keeps as well")
+    @Test("removal may leave a sum larger than any double, on the owner and on another node")
     func largeSum() throws {
         var (bench, follower) = (DatabaseBench(), DatabaseBench())
         for other in [bench, follower] { other.database.setRules(try Self.program(Self.summed), now: 0) }

@@ -132,7 +132,7 @@ struct TriggerTests {
         #expect(fresh.filter { !$0.key.isAside }.isEmpty)
     }
 
-    @Test("are searched for in a limited number of places, even if there are none")
+    @Test("the search for places is limited, even if it finds none")
     func deadEnds() throws {
         var bench = try Self.bench(
             """

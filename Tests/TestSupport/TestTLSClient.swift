@@ -74,7 +74,7 @@ package final class TestTLSClient {
     /// Says that nothing more comes.
     package func sendEnd() { _ = SSL_shutdown(ssl) }
 
-    /// Whatever is unread when this client ends, the server is told at once that nothing is taken any more (RST).
+    /// At its end this client resets the connection (RST), even with unread data.
     package func resetAtEnd() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

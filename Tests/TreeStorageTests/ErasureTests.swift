@@ -9,8 +9,8 @@ import Testing
 @testable import HearthTreeStorage
 import HearthStorageErrors
 
-/// What is left in files of which no row tells any more.
-@Suite("an erasure, of what is left in files")
+/// Bytes in files that belong to no row.
+@Suite("Erasure of remains in files")
 struct ErasureTests {
     private let folder = TemporaryFolder()
     private let marker = "SECRET-MARKER"

@@ -84,7 +84,7 @@ struct DatabaseTriggersTests {
         #expect(triggers.feeds["t"]?.queue.count == 2)
     }
 
-    @Test("an event is due since the time that it has, or since it came, whatever the time of day is by then")
+    @Test("an event is due from its stored time or its arrival, and setting the time of day changes neither")
     func times() throws {
         let (day, start): (Int64, Int64) = (86_400_000, 5_000)
         // The clock was ahead when the second one was made.

@@ -11,7 +11,7 @@ struct DueChildren {
     var next = Int64.max
 }
 
-/// Children that could not be removed. The search goes on behind them, so that all others are removed.
+/// Children whose removal failed. The search continues after them, so that the others are removed.
 struct PassedChildren {
     /// For how long, in milliseconds, once no others are due.
     private static let pause: Int64 = 1000

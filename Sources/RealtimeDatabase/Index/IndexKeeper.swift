@@ -279,7 +279,7 @@ final class IndexKeeper {
         }
     }
 
-    /// Some of them could not be removed: the next look begins behind them.
+    /// The removal of some of them failed. The next search begins after them.
     func passOver(_ due: DueChildren, now: Int64) {
         var passed = passedChildren ?? PassedChildren()
         passed.add(due)
