@@ -56,6 +56,7 @@ run-cluster: build
 
 test: packages
 	@scripts/install-etcd-for-tests
+	@scripts/install-tools zsh:zsh fish:fish || echo 'their tests of completions will be skipped' >&2
 	$(SWIFT) build --build-tests
 	scripts/run-tests --parts $$($(SWIFT) build --show-bin-path)/hearthPackageTests.xctest
 

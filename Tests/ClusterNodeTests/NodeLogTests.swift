@@ -162,11 +162,14 @@ import Testing
             #expect(error?.mayHaveBeenApplied == false)
             #expect(!member.wasAsked)
         }
-        let start = MonotonicTime.currentWithSleep.milliseconds
-        validity.set((lease: 5, end: start + 100))
-        #expect(member.call(progress, validity) != nil)
+        // On a busy machine, a short time may be over before the member is asked.
+        for time in [100, 200, 400, 800, 1600] as [Int64] where !member.wasAsked {
+            let start = MonotonicTime.currentWithSleep.milliseconds
+            validity.set((lease: 5, end: start + time))
+            #expect(member.call(progress, validity) != nil)
+            // Other calls are given up after three seconds.
+            if member.wasAsked { #expect(MonotonicTime.currentWithSleep.milliseconds - start < 3000) }
+        }
         #expect(member.wasAsked)
-        // Other calls are given up after three seconds.
-        #expect(MonotonicTime.currentWithSleep.milliseconds - start < 3000)
     }
 }

@@ -210,7 +210,8 @@ import HearthTreeStorage
         #expect(try client.ask("GET", past, []).text == "1")
         let late = try client.ask("GET", past, [])
         #expect(late.status == 429, "\(late)")
-        #expect(late.field("retry-after") == "86400", "\(late)")
+        let seconds = late.field("retry-after").flatMap { Int($0) } ?? 0
+        #expect((86_000...86_400).contains(seconds), "\(late)")
         #expect(try client.ask("GET", past, RESTClient.owner).status == 200)
     }
 

@@ -51,9 +51,9 @@ private final class SilentProvider {
         // One too many, which is refused at once.
         let all = try (0..<4).map { _ in try ask() }
         var answered: RESTClient?
-        while answered == nil {
+        try blockUntil("a refusal") {
             answered = all.first { $0.hasInput }
-            usleep(1000)
+            return answered != nil
         }
         let refused = try #require(answered)
         #expect(try refused.receive().status == 503)

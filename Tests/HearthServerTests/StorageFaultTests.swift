@@ -46,26 +46,34 @@ struct StorageFaultTests {
             try peer.send(0, "p", #"{"p":"a","d":0}"#)
             #expect(try peer.receiveMessage() == RealtimePeer.response(0))
         }
+        let failedWrites = Mutex(0)
+        let failedReads = Mutex(0)
         disk.observe { call, path in
             guard path.hasPrefix("data/default.log") else { return 0 }
-            return switch call {
-            case .write, .read: EIO
-            default: 0
+            switch call {
+            case .write: failedWrites.withLock { $0 += 1 }
+            case .read: failedReads.withLock { $0 += 1 }
+            default: return 0
             }
+            return EIO
         }
         for number in 1...20 {
             for peer in peers { try peer.send(number, number % 3 == 0 ? "g" : "p", #"{"p":"a","d":\#(number)}"#) }
             usleep(20_000)
         }
-        // Long enough for some attempts to recover.
-        usleep(1_000_000)
+        // Each attempt to recover reads the log.
+        try blockUntil("attempts to recover") { failedReads.withLock { $0 } > 15 }
+        #expect(failedWrites.withLock { $0 } > 0)
         disk.observe(nil)
+        var refusals = 0
         for peer in peers {
             for number in 1...20 {
                 let answer = try #require(try peer.receiveMessage())
                 #expect(answer.hasPrefix(#"{"t":"d","d":{"r":\#(number),"#), "\(number): \(answer)")
+                if !answer.contains(#""s":"ok""#) { refusals += 1 }
             }
         }
+        #expect(refusals > 0)
     }
 
     @Test("refuses reads and writes of a database whose restore was interrupted, and is not ready")

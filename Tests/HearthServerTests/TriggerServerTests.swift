@@ -232,6 +232,68 @@ import HearthRealtimeSessions
         #expect(Set(receiver.posts.suffix(2).map(\.id)).isDisjoint(with: [id]))
     }
 
+    @Test("are set aside at once when the receiver is gone (410)")
+    func gone() async throws {
+        let receiver = try EventReceiver { _ in 410 }
+        let server = try RealtimeTestServer(Self.configure)
+        let client = try server.connectREST()
+        let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
+        _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
+        _ = try client.ask("PUT", "/rooms/a.json", [], "5")
+        try await eventually("an event that is set aside") {
+            let metrics = try client.ask("GET", "/metrics", RESTClient.owner).text
+            return metrics.contains(#"hearth_trigger_events_set_aside_total{database="default",trigger="t"} 1"#)
+        }
+        #expect(receiver.posts.count == 1)
+    }
+
+    @Test("are tried again no earlier than the receiver asks for (Retry-After)")
+    func retryAfter() async throws {
+        let times = Mutex<[MonotonicTime]>([])
+        let receiver = try EventReceiver(fields: "Retry-After: 1\r\n") { _ in
+            times.withLock { times in
+                times.append(.current)
+                return times.count == 1 ? 503 : 200
+            }
+        }
+        let server = try RealtimeTestServer(Self.configure)
+        let client = try server.connectREST()
+        let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
+        _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
+        _ = try client.ask("PUT", "/rooms/a.json", [], "5")
+        try await eventually("a second attempt") { receiver.posts.count == 2 }
+        // The pause without it is 5 ms.
+        let attempts = times.withLock { $0 }
+        #expect(attempts[1] - attempts[0] >= .seconds(1))
+    }
+
+    @Test("start programs that fail again, and none where programs are not allowed")
+    func failingCommands() async throws {
+        let folder = TemporaryFolder()
+        let script = folder.path + "/fail"
+        TemporaryFolder.write(
+            Array("#!/bin/sh\ncat >/dev/null\necho $HEARTH_EVENT_REF >>\(folder.path)/refs\nexit 3\n".utf8), to: script)
+        chmod(script, 0o700)
+        let trigger = #"{"name":"t","on":"created","command":"fail"}"#
+        for isAllowed in [false, true] {
+            let server = try RealtimeTestServer {
+                Self.configure(&$0)
+                if isAllowed { $0.triggers.commandFolder = folder.path }
+            }
+            let client = try server.connectREST()
+            _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
+            _ = try client.ask("PUT", "/rooms/a.json", [], "5")
+            try await eventually("two attempts") {
+                let metrics = try client.ask("GET", "/metrics", RESTClient.owner).text
+                let name = #"hearth_trigger_attempts_failed_total{database="default",trigger="t"} "#
+                guard let found = metrics.firstRange(of: name) else { return false }
+                return Int(metrics[found.upperBound...].prefix { $0.isNumber }) ?? 0 >= 2
+            }
+            let refs = String(decoding: TemporaryFolder.contents(of: folder.path + "/refs"), as: UTF8.self)
+            if isAllowed { #expect(refs.hasPrefix("rooms/a\nrooms/a\n")) } else { #expect(refs.isEmpty) }
+        }
+    }
+
     @Test("start programs of the folder that is named, which find the event at their input")
     func commands() async throws {
         let folder = TemporaryFolder()

@@ -206,6 +206,8 @@ struct DatabaseSimulationTests {
         var resumed = 0
         /// Gets that were answered without a turn.
         var plainReads = 0
+        /// Ends of the process, in order.
+        var stops = 0
 
         fileprivate mutating func add(_ host: SimulatedHost) {
             seeds += 1
@@ -214,6 +216,7 @@ struct DatabaseSimulationTests {
             faults += host.faultCount
             resumed += host.resumeCount
             plainReads += host.plainReadCount
+            stops += host.stopCount
         }
     }
 
@@ -289,6 +292,7 @@ struct DatabaseSimulationTests {
         for seed in Self.seeds(group) {
             for withFaults in kinds { Self.check(seed: seed, withFaults: withFaults, withStops: true, &figures) }
         }
+        if TestScale.seed == nil { #expect(figures.stops > 20) }
     }
 
     @Test("continues with further seeds for as long as it is told to", .enabled(if: TestScale.simulationSeconds != nil))

@@ -269,6 +269,7 @@ struct ForwardedWritesSimulationTests {
         for connection in simulation.connections { simulation.leave(connection) }
         simulation.settle()
         #expect(simulation.writes.isUnused, "seed \(seed)")
+        #expect(!simulation.answered.isEmpty, "seed \(seed)")
         for entry in simulation.answered {
             #expect(simulation.log.filter { $0 == entry }.count == 1, "seed \(seed): \(entry) was answered")
         }

@@ -27,11 +27,14 @@ package final class EventReceiver: Sendable {
 
     private let state = Mutex(State())
     private let answer: @Sendable (Post) -> Int?
+    fileprivate let fields: String
     package let port: UInt16
 
+    /// - parameter fields: header fields of each answer, each with its line end.
     /// - parameter answer: the status for a post; nil for none, ever.
-    package init(answer: @escaping @Sendable (Post) -> Int? = { _ in 200 }) throws {
+    package init(fields: String = "", answer: @escaping @Sendable (Post) -> Int? = { _ in 200 }) throws {
         self.answer = answer
+        self.fields = fields
         let group = try EventLoopGroup(count: 1, name: "receiver")
         let box = Box()
         // Nobody else may get it between two starts.
@@ -119,9 +122,9 @@ private final class Exchange: StreamHandler {
             timestamp: header("webhook-timestamp") ?? "", signature: header("webhook-signature") ?? "",
             contentType: header("content-type") ?? "", ref: header("ce-ref"), body: body)
         let receiver = box.receiver.withLock { $0 }?.value
-        guard let status = receiver?.take(post) else { return }
-        stream.send(
-            shared: Array("HTTP/1.1 \(status) Status\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8))
+        guard let receiver, let status = receiver.take(post) else { return }
+        let head = "HTTP/1.1 \(status) Status\r\n\(receiver.fields)Content-Length: 0\r\nConnection: close\r\n\r\n"
+        stream.send(shared: Array(head.utf8))
         stream.close()
     }
 

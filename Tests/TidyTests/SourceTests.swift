@@ -17,7 +17,9 @@ import Testing
     @Test("every unsafe promise says why it holds")
     func unsafe() {
         let promise = #/@unchecked Sendable|nonisolated\(unsafe\)|unowned\(unsafe\)/#
-        for file in SourceTree.swiftFiles(in: "Sources", "Examples") {
+        let files = SourceTree.swiftFiles(in: "Sources", "Examples")
+        #expect(!files.isEmpty)
+        for file in files {
             for (index, line) in file.lines.enumerated() {
                 guard line.has("unsafe)") || line.has("@unchecked"), !line.isComment, line.contains(promise) else {
                     continue
@@ -47,7 +49,9 @@ import Testing
 
     @Test("nothing forces: no try!, no as!")
     func forced() {
-        for file in SourceTree.swiftFiles(in: "Sources", "Examples") {
+        let files = SourceTree.swiftFiles(in: "Sources", "Examples")
+        #expect(!files.isEmpty)
+        for file in files {
             for (place, line) in file.numbered where !line.isComment {
                 #expect(!line.has("try! ") && !line.has(" as! "), "\(place): \(line)")
             }

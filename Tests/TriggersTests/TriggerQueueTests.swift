@@ -77,15 +77,45 @@ struct TriggerQueueTests {
         #expect(queue.nextTime == nil)
     }
 
-    @Test("waits for as long as a receiver asks for")
+    @Test("waits for as long as a receiver asks for, up to an hour")
     func retryAfter() {
+        for (asked, wait) in [(100_000, 100_000), (1, 5000), (Self.day, 3_600_000)] as [(Int64, Int64)] {
+            var queue = TriggerQueue(concurrency: 1, retryTime: Self.day)
+            queue.add(Self.entry("a", 1))
+            _ = queue.next(now: 0)
+            _ = queue.finished(Self.key(1), at: "a", .failed("busy", retryAfter: asked), now: 0, jitter: 0)
+            #expect(queue.nextTime == wait)
+            #expect(queue.next(now: wait - 1) == nil)
+            #expect(queue.next(now: wait) != nil)
+        }
+    }
+
+    @Test("waits 5 s, 30 s, 2, 10 and 30 minutes, and then an hour each time, a fifth more or less")
+    func pauses() {
+        for jitter in [-1, 0, 1] as [Double] {
+            var queue = TriggerQueue(concurrency: 1, retryTime: 30 * Self.day)
+            queue.add(Self.entry("a", 1))
+            var now: Int64 = 0
+            for seconds in [5, 30, 120, 600, 1800, 3600, 3600] as [Double] {
+                #expect(queue.next(now: now) != nil)
+                _ = queue.finished(Self.key(1), at: "a", .failed("no"), now: now, jitter: jitter)
+                #expect(queue.nextTime == now + Int64(seconds * 1000 * (1 + jitter / 5)))
+                now = queue.nextTime ?? .max
+            }
+        }
+    }
+
+    @Test("tries an event that was due long ago for an hour before it sets it aside")
+    func trial() {
         var queue = TriggerQueue(concurrency: 1, retryTime: Self.day)
-        queue.add(Self.entry("a", 1))
-        _ = queue.next(now: 0)
-        _ = queue.finished(Self.key(1), at: "a", .failed("busy", retryAfter: 100_000), now: 0, jitter: 0)
-        #expect(queue.nextTime == 100_000)
-        #expect(queue.next(now: 99_999) == nil)
-        #expect(queue.next(now: 100_000) != nil)
+        queue.add(Self.entry("a", 1, since: -4 * Self.day))
+        var now: Int64 = 1000
+        while queue.next(now: now) != nil {
+            let decision = queue.finished(Self.key(1), at: "a", .failed("no"), now: now, jitter: 0)
+            #expect(decision == (now - 1000 < 3_600_000 ? .retry : .setAside("no")))
+            now = queue.nextTime ?? .max
+        }
+        #expect(queue.count == 0)
     }
 
     @Test("tries one event at a time while the receiver is down, and all of them once it is back")

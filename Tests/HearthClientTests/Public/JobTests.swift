@@ -249,6 +249,7 @@ struct JobTests {
             Array(#"{"settings":{"mail":{".queue":{"attempts":1000,"backoff":0,"lease":1000}}}}"#.utf8), to: settings)
         defer { unlink(settings) }
         var pushed = 0
+        var kept: Set<String> = []
         for round in 0...rounds {
             let process = try await ServerProcess(folder.path, "--durability", "full", "--settings", settings)
             let url = "ws://\(process.address)"
@@ -294,6 +295,7 @@ struct JobTests {
                     await producer.close()
                     // The last write may have been made or not.
                     pushed += acknowledged.counts.count + 1
+                    kept.formUnion(acknowledged.counts.keys.map { "j\($0)" })
                 } else {
                     let mail = producer.reference(withPath: "mail")
                     while try await mail.child("jobs").getData().exists() {
@@ -301,7 +303,8 @@ struct JobTests {
                     }
                     let sent = try await mail.root.child("sent").getData()
                     for child in sent.children { #expect(child.value == 1, "seed \(seed): \(child.key ?? "")") }
-                    #expect(sent.childrenCount > 0, "seed \(seed)")
+                    #expect(!kept.isEmpty, "seed \(seed)")
+                    #expect(kept.isSubset(of: sent.children.compactMap(\.key)), "seed \(seed)")
                     #expect(sent.childrenCount <= pushed, "seed \(seed)")
                     #expect(try await mail.child("state").getData().value == .null, "seed \(seed)")
                 }

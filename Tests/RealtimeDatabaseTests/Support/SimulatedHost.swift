@@ -120,6 +120,7 @@ final class SimulatedHost {
     var resumeCount = 0
     /// Events, calls and processes that were made to fail or to lag.
     private(set) var faultCount = 0
+    private(set) var stopCount = 0
     /// Gets that were answered without a turn.
     var plainReadCount = 0
     /// How often the database was closed because it was not used.
@@ -454,6 +455,7 @@ final class SimulatedHost {
     func stop(_ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let end = eventCount + 10_000
+        stopCount += 1
         process.isStopping = true
         setBacklog(isFull: false)
         model.endSessions()
