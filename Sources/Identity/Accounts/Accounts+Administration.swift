@@ -129,7 +129,8 @@ extension Accounts {
 
     // MARK: Import
 
-    /// Takes users over, those that can be, in one commit (accounts.md 4).
+    /// Takes users over, those that can be, in one commit (accounts.md 4). Where the ways to sign in of an existing
+    /// user change by that, the user's sessions end. Former addresses get no mail.
     ///
     /// - returns: the errors of the others, by index.
     package func importUsers(
@@ -156,7 +157,7 @@ extension Accounts {
                 if let problem = try file.problem(of: user, overwrites: overwrites, in: realm) {
                     problems.append((index, problem))
                 } else {
-                    try file.put(user, in: realm)
+                    try file.putImported(user, in: realm, now: self.now)
                 }
             }
             return problems
@@ -197,6 +198,24 @@ extension Accounts {
 }
 
 extension AccountFile {
+    /// Writes an imported user. Tokens that are void stay void, whatever the import says.
+    fileprivate func putImported(_ imported: User, in realm: Realm, now: Int64) throws(AccountFailure) {
+        guard let before = try user(realm, id: imported.id) else { return try put(imported, in: realm) }
+        var user = imported
+        // Imports do not name these.
+        user.hasCustomAuth = before.hasCustomAuth
+        user.hasEmailLink = before.hasEmailLink && user.email == before.email
+        if user.validSince > before.validSince || !user.signInChanges(since: before).isEmpty {
+            user.validSince = max(user.validSince, before.validSince)
+            user.voidTokens(now: now)
+            try put(user, in: realm)
+            try revokeTokens(of: user, in: realm)
+        } else {
+            user.validSince = before.validSince
+            try put(user, in: realm)
+        }
+    }
+
     /// Why a user conflicts with existing ones.
     fileprivate func problem(of user: User, overwrites: Bool, in realm: Realm) throws(AccountFailure) -> String? {
         if !overwrites, try self.user(realm, id: user.id) != nil {

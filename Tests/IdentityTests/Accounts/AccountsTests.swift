@@ -267,6 +267,42 @@ import Testing
                 ])
     }
 
+    @Test("an import with another password ends the user's sessions, whatever time it says", arguments: [0, nil] as [Int64?])
+    func importedPassword(validSince: Int64?) throws {
+        let fixture = try AccountsFixture()
+        let observer = Observer()
+        fixture.accounts.observe { observer.add($0) }
+        let thief = try fixture.signUp("ann@example.com")
+        let code = try #require(
+            try fixture.accounts.issueCode(
+                .resetPassword, for: .email("ann@example.com"), newEmail: nil, in: fixture.realm))
+        fixture.clock.advance(seconds: 10)
+        var user = User(id: thief.user.id, createdAt: thief.user.createdAt)
+        user.email = "ann@example.com"
+        user.validSince = validSince ?? fixture.clock.now / 1000 * 1000
+        let entry = ImportedUser(user: user, plainPassword: "secret2")
+        #expect(try fixture.accounts.importUsers([entry], overwrites: true, in: fixture.realm).isEmpty)
+        expectRefusal(.tokenExpired) { try fixture.accounts.refresh(thief.refreshToken) }
+        expectRefusal(.invalidCode) { try fixture.accounts.inspectCode(code.text, in: fixture.realm) }
+        #expect(fixture.state(of: thief) == .revoked)
+        let own = try fixture.signIn("ann@example.com", "secret2")
+        #expect(fixture.state(of: own) == .valid)
+        let revocation = Revocation(
+            realm: fixture.realm, user: user.id, loss: .tokensBefore(fixture.clock.now + 1))
+        #expect(observer.seen == [revocation])
+
+        // The same once more, as from an export, which has whole seconds, is no change.
+        var same = try fixture.user(user.id)
+        same.validSince = same.validSince / 1000 * 1000
+        same.displayName = "Ann"
+        #expect(
+            try fixture.accounts.importUsers([ImportedUser(user: same)], overwrites: true, in: fixture.realm).isEmpty)
+        #expect(fixture.state(of: own) == .valid)
+        #expect(fixture.state(of: thief) == .revoked)
+        _ = try fixture.accounts.refresh(own.refreshToken)
+        #expect(observer.seen == [revocation])
+    }
+
     @Test("a revocation ends what was issued in the same second, and not what is issued after it")
     func revocationWithinASecond() throws {
         let fixture = try AccountsFixture()
