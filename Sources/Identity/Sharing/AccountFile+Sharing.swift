@@ -12,6 +12,7 @@ extension AccountFile {
                 place INTEGER PRIMARY KEY CHECK (place = 0), sequence INTEGER NOT NULL, version INTEGER NOT NULL,
                 author TEXT NOT NULL, epoch INTEGER NOT NULL DEFAULT 0);
             CREATE TEMP TABLE changed (name TEXT, a, b, c);
+            CREATE TEMP TABLE replaced (realm, id, flags, validSince, PRIMARY KEY (realm, id)) WITHOUT ROWID;
             """
         for table in AccountTable.allCases {
             for (event, rows) in [("INSERT", ["new"]), ("DELETE", ["old"]), ("UPDATE", ["old", "new"])] {
@@ -169,15 +170,6 @@ extension AccountFile {
         return isReached ? (place, revocations) : nil
     }
 
-    /// Begins to replace all rows by others.
-    func clear() throws(StorageError) {
-        try connection.transaction { () throws(StorageError) in
-            for table in AccountTable.allCases { try connection.execute("DELETE FROM \(table.rawValue)") }
-            try connection.execute("DELETE FROM changed")
-            try set(SharedCommit.Place())
-        }
-    }
-
     /// Takes rows of a state of the accounts, in one transaction.
     func takePiece(_ rows: [SharedRow]) throws(StorageError) {
         try connection.transaction { () throws(StorageError) in _ = try take(rows) }
@@ -187,7 +179,7 @@ extension AccountFile {
         try connection.transaction { () throws(StorageError) in try set(place) }
     }
 
-    private func set(_ place: SharedCommit.Place) throws(StorageError) {
+    func set(_ place: SharedCommit.Place) throws(StorageError) {
         let insert = try connection.prepare("INSERT OR REPLACE INTO sharing VALUES (0, ?, ?, ?, ?)")
         insert.bind(1, Int64(bitPattern: place.sequence))
         insert.bind(2, place.version)
@@ -231,21 +223,17 @@ extension AccountFile {
     private static func revocation(
         of user: String, in realm: Realm, _ before: [SharedValue]?, _ after: [SharedValue]?
     ) -> [Revocation] {
-        func revocation(_ loss: Revocation.Loss, isRenewal: Bool = false) -> [Revocation] {
-            [Revocation(realm: realm, user: user, loss: loss, isRenewal: isRenewal)]
+        func standing(_ row: [SharedValue]) -> Standing {
+            func integer(_ column: String) -> Int64 {
+                guard let index = AccountTable.users.columns.firstIndex(of: column),
+                    case .integer(let value) = row[index]
+                else { return 0 }
+                return value
+            }
+            return Standing(flags: integer("flags"), validSince: integer("validSince"))
         }
         guard let before else { return [] }
-        guard let after else { return revocation(.account) }
-        func integer(_ row: [SharedValue], _ column: String) -> Int64 {
-            guard let index = AccountTable.users.columns.firstIndex(of: column), case .integer(let value) = row[index]
-            else { return 0 }
-            return value
-        }
-        let flags = integer(after, "flags")
-        if isDisabled(flags: flags), !isDisabled(flags: integer(before, "flags")) { return revocation(.disabled) }
-        let since = integer(after, "validSince")
-        guard since > integer(before, "validSince") else { return [] }
-        return revocation(.tokensBefore(since), isRenewal: hasRenewedTokens(flags: flags))
+        return revocation(of: user, in: realm, standing(before), after.map(standing))
     }
 
     /// A statement about the row of a key. To be reset.

@@ -67,6 +67,8 @@ final class SharedTurns {
     /// Nil if the rows of the file were never shared.
     private var place: SharedCommit.Place?
     private var revocations: [Revocation] = []
+    /// The rows are being replaced, or were, and what users have lost by that was not told yet.
+    private var isReplacing = false
     private var fileError: StorageError?
     private var toldError: StorageError?
     private var whenComplete: [@Sendable () -> Void] = []
@@ -234,7 +236,9 @@ final class SharedTurns {
             }
             place = outcome.place
             if isAskingForOrigin { (state, nextLook) = (.idle, .current) }
-            revocations += outcome.revocations
+            // Those of the replacement include these.
+            revocations += isReplacing ? try file.finishReplacing() : outcome.revocations
+            isReplacing = false
             if isSeen, case .proposing(let proposal) = state { taken(proposal) }
             return true
         } catch {
@@ -427,6 +431,7 @@ final class SharedTurns {
         if case .proposing(let proposal) = state { again(proposal) }
         attempt { () throws(StorageError) in
             try file.clear()
+            isReplacing = true
             place = SharedCommit.Place()
             state = .reading
             sharing.readAll { [post] rows in

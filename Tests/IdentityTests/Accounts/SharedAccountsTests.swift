@@ -18,6 +18,8 @@ private final class SimulatedLog: Sendable {
         var rows: [SharedRow.Name: SharedRow] = [:]
         var random: SeededRandom
         var isFaulty = false
+        /// So many reads of all rows break off.
+        var brokenReads = 0
     }
 
     let state: Mutex<State>
@@ -92,7 +94,11 @@ private final class SimulatedNode: AccountSharing {
     func readAll(
         _ piece: @escaping @Sendable ([SharedRow]) -> Void, then: @escaping @Sendable (SharedCommit.Place?) -> Void
     ) {
-        let (rows, place) = log.state.withLock { state in
+        let (rows, place) = log.state.withLock { state -> ([SharedRow], SharedCommit.Place?) in
+            if state.brokenReads > 0 {
+                state.brokenReads -= 1
+                return (Array(state.rows.values.prefix(state.rows.count / 2)), nil)
+            }
             var place = SharedCommit.Place()
             place.sequence = UInt64(state.commits.count)
             place.version = state.commits.last?.version ?? 0
@@ -267,6 +273,44 @@ struct SharedAccountsTests {
         try cluster.nodes[1].waitUntilComplete()
         #expect(try cluster.nodes[1].user(stayed).email == "stayed@example.com")
         #expect(try cluster.nodes[1].accounts.lookUp([.id(gone)], in: cluster.nodes[1].realm).isEmpty)
+    }
+
+    @Test("a node that has missed commits hears what users have lost by them once it has read all accounts")
+    func missedRevocations() throws {
+        let cluster = try SharedFixture(count: 2)
+        let first = cluster.nodes[0]
+        let users = try (0..<5).map { try first.signUp("u\($0)@example.com").user }
+        _ = try cluster.nodes[1].user(users[0].id)
+        // The other node hears nothing for a while.
+        let deaf = cluster.log.accounts.withLock { $0.removeLast() }
+        first.clock.advance(seconds: 10)
+        var change = UserChange()
+        change.isDisabled = true
+        _ = try first.accounts.update(.user(users[0].id), change, in: first.realm)
+        try first.accounts.delete(user: users[1].id, in: first.realm)
+        change = UserChange()
+        change.validSince = first.clock.now / 1000
+        let validSince = try first.accounts.update(.user(users[2].id), change, in: first.realm).user.validSince
+        change = UserChange()
+        change.displayName = "Ann"
+        _ = try first.accounts.update(.user(users[3].id), change, in: first.realm)
+        cluster.log.trim()
+        cluster.log.state.withLock { $0.brokenReads = 1 }
+        cluster.log.accounts.withLock { $0.append(deaf) }
+        let expected: Set<Revocation> = [
+            Revocation(realm: first.realm, user: users[0].id, loss: .disabled),
+            Revocation(realm: first.realm, user: users[1].id, loss: .account),
+            Revocation(realm: first.realm, user: users[2].id, loss: .tokensBefore(validSince)),
+        ]
+        var told: [Revocation] = []
+        try blockUntil("the losses") {
+            cluster.log.arrived()
+            told = cluster.log.revoked.withLock { $0[1] ?? [] }
+            return told.count >= expected.count
+        }
+        #expect(told.count == expected.count)
+        #expect(Set(told) == expected)
+        #expect(try cluster.nodes[1].user(users[3].id).displayName == "Ann")
     }
 
     @Test("a new node reads all accounts if the log does not reach back to its beginning")
