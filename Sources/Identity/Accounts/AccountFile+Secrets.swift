@@ -77,6 +77,12 @@ extension AccountFile {
         try run(Self.revocation + " WHERE realm = ? AND user = ?", [.text(realm.key), .text(user)])
     }
 
+    func hasRevokedGrants(of user: String, in realm: Realm) throws(AccountFailure) -> Bool {
+        try integer(
+            "SELECT EXISTS (SELECT 1 FROM refreshTokens WHERE realm = ? AND user = ? AND issuedAt = -1)",
+            [.text(realm.key), .text(user)]) == 1
+    }
+
     private static let revocation =
         "UPDATE refreshTokens SET issuedAt = -1, checksum = \(AccountTable.refreshTokens.checksum(with: ["issuedAt": "-1"]))"
 

@@ -39,6 +39,8 @@ extension Accounts {
     ) throws(AccountFailure) -> Admission {
         guard !user.isDisabled else { throw .refused(.userDisabled) }
         var user = user
+        let now = now
+        try file.correctAge(of: &user, in: realm, now: now)
         user.lastLoginAt = now
         user.lastRefreshAt = now
         try file.put(user, in: realm)
@@ -116,9 +118,10 @@ extension Accounts {
             guard var user = try file.user(realm, id: grant.user) else { throw .refused(.userNotFound) }
             guard !user.isDisabled else { throw .refused(.userDisabled) }
             guard grant.issuedAt >= user.validSince else { throw .refused(.tokenExpired) }
+            try file.correctAge(of: &user, in: realm, now: now)
             user.lastRefreshAt = now
             try file.put(user, in: realm)
-            return (realm, user, grant, now)
+            return (realm, user, grant, max(now, user.validSince))
         }
         let idToken = try idToken(for: user, grant, issuedAt: issuedAt, in: realm)
         let signIn = SignIn(
@@ -137,5 +140,19 @@ extension Accounts {
         do throws(CryptographyError) {
             return try authority(realm).sessionCookie(for: token, seconds: seconds, now: nowSeconds)
         } catch { throw .failed("\(error)") }
+    }
+}
+
+extension AccountFile {
+    /// After the clock was set back, nobody who signed up before could use a token until it has caught up. Such a user
+    /// becomes as young as the clock says. Not if tokens of the user, or of an earlier one with the id, were revoked:
+    /// when the clock goes forward again they would be good again.
+    fileprivate func correctAge(of user: inout User, in realm: Realm, now: Int64) throws(AccountFailure) {
+        guard user.validSince > now + JSONWebToken.clockSkewSeconds * 1000,
+            user.validSince == User(id: user.id, createdAt: user.createdAt).validSince,
+            try !hasRevokedGrants(of: user.id, in: realm)
+        else { return }
+        user.createdAt = now
+        user.validSince = User(id: user.id, createdAt: now).validSince
     }
 }

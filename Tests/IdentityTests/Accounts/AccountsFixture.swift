@@ -26,7 +26,7 @@ final class AccountsFixture {
 
     init(
         in folder: TemporaryFolder = TemporaryFolder(), clock: ManualClock = ManualClock(),
-        _ configure: (inout AccountOptions) -> Void = { _ in }
+        mode: TokenAuthority.Mode = .development, _ configure: (inout AccountOptions) -> Void = { _ in }
     ) throws {
         self.folder = folder
         self.clock = clock
@@ -36,7 +36,7 @@ final class AccountsFixture {
         options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
         configure(&options)
         accounts = try Accounts(
-            file: folder.path + "/accounts.sqlite", survivesPowerLoss: false, options: options, mode: .development
+            file: folder.path + "/accounts.sqlite", survivesPowerLoss: false, options: options, mode: mode
         ) { clock.now }
     }
 
