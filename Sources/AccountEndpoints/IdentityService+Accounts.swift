@@ -147,14 +147,12 @@ extension IdentityService {
             subject = .idToken(idToken)
         }
         if !isAdmin { try count(.mail, request) }
-        let issued = try accounts.issueCode(
+        let outcome = try accounts.issueCode(
             kind, for: subject, newEmail: try fields.text("newEmail"), in: realm, isAdmin: isAdmin)
-        var email = issued?.code.email
-        if case .email(let asked)? = subject { email = email ?? asked }
         var members = JSONObject([
-            "kind": .text("identitytoolkit#GetOobConfirmationCodeResponse"), "email": email.map { .text($0) },
+            "kind": .text("identitytoolkit#GetOobConfirmationCodeResponse"), "email": outcome.email.map { .text($0) },
         ])
-        guard let issued else { return HTTPResponse(identity: members) }
+        guard let issued = outcome.issued else { return HTTPResponse(identity: members) }
         let link = CodeLink(issued, request, configuration, isDevelopment, next: next, tenant: realm.tenant)
         if wantsLink {
             members["oobCode"] = .text(issued.text)

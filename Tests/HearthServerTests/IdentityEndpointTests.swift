@@ -293,6 +293,29 @@ import HearthAccountEndpoints
         #expect(signIn["idToken"] != nil)
     }
 
+    @Test("the answer to a request for a mail does not tell whether one is sent (accounts.md 8)")
+    func codesForAnybody() throws {
+        let client = try IdentityClient(isDevelopment: false) {
+            $0.options.protectsEmails = true
+            $0.options.mailsPerAccountMax = 100
+        }
+        let token = try #require(try client.signUp("ann@example.com")["idToken"])
+        _ = try client.signUp("bob@example.com")
+        func expectSame(_ request: (String) -> String, _ addresses: [String]) throws {
+            let answers = try addresses.map { address in
+                let answer = try client.post("sendOobCode", request(address))
+                #expect(answer.status == 200, "\(address)")
+                return answer.http.text.replacing(address.lowercased(), with: "ADDRESS")
+            }
+            #expect(Set(answers).count == 1, "\(answers)")
+        }
+        try expectSame(
+            { #"{"requestType":"VERIFY_AND_CHANGE_EMAIL","idToken":"\#(token)","newEmail":"\#($0)"}"# },
+            ["bob@example.com", "free@example.com"])
+        try expectSame(
+            { #"{"requestType":"PASSWORD_RESET","email":"\#($0)"}"# }, ["Bob@example.com", "Free@example.com"])
+    }
+
     @Test("a provider's user signs in, links and is refused as clients expect (accounts.md 4)")
     func providers() throws {
         let client = try IdentityClient()

@@ -8,6 +8,22 @@ package struct IssuedCode: Sendable {
     package let code: OneTimeCode
 }
 
+/// The outcome of a request for a code.
+package enum CodeRequest: Sendable {
+    case issued(IssuedCode)
+    /// Nothing is to be sent, which the client must not learn. With the address that it would have been told.
+    case hidden(email: String?)
+
+    package var issued: IssuedCode? { if case .issued(let code) = self { code } else { nil } }
+
+    package var email: String? {
+        switch self {
+        case .issued(let issued): issued.code.email
+        case .hidden(let email): email
+        }
+    }
+}
+
 extension OneTimeCode {
     static func hash(_ text: String) -> [UInt8] { Cryptography.sha256(Array(text.utf8)) }
 
@@ -63,10 +79,9 @@ extension Accounts {
     /// Makes a code, to be sent to its address.
     ///
     /// - parameter isAdmin: an administrator has no limits, and is told who has no account.
-    /// - returns: nil if nothing is to be sent, which the client must not learn.
     package func issueCode(
         _ kind: OneTimeCode.Kind, for subject: CodeSubject?, newEmail: String?, in realm: Realm, isAdmin: Bool = false
-    ) throws(AccountFailure) -> IssuedCode? {
+    ) throws(AccountFailure) -> CodeRequest {
         if kind == .emailSignIn, !options.allowsEmailLinks { throw .refused(.operationNotAllowed) }
         if kind == .verifyAndChangeEmail, newEmail == nil { throw .refused(.missingNewEmail) }
         let newEmail =
@@ -93,20 +108,22 @@ extension Accounts {
             if let asked { user = try file.user(realm, email: asked) }
             if kind == .emailSignIn {
                 guard let asked else { throw .refused(.missingEmail) }
-                return try file.issue(kind, to: asked, user: user?.id, now: now, in: realm)
+                return .issued(try file.issue(kind, to: asked, user: user?.id, now: now, in: realm))
             }
             do throws(AccountFailure) {
                 guard let user else { throw .refused(kind == .resetPassword ? .emailNotFound : .userNotFound) }
                 guard let email = user.email else { throw .refused(.missingEmail) }
                 if user.isDisabled { throw .refused(.userDisabled) }
                 if let newEmail, try file.user(realm, email: newEmail) != nil { throw .refused(.emailExists) }
-                return try file.issue(kind, to: email, newEmail: newEmail, user: user.id, now: now, in: realm)
+                return .issued(
+                    try file.issue(kind, to: email, newEmail: newEmail, user: user.id, now: now, in: realm))
             } catch {
                 guard hides, case .refused = error else { throw error }
                 // As long as it takes to make one.
                 let nobodys = try file.issue(kind, to: asked ?? "", user: nil, now: now, in: realm)
                 try file.removeCode(hash: OneTimeCode.hash(nobodys.text))
-                return nil
+                // Who has shown a token knows the address, and who has shown an address too.
+                return .hidden(email: asked ?? user?.email)
             }
         }
     }

@@ -32,7 +32,7 @@ import Testing
         _ fixture: AccountsFixture, _ email: String, linkingTo idToken: [UInt8]? = nil
     ) throws -> SignIn {
         let code = try #require(
-            try fixture.accounts.issueCode(.emailSignIn, for: .email(email), newEmail: nil, in: fixture.realm))
+            try fixture.accounts.issueCode(.emailSignIn, for: .email(email), newEmail: nil, in: fixture.realm).issued)
         return try fixture.accounts.signIn(
             email: email, code: code.text, linkingTo: idToken, in: fixture.realm)
     }
@@ -280,7 +280,7 @@ import Testing
         let squatter = try squat(fixture)
         let code = try #require(
             try fixture.accounts.issueCode(
-                .resetPassword, for: .email("cto@example.com"), newEmail: nil, in: fixture.realm))
+                .resetPassword, for: .email("cto@example.com"), newEmail: nil, in: fixture.realm).issued)
         _ = try fixture.accounts.resetPassword(code.text, to: "secret2", in: fixture.realm)
         let owner = try fixture.signIn("cto@example.com", "secret2").user
         try expectShutOut(squatter, owner, fixture)
