@@ -182,6 +182,10 @@ extension Accounts {
         guard user.links.allSatisfy({ !$0.provider.isEmpty && !$0.rawID.isEmpty }) else {
             return "federatedId or (providerId & rawId) is required"
         }
+        // Neither is to be lost unnoticed.
+        guard Set(user.links.map(\.provider)).count == user.links.count else {
+            return "providerUserInfo has two accounts of one provider"
+        }
         guard let claims = user.claims else { return nil }
         do throws(AccountFailure) {
             _ = try AccountNames.claims(claims)

@@ -45,7 +45,9 @@ extension Accounts {
             }
             if let owner {
                 var user = owner
-                user.links = user.links.map { $0.provider == who.provider ? who.link : $0 }
+                user.links = user.links.map { link in
+                    link.provider == who.provider && link.rawID == who.rawID ? who.link : link
+                }
                 return .admitted(try self.admit(user, by: who.provider, in: realm, file), emailRecycled: false)
             }
             if let email = who.email, let user = try file.user(realm, email: email) {
