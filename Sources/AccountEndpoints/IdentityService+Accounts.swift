@@ -147,6 +147,9 @@ extension IdentityService {
             subject = .idToken(idToken)
         }
         if !isAdmin { try count(.mail, request) }
+        if !wantsLink, !isDevelopment, case .none = configuration.delivery {
+            throw .refused(.operationNotAllowed, "The server sends no mails.")
+        }
         let outcome = try accounts.issueCode(
             kind, for: subject, newEmail: try fields.text("newEmail"), in: realm, isAdmin: isAdmin)
         var members = JSONObject([

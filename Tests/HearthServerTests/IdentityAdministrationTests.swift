@@ -73,6 +73,25 @@ import Testing
         #expect(try signIn("hearth", []).error?.hasPrefix("INSUFFICIENT_PERMISSION") == true)
     }
 
+    @Test("a server without a way to send mails refuses to send any, and links of administrators stay good")
+    func noMails() throws {
+        let client = try IdentityClient(isDevelopment: false, folder: folder.path) { $0.delivery = .none }
+        let key = try AdministratorKey(folder: folder.path)
+        let token = try #require(try client.accessToken(try key.assertion())["access_token"])
+        _ = try client.signUp("ann@example.com")
+        let body = #"{"requestType":"PASSWORD_RESET","email":"ann@example.com""#
+        let link = try client.ask(
+            "POST", "/v1/projects/hearth/accounts:sendOobCode", body + #","returnOobLink":true}"#,
+            ["Authorization: Bearer \(token)"])
+        let code = try #require(link["oobCode"])
+        for address in ["ann", "nobody"] {
+            let answer = try client.post("sendOobCode", (body + "}").replacing("ann", with: address))
+            #expect(answer.status == 400)
+            #expect(answer.error == "OPERATION_NOT_ALLOWED : The server sends no mails.")
+        }
+        #expect(try client.post("resetPassword", #"{"oobCode":"\#(code)"}"#)["email"] == "ann@example.com")
+    }
+
     @Test("a session cookie of a tenant's user, a list of one, and a verified user without an address")
     func lenience() throws {
         let client = try IdentityClient { $0.options.tenants = ["shop"] }
