@@ -12,6 +12,8 @@ package struct IdentityConfiguration: Sendable {
     /// Hosts to which links may lead on.
     package var authorizedDomains: Set<String> = ["localhost", "127.0.0.1"]
     package var delivery = CodeDelivery.log
+    /// How many mails may wait or be under way.
+    package var mailsMax = 256
     /// Requests that may hash passwords, at a time.
     package var slowThreads = 2
     /// Other requests at a time.

@@ -150,12 +150,23 @@ extension IdentityService {
         if !wantsLink, !isDevelopment, case .none = configuration.delivery {
             throw .refused(.operationNotAllowed, "The server sends no mails.")
         }
-        let outcome = try accounts.issueCode(
-            kind, for: subject, newEmail: try fields.text("newEmail"), in: realm, isAdmin: isAdmin)
+        let newEmail = try fields.text("newEmail")
+        // Before it is known whether anything is to be sent, so that this does not tell.
+        guard wantsLink || mail.reserve(for: request.client) else { throw .busy }
+        let outcome: CodeRequest
+        do throws(AccountFailure) {
+            outcome = try accounts.issueCode(kind, for: subject, newEmail: newEmail, in: realm, isAdmin: isAdmin)
+        } catch {
+            if !wantsLink { mail.free(for: request.client) }
+            throw error
+        }
         var members = JSONObject([
             "kind": .text("identitytoolkit#GetOobConfirmationCodeResponse"), "email": outcome.email.map { .text($0) },
         ])
-        guard let issued = outcome.issued else { return HTTPResponse(identity: members) }
+        guard let issued = outcome.issued else {
+            if !wantsLink { mail.sendReserved(nil, for: request.client) }
+            return HTTPResponse(identity: members)
+        }
         let link = CodeLink(issued, request, configuration, isDevelopment, next: next, tenant: realm.tenant)
         if wantsLink {
             members["oobCode"] = .text(issued.text)
@@ -164,7 +175,8 @@ extension IdentityService {
             noteAdministration(
                 "sendOobCode", issued.code.user ?? issued.code.email, by: try administrator(request) ?? "", request)
         } else {
-            deliver(issued, link, realm)
+            note(issued, link, realm)
+            mail.sendReserved(CodeMail(issued.code, link: link.text), for: request.client)
         }
         return HTTPResponse(identity: members)
     }
@@ -184,13 +196,9 @@ extension IdentityService {
     /// Sends the code by which the owner of a former address can have it back.
     func send(_ recovery: IssuedCode?, _ request: IdentityRequest, _ realm: Realm) {
         guard let recovery else { return }
-        deliver(
-            recovery, CodeLink(recovery, request, configuration, isDevelopment, next: nil, tenant: realm.tenant), realm)
-    }
-
-    private func deliver(_ issued: IssuedCode, _ link: CodeLink, _ realm: Realm) {
-        note(issued, link, realm)
-        mail.send(CodeMail(issued.code, link: link.text))
+        let link = CodeLink(recovery, request, configuration, isDevelopment, next: nil, tenant: realm.tenant)
+        note(recovery, link, realm)
+        mail.send(CodeMail(recovery.code, link: link.text), for: request.client)
     }
 
     private func note(_ issued: IssuedCode, _ link: CodeLink, _ realm: Realm) {

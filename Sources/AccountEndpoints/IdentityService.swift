@@ -47,7 +47,7 @@ package final class IdentityService: Sendable {
                         ]))
             }
         }
-        mail = try CodeMailer(configuration.delivery, log: log)
+        mail = try CodeMailer(configuration.delivery, capacity: configuration.mailsMax, log: log)
         quick = try IdentityWorkers(
             name: "identity", count: configuration.quickThreads, capacity: configuration.quickWaitingMax)
         slow = try IdentityWorkers(

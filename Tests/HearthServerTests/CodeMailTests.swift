@@ -58,7 +58,7 @@ struct MailBox {
             "good@example.com",
         ] {
             let code = OneTimeCode(kind: .resetPassword, user: "u", email: recipient, newEmail: nil, expiresAt: 0)
-            mailer.send(CodeMail(code, link: "https://a.example"))
+            mailer.send(CodeMail(code, link: "https://a.example"), for: "")
         }
         mailer.stop()
         let sent = String(decoding: TemporaryFolder.contents(of: folder.path + "/mail"), as: UTF8.self)

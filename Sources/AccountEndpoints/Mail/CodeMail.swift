@@ -92,27 +92,67 @@ package final class CodeMailer: Sendable {
         func count(of end: End) -> Int64 { counts.withLock { $0[end.rawValue] } }
     }
 
-    private let worker: Worker<CodeMail>
+    private struct Item: Sendable {
+        /// Nil for one that the client must not know to be missing: it has a place for as long as others.
+        let mail: CodeMail?
+        let client: String
+    }
+
+    private final class Places: Sendable {
+        let value: Mutex<MailPlaces>
+
+        init(capacity: Int) { value = Mutex(MailPlaces(capacity: capacity)) }
+    }
+
+    private let worker: Worker<Item>
     private let log: Log
     private let tally: Tally
+    private let places: Places
 
-    init(_ delivery: IdentityConfiguration.CodeDelivery, log: Log) throws(SystemError) {
+    /// - parameter capacity: how many mails may wait or be under way.
+    init(_ delivery: IdentityConfiguration.CodeDelivery, capacity: Int = 256, log: Log) throws(SystemError) {
         self.log = log
-        let tally = Tally()
-        self.tally = tally
-        worker = try Worker(name: "mail", capacity: 256) {
-            { mails in
-                for mail in mails { if let end = Self.send(mail, delivery, log) { tally.add(end) } }
+        let (tally, places) = (Tally(), Places(capacity: capacity))
+        (self.tally, self.places) = (tally, places)
+        worker = try Worker(name: "mail") {
+            { items in
+                for item in items {
+                    if let mail = item.mail, let end = Self.send(mail, delivery, log) { tally.add(end) }
+                    places.value.withLock { $0.free(for: item.client) }
+                }
             }
         }
     }
 
-    func send(_ mail: CodeMail) {
+    /// Takes a place for a mail that a client asks for. False if there are too many.
+    func reserve(for client: String) -> Bool {
+        places.value.withLock { $0.take(for: client, isAskedFor: true) }
+    }
+
+    /// Gives back a place that is not needed.
+    func free(for client: String) { places.value.withLock { $0.free(for: client) } }
+
+    /// Sends the mail for which a place was reserved; nil to look as if.
+    func sendReserved(_ mail: CodeMail?, for client: String) {
         // Accounts from before may have any.
-        guard AccountNames.isMailable(mail.recipient) else {
-            return drop("the address cannot be written to")
+        if let mail, !AccountNames.isMailable(mail.recipient) {
+            drop("the address cannot be written to")
+            return free(for: client)
         }
-        if !worker.post(mail) { drop("too many are waiting") }
+        if !worker.post(Item(mail: mail, client: client)) {
+            if mail != nil { drop("the server stops") }
+            free(for: client)
+        }
+    }
+
+    /// Sends a mail that nobody has asked for, if there is a place.
+    ///
+    /// - parameter client: the one that is the reason for it.
+    func send(_ mail: CodeMail, for client: String) {
+        guard places.value.withLock({ $0.take(for: client, isAskedFor: false) }) else {
+            return drop("too many are waiting")
+        }
+        sendReserved(mail, for: client)
     }
 
     private func drop(_ reason: StaticString) {
