@@ -121,6 +121,7 @@ extension AccountFile {
         if let flags, user.isDisabled, !Flags(rawValue: flags).contains(.disabled) {
             note(Revocation(realm: realm, user: user.id, loss: .disabled))
         }
+        guard flags != nil || AccountTable.users.isShareable([realm.key, user.id]) else { throw Self.longName }
         try run(
             Self.upsert,
             [
@@ -130,7 +131,12 @@ extension AccountFile {
                 .integer(user.createdAt), .integer(user.lastLoginAt), .integer(user.lastRefreshAt),
                 .text(user.initialEmail),
             ])
-        guard try links(realm, of: user.id) != user.links else { return }
+        let former = try links(realm, of: user.id)
+        guard former != user.links else { return }
+        for link in user.links where !former.contains(where: { $0.provider == link.provider && $0.rawID == link.rawID })
+        {
+            guard AccountTable.links.isShareable([realm.key, link.provider, link.rawID]) else { throw Self.longName }
+        }
         try run("DELETE FROM links WHERE realm = ? AND user = ?", [.text(realm.key), .text(user.id)])
         for (place, link) in user.links.enumerated() {
             try run(
@@ -141,6 +147,9 @@ extension AccountFile {
                 ])
         }
     }
+
+    private static let longName = AccountFailure.refused(
+        .invalidArgument, "The ID of the user, or the user's ID at another provider, is too long.")
 
     /// Removes a user, and the links to sign in that were sent to the user's address.
     func remove(_ user: User, in realm: Realm) throws(AccountFailure) {

@@ -225,6 +225,7 @@ extension AccountFile {
         if !overwrites, try self.user(realm, id: user.id) != nil {
             return "localId belongs to an existing account - can not overwrite."
         }
+        if !AccountTable.users.isShareable([realm.key, user.id]) { return "localId is too long" }
         if let email = user.email, let owner = try self.user(realm, email: email), owner.id != user.id {
             return "email exists in other account in database"
         }
@@ -232,6 +233,7 @@ extension AccountFile {
             return "phone number exists in other account in database"
         }
         for link in user.links {
+            if !AccountTable.links.isShareable([realm.key, link.provider, link.rawID]) { return "rawId is too long" }
             if let owner = try self.user(realm, provider: link.provider, rawID: link.rawID), owner.id != user.id {
                 return "raw id exists in other account in database"
             }

@@ -91,10 +91,12 @@ extension AccountFile {
             }
             rows.append(table.shared(key, try columns(of: table, key)))
         }
-        if let long = rows.first(where: { $0.key.count > SharedRow.keyByteCountMax }) {
-            throw .overloaded("a name in \(long.table) is too long for accounts that are shared")
-        }
+        if let long = rows.first(where: \.hasLongKey) { throw Self.longKey(long) }
         return rows
+    }
+
+    static func longKey(_ row: SharedRow) -> StorageError {
+        .overloaded("a name in \(row.table) is too long for accounts that are shared")
     }
 
     private func columns(of table: AccountTable, _ key: [SharedValue]) throws(StorageError) -> [SharedValue]? {

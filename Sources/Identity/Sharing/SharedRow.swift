@@ -23,6 +23,8 @@ package struct SharedRow: Hashable, Sendable {
         self.columns = columns
     }
 
+    var hasLongKey: Bool { key.count > Self.keyByteCountMax }
+
     var byteCount: Int { key.count + (columns?.count ?? 0) }
 }
 
@@ -70,6 +72,10 @@ extension AccountTable {
     func shared(_ key: [SharedValue], _ columns: [SharedValue]?) -> SharedRow {
         SharedRow(table: rawValue, key: Base64.url.encode(Self.text(key)), columns: columns.map(Self.text))
     }
+
+    /// Whether a row with this key could be shared. Others are refused everywhere, so that any server can become the
+    /// first node of a cluster.
+    func isShareable(_ key: [String]) -> Bool { !shared(key.map { .text(Array($0.utf8)) }, nil).hasLongKey }
 
     private static func text(_ values: [SharedValue]) -> [UInt8] { JSONValue.array(values.map(\.json)).bytes }
 

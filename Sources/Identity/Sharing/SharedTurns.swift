@@ -413,6 +413,10 @@ final class SharedTurns {
         attempt { () throws(StorageError) in
             var pieces: [[SharedRow]] = []
             try file.forEachPiece(byteCount: Self.commitBytesMax) { pieces.append($0) }
+            // Files of earlier versions may have some.
+            if let long = pieces.joined().first(where: \.hasLongKey) {
+                return state = .stuck(AccountFile.longKey(long))
+            }
             found(pieces.isEmpty ? [[]] : pieces[...])
         }
     }

@@ -1,5 +1,6 @@
 import HearthJSONValues
 import HearthStorageErrors
+import HearthSystem
 import HearthTestSupport
 import Synchronization
 import Testing
@@ -38,5 +39,64 @@ import Testing
             #expect(signIn.user.links.map(\.rawID) == ["1", "2"])
         }
         #expect(problem.withLock { $0 } == nil)
+    }
+
+    @Test("a name that is too long to be shared is no obstacle on a server that is alone; a cluster does not begin with it")
+    func longName() throws {
+        let folder = TemporaryFolder()
+        let rawID = String(repeating: "x", count: 600)
+        do {
+            let fixture = try AccountsFixture(in: folder)
+            let ann = try fixture.signUp("ann@example.com").user
+            var change = UserChange()
+            change.link = ProviderLink(provider: "oidc.a", rawID: "1")
+            _ = try fixture.accounts.update(.user(ann.id), change, in: fixture.realm)
+            let file = try AccountFile(path: folder.path + "/accounts.sqlite", survivesPowerLoss: false)
+            try file.connection.execute("UPDATE links SET rawID = '\(rawID)'")
+            try file.connection.execute("UPDATE links SET checksum = \(AccountTable.links.checksum())")
+            let identity = ProviderIdentity(provider: "oidc.a", rawID: rawID, profile: JSONObject())
+            guard
+                case .signedIn = try fixture.accounts.signIn(
+                    identity, linkingTo: nil, createsAccount: false, in: fixture.realm)
+            else {
+                Issue.record("not signed in")
+                return
+            }
+        }
+        let node = try AccountsFixture(in: folder) { $0.areShared = true }
+        let log = EmptyLog()
+        let isTold = Semaphore()
+        node.accounts.observeStorage { error in
+            if error?.message.contains("a name in links is too long") == true { isTold.signal() }
+        }
+        node.accounts.begin(log)
+        node.accounts.arrived()
+        try #require(isTold.wait(atMost: Patience.limit))
+        #expect(log.proposals.withLock { $0 } == 0)
+    }
+
+    /// The log of a cluster that has no accounts.
+    private final class EmptyLog: AccountSharing {
+        let node = "n1"
+        /// The commits that were proposed.
+        let proposals = Mutex(0)
+
+        func forEachCommit(
+            after place: SharedCommit.Place, _ body: (SharedCommit, UInt64) throws(StorageError) -> Void
+        ) throws(StorageError) -> (sequence: UInt64, epoch: UInt64)? { (0, 1) }
+
+        func hasHad(_ place: SharedCommit.Place) -> Bool { true }
+
+        func propose(_ commit: SharedCommit?, isRepeated: Bool, then: @escaping @Sendable (ProposalOutcome) -> Void) {
+            if commit != nil { proposals.withLock { $0 += 1 } }
+            then(.refused(newest: 0))
+        }
+
+        func readAll(
+            _ piece: @escaping @Sendable ([SharedRow]) -> Void,
+            then: @escaping @Sendable (SharedCommit.Place?) -> Void
+        ) {
+            then(nil)
+        }
     }
 }

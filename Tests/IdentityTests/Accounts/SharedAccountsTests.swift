@@ -275,6 +275,33 @@ struct SharedAccountsTests {
         #expect(try cluster.nodes[1].accounts.lookUp([.id(gone)], in: cluster.nodes[1].realm).isEmpty)
     }
 
+    @Test("names that are too long to be shared are refused, and nothing else of the same time is")
+    func longNames() throws {
+        let cluster = try SharedFixture(count: 2)
+        let (first, second) = (cluster.nodes[0], cluster.nodes[1])
+        let problem = Mutex<StorageError?>(nil)
+        first.accounts.observeStorage { error in problem.withLock { $0 = $0 ?? error } }
+        let rawID = String(repeating: "x", count: 600)
+        let users = ["a", "b"].map { id in
+            var user = User(id: id, createdAt: 1)
+            user.links = [ProviderLink(provider: "oidc.a", rawID: id == "a" ? rawID : String(rawID.prefix(255)))]
+            return ImportedUser(user: user)
+        }
+        let problems = try first.accounts.importUsers(users, overwrites: false, in: first.realm)
+        #expect(problems.map(\.index) == [0])
+        #expect(problems.map(\.message) == ["rawId is too long"])
+        #expect(try second.user("b").links == users[1].user.links)
+        let ann = try first.signUp("ann@example.com").user
+        var change = UserChange()
+        change.link = ProviderLink(provider: "oidc.a", rawID: rawID)
+        expectRefusal(.invalidArgument) { try first.accounts.update(.user(ann.id), change, in: first.realm) }
+        let control = String(repeating: "\\u0001", count: 128)
+        let token = try CustomToken(trusting: Array(#"{"uid":"\#(control)"}"#.utf8))
+        expectRefusal(.invalidArgument) { try first.accounts.signIn(token, in: first.realm) }
+        #expect(try second.user(ann.id).links.isEmpty)
+        #expect(problem.withLock { $0 } == nil)
+    }
+
     @Test("a node that has missed commits hears what users have lost by them once it has read all accounts")
     func missedRevocations() throws {
         let cluster = try SharedFixture(count: 2)
