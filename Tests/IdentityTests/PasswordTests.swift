@@ -295,6 +295,21 @@ struct PasswordImportTests {
         #expect(throws: expected) { try PasswordImport(object(request)) }
     }
 
+    @Test(
+        "a hash that would take long to make, because it is long, is refused",
+        arguments: [
+            #"{"hashAlgorithm":"PBKDF2_SHA256","rounds":120000}"#, #"{"hashAlgorithm":"PBKDF_SHA1","rounds":1}"#,
+            #"{"hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":1024,"blockSize":16,"parallelization":2,"dkLen":3}"#,
+        ])
+    func longHashes(config: String) throws {
+        func kept(_ count: Int) throws -> String? {
+            let hash = [UInt8](repeating: 7, count: count)
+            return try PasswordImport(object(config)).kept(hash: Base64.standard.encode(hash), salt: bytes("c2FsdA=="))
+        }
+        #expect(try kept(128) != nil)
+        #expect(try kept(129) == nil)
+    }
+
     @Test("what is no Base64 is kept of nobody")
     func noHash() throws {
         let parameters = try PasswordImport(object(#"{"hashAlgorithm":"SHA1","rounds":1}"#))

@@ -139,7 +139,7 @@ extension Accounts {
         var users: [(user: User?, problem: String?)] = []
         for entry in imported {
             var user = entry.user
-            if let problem = entry.problem ?? Self.problem(of: &user) {
+            if let problem = entry.problem ?? Self.problem(of: &user) ?? Self.problem(ofPassword: entry.plainPassword) {
                 users.append((nil, problem))
                 continue
             }
@@ -164,6 +164,11 @@ extension Accounts {
         }
     }
 
+    private static func problem(ofPassword password: String?) -> String? {
+        guard let password, password.utf8.count > PasswordHasher.passwordByteCountMax else { return nil }
+        return "password is too long"
+    }
+
     /// The error of a user by itself. Values with several spellings are put into the stored one.
     private static func problem(of user: inout User) -> String? {
         if user.id.isEmpty { return "localId is missing" }
@@ -176,6 +181,10 @@ extension Accounts {
             guard let phone = try? AccountNames.phone(phone) else { return "phone number format is invalid" }
             user.phone = phone
         }
+        if (try? AccountNames.check(displayName: user.displayName, photoURL: nil)) == nil {
+            return "displayName is too long"
+        }
+        if (try? AccountNames.check(displayName: nil, photoURL: user.photoURL)) == nil { return "photoUrl is too long" }
         // One that comes twice is one.
         var seen: Set<ProviderLink> = []
         user.links.removeAll { !seen.insert(ProviderLink(provider: $0.provider, rawID: $0.rawID)).inserted }

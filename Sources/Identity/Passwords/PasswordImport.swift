@@ -14,6 +14,8 @@ package struct PasswordImport: Sendable {
     private let scheme: KeptPassword.Scheme
     /// The product of scrypt's parameters: about 3 s.
     private static let scryptWorkMax = 1 << 23
+    /// Longer hashes of the functions that make hashes of any length take longer.
+    static let hashByteCountMax = 128
 
     /// - parameter request: the members of the import other than its users: `hashAlgorithm` and its parameters.
     package init(_ request: JSONObject) throws(Failure) {
@@ -64,6 +66,10 @@ package struct PasswordImport: Sendable {
         if scheme.isWrittenInDigits, hash.count == 2 * KeptPassword.Digest.md5ByteCount {
             guard let bytes = Hexadecimal.decode(hash) else { return nil }
             hash = bytes
+        }
+        switch scheme {
+        case .pbkdf2, .scrypt: if hash.count > Self.hashByteCountMax { return nil }
+        case .firebase, .hmac, .plain, .bcrypt: break
         }
         return KeptPassword(scheme: scheme, salt: salt, hash: hash).text
     }

@@ -144,18 +144,23 @@ import Testing
             user("g") { $0.links = [ProviderLink(provider: "google.com", rawID: "1")] },
             user("h") { $0.links = [ProviderLink(provider: "google.com", rawID: "1")] },
             user("i") { $0.links = ["2", "3"].map { ProviderLink(provider: "google.com", rawID: $0) } },
+            user("long") { $0.displayName = String(repeating: "x", count: 1025) },
+            user("longer") { $0.photoURL = String(repeating: "x", count: 2049) },
+            user("longest"),
             user("j") { $0.links = ["4", "4"].map { ProviderLink(provider: "google.com", rawID: $0) } },
         ]
         imported[0].plainPassword = "secret1"
+        imported[12].plainPassword = String(repeating: "x", count: 4097)
         let problems = try fixture.accounts.importUsers(imported, overwrites: false, in: fixture.realm)
-        #expect(problems.map(\.index) == [1, 2, 3, 4, 5, 8, 9])
+        #expect(problems.map(\.index) == [1, 2, 3, 4, 5, 8, 9, 10, 11, 12])
         #expect(
             problems.map(\.message)
                 == [
                     "email exists in other account in database", "localId is missing", "email is invalid",
                     "phone number format is invalid", "Custom claims provided include a reserved claim.",
                     "raw id exists in other account in database",
-                    "providerUserInfo has two accounts of one provider",
+                    "providerUserInfo has two accounts of one provider", "displayName is too long",
+                    "photoUrl is too long", "password is too long",
                 ])
         #expect(try fixture.signIn("a@example.com").user.id == "a")
         #expect(try fixture.accounts.lookUp([.id("f")], in: fixture.realm).first?.claims == "{}")
