@@ -201,7 +201,7 @@ extension IdentityService {
         mail.send(CodeMail(recovery.code, link: link.text), for: request.client)
     }
 
-    private func note(_ issued: IssuedCode, _ link: CodeLink, _ realm: Realm) {
+    func note(_ issued: IssuedCode, _ link: CodeLink, _ realm: Realm) {
         if isDevelopment { self.issued.add(issued, link: link.text, in: realm) }
     }
 

@@ -56,14 +56,41 @@ extension IdentityService {
             _ = try accounts.resetPassword(code, to: password, in: realm)
             page = ActionPage(title: "Your password is changed", text: "You can sign in with the new one now.")
         } else {
+            let kind = try accounts.inspectCode(code, in: realm).kind
             let update = try accounts.apply(code: code, in: realm)
             noteChanges(update.changes, of: update.user, request)
             send(update.recovery, request, realm)
+            if kind == .recoverEmail {
+                issued.remove(code)
+                return try recoveryPage(update.user, request, realm).response()
+            }
             page = ActionPage(title: "Your address is verified", text: update.user.email ?? "")
         }
         issued.remove(code)
         if let next = request.parameter("continueUrl") { page.next = try continuation(next) }
         return page.response()
+    }
+
+    /// Who changed the address may know the password, or have added other ways to sign in. A new password takes all of
+    /// these away, so the page leads to that.
+    private func recoveryPage(
+        _ user: User, _ request: IdentityRequest, _ realm: Realm
+    ) throws(AccountFailure) -> ActionPage {
+        var page = ActionPage(title: "Your address is changed back", text: user.email ?? "")
+        guard accounts.options.allowsPasswords, let email = user.email,
+            let reset = try accounts.issueCode(
+                .resetPassword, for: .email(email), newEmail: nil, in: realm, isAdmin: true
+            ).issued
+        else { return page }
+        page.text +=
+            ". Whoever changed it may still be able to sign in, until you choose a new password. That removes all "
+            + "other ways to sign in."
+        let next = try continuation(request.parameter("continueUrl"))
+        let link = CodeLink(reset, request, configuration, isDevelopment, next: next, tenant: realm.tenant)
+        note(reset, link, realm)
+        page.next = WebAddress(link.text)
+        page.nextLabel = "Choose a new password"
+        return page
     }
 
     /// A link to sign in leads into the app, with the code.
@@ -100,6 +127,7 @@ struct ActionPage {
     var button: String?
     var asksForPassword = false
     var next: WebAddress?
+    var nextLabel = "Continue"
 
     init(title: String, text: String, button: String? = nil) {
         self.title = title
@@ -118,7 +146,7 @@ struct ActionPage {
                 """ : ""
             form = "<form method=\"post\">\(field)<p><button>\(Self.escaped(button))</button></p></form>"
         }
-        let link = next.map { "<p><a href=\"\(Self.escaped($0.text))\">Continue</a></p>" } ?? ""
+        let link = next.map { "<p><a href=\"\(Self.escaped($0.text))\">\(Self.escaped(nextLabel))</a></p>" } ?? ""
         let page = """
             <!DOCTYPE html>
             <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

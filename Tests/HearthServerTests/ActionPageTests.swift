@@ -51,6 +51,36 @@ import Testing
         #expect(try client.rest.ask("GET", "/auth/action").status == 400)
     }
 
+    @Test("who has an address back is led to a new password, and whoever took it gets in no more")
+    func recovery() throws {
+        let folder = TemporaryFolder()
+        let client = try IdentityClient(isDevelopment: false) {
+            $0.publicURL = "https://auth.example.com"
+            $0.delivery = .command("cat > \(folder.path)/mail.part; mv \(folder.path)/mail.part \(folder.path)/mail")
+        }
+        let token = try #require(try client.signUp("ann@example.com")["idToken"])
+        let taken = try client.post(
+            "update", #"{"idToken":"\#(token)","email":"thief@example.com","password":"thief-1"}"#)
+        #expect(taken.status == 200)
+        func path(_ text: Substring?) throws -> String {
+            let link = try #require(text).replacing("&amp;", with: "&")
+            return String(link.dropFirst("https://auth.example.com".utf8.count))
+        }
+        let mail = try MailBox(folder).mail()
+        #expect(mail.contains("To: <ann@example.com>\r\n"))
+        let back = try client.rest.ask(
+            "POST", path(mail.split(separator: "\r\n").first { $0.hasPrefix("https://auth.example.com/") }))
+        #expect(back.status == 200)
+        #expect(back.text.contains("Your address is changed back"))
+        #expect(!back.text.contains("verified"))
+        let reset = try path(back.text.split(separator: "\"").first { $0.hasPrefix("https://auth.example.com/") })
+        #expect(reset.contains("mode=resetPassword"))
+        let form = ["Content-Type: application/x-www-form-urlencoded"]
+        #expect(try client.rest.ask("POST", reset, form, "newPassword=secret2").status == 200)
+        #expect(try client.signIn("ann@example.com", "thief-1").error == "INVALID_PASSWORD")
+        #expect(try client.signIn("ann@example.com", "secret2").status == 200)
+    }
+
     @Test("tests of apps follow links without a page, as with the official emulator")
     func emulator() throws {
         let client = try IdentityClient()

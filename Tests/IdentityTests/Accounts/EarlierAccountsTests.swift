@@ -1,4 +1,5 @@
 import HearthJSONValues
+import HearthSQLite
 import HearthStorageErrors
 import HearthSystem
 import HearthTestSupport
