@@ -10,6 +10,7 @@ import HearthTriggers
 import Synchronization
 import Testing
 import HearthRealtimeSessions
+import HearthSystem
 
 @Suite("Triggers of a server") struct TriggerServerTests {
     private static let target = "/.settings/settings.json"

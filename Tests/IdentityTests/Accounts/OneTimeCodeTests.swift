@@ -37,7 +37,26 @@ import Testing
         expectRefusal(.tokenExpired) { try fixture.accounts.refresh(user.refreshToken) }
     }
 
-    @Test("codes end: an hour for a password; a newer one replaces an older one")
+    @Test(
+        "codes end after an hour (password), six hours (sign-in) and three days (address)",
+        arguments: [
+            (.resetPassword, 3600), (.emailSignIn, 6 * 3600), (.verifyEmail, 3 * 86_400),
+            (.verifyAndChangeEmail, 3 * 86_400),
+        ] as [(OneTimeCode.Kind, Int64)])
+    func lifetimes(kind: OneTimeCode.Kind, seconds: Int64) throws {
+        let fixture = try AccountsFixture()
+        let user = try fixture.signUp("ann@example.com")
+        let needsToken = kind == .verifyEmail || kind == .verifyAndChangeEmail
+        let code = try issue(
+            fixture, kind, for: needsToken ? .idToken(user.idToken) : .email("ann@example.com"),
+            newEmail: kind == .verifyAndChangeEmail ? "new@example.com" : nil)
+        fixture.clock.advance(seconds: seconds - 1)
+        #expect(try fixture.accounts.inspectCode(code.text, in: fixture.realm).kind == kind)
+        fixture.clock.advance(seconds: 1)
+        expectRefusal(.expiredCode) { try fixture.accounts.inspectCode(code.text, in: fixture.realm) }
+    }
+
+    @Test("a newer code for a password replaces an older one, and ends after an hour")
     func ends() throws {
         let fixture = try AccountsFixture()
         _ = try fixture.signUp("ann@example.com")
