@@ -13,7 +13,8 @@ private struct LimitedCollection {
 }
 
 extension Database {
-    /// The most children that a write drops from one collection. Children older than the setting are dropped in steps.
+    /// The most children that a write drops from one collection, if it does not bring more. Children older than the
+    /// setting are dropped in steps.
     static let droppedMax = 1000
 
     /// Whether a write can lead to others in its commit.
@@ -97,7 +98,7 @@ extension Database {
             let most = limit.count + Self.droppedMax + collection.children.count
             let before = try childCount(of: collection.path, upTo: most)
             if before + change <= limit.count { return [] }
-            count = min(before + change - limit.count, Self.droppedMax)
+            count = min(before + change - limit.count, max(Self.droppedMax, change))
             if limit.dropsFirst { segments += try firstChildren(of: collection, count) }
         }
         guard limit.dropsFirst else {

@@ -75,6 +75,27 @@ struct ChildLimitTests {
         #expect(left == [1501, 502, 10])
     }
 
+    @Test("are kept by one write of thousands of children, of which the last ones stay", arguments: [false, true])
+    func largeUpdates(isText: Bool) throws {
+        var bench = DatabaseBench()
+        bench.database.setRules(
+            try Self.program(
+                #""a":{".maxChildren":{"count":10,"drop":"first"}},".count":{"of":"a","into":"n"}"#), now: 0)
+        while bench.database.isCounting { _ = try bench.database.countSome(now: 0) }
+        for first in [10_000, 20_000] {
+            let keys = (first..<first + 2500).map { "k\($0)" }
+            if isText {
+                let children = keys.map { "\"\($0)\":1" }.joined(separator: ",")
+                let text = try CanonicalJSON.parse(Array("{\(children)}".utf8)).value
+                bench.process(.setChildren("a", IncomingValue(json: text)))
+            } else {
+                bench.process(try .update("a", keys.map { ("a/\($0)", "1") }))
+            }
+            #expect(try bench.database.rows.read("a").children.map { "\($0.key)" } == keys.suffix(10))
+            #expect(try bench.database.rows.read("n") == "10")
+        }
+    }
+
     /// What must be the state after a write, by brute force.
     private static func limited(
         _ before: CanonicalJSON, _ entries: [(Path, CanonicalJSON)], drops: Bool
