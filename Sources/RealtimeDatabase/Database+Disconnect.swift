@@ -125,7 +125,7 @@ extension Database {
     }
 
     /// Whether writes may be possible later.
-    private func mustWait(because error: Failure) -> Bool {
+    func mustWait(because error: Failure) -> Bool {
         guard case .unavailable(let error) = error else { return false }
         if case .damaged = error { return tornBy != nil }
         return true

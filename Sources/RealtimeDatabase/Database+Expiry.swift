@@ -111,6 +111,8 @@ extension Database {
             removals.append(Assignment(target: WriteTarget(path: path), value: .null))
         }
         if removals.isEmpty { return true }
+        let principal = turn.principal
+        defer { turn.principal = principal }
         turn.principal = .server
         return commit(removals: removals[...], in: &turn)
     }

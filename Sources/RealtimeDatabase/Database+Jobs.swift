@@ -62,10 +62,14 @@ extension Database {
         _ request: Request, in turn: inout Turn
     ) throws(Failure) -> CanonicalJSON? {
         let now = turn.record.time
+        workers.passed.expire(at: now)
         var handed: [[UInt8]] = []
         var bytes = 0
         var due = Int64.max
-        for _ in 0..<Self.claimRoundsMax {
+        var rounds = 0
+        while rounds < Self.claimRoundsMax {
+            let passedBefore = workers.passed.count
+            defer { if workers.passed.count == passedBefore { rounds += 1 } }
             if isMovingLeases {
                 due = now + WaitingClaims.pause
                 break
@@ -74,7 +78,7 @@ extension Database {
             let found = try dueJobs(queue, at: place, now: now, max: count - handed.count + Self.examinedMore)
             due = found.next
             if removeExpired(among: found.segments, at: place, in: &turn) {
-                due = 0
+                if !workers.passed.isFull { due = 0 }
                 continue
             }
             let ready = try giveUpExhausted(
@@ -86,16 +90,21 @@ extension Database {
             let claim = Int64(sequence + 1)
             for (job, before) in ready where bytes < Self.assembledBytesMax {
                 var state = before
-                if state.lease != nil { abandoned += 1 }
                 state.attempts += 1
                 state.at = nil
                 let time = now + (lease ?? queue.definition.lease).clamped(to: QueueDefinition.leases)
                 state.lease = JobState.Lease(claim: claim, until: time, uid: turn.principal.uid)
+                do throws(Failure) {
+                    let text = try describe(job, state)
+                    bytes += text.count
+                    handed.append(text)
+                } catch {
+                    try passOver(job, because: error, now: now)
+                    continue
+                }
+                if before.lease != nil { abandoned += 1 }
                 assignments.append(Assignment(target: WriteTarget(path: job.state), value: state.json))
                 taken.append(job)
-                let text = try describe(job, state)
-                bytes += text.count
-                handed.append(text)
             }
             if !assignments.isEmpty {
                 try commit(assignments, in: &turn)
@@ -106,7 +115,9 @@ extension Database {
                 for job in taken { workers.leases.add(job.job, claim, to: request.connection) }
             }
             if bytes >= Self.assembledBytesMax { due = 0 }
-            if handed.count >= count || bytes >= Self.assembledBytesMax || !found.isMore { break }
+            if handed.count >= count || bytes >= Self.assembledBytesMax { break }
+            // Others may come after those that were passed over.
+            if !found.isMore, workers.passed.count == passedBefore { break }
         }
         if handed.isEmpty, !request.connection.isForwarded, let deadline = wait.deadline(now: now), now < deadline {
             park(request, at: place, until: deadline, due: due)
@@ -120,16 +131,24 @@ extension Database {
         return CanonicalJSON(trusted: text + "\(handed.isEmpty ? "" : "}")}".utf8)
     }
 
-    /// Removes those of some jobs that have expired but were not removed yet. False if there are none.
+    /// Removes those of some jobs that have expired but were not removed yet. If it cannot, they are passed over. False
+    /// if there are none.
     private func removeExpired(among segments: [[UInt8]], at place: Path, in turn: inout Turn) -> Bool {
         let now = turn.record.time
         guard now >= indexes.nextExpiry else { return false }
-        let expired = segments.flatMap { expiredPlaces(at: JobPlace(queue: place, segment: $0).job, now: now) }
+        let jobs = segments.map { JobPlace(queue: place, segment: $0) }
+        let expired = jobs.flatMap { expiredPlaces(at: $0.job, now: now) }
         if expired.isEmpty { return false }
-        let principal = turn.principal
-        remove(expired, in: &turn)
-        turn.principal = principal
+        if remove(expired, in: &turn) { return true }
+        for job in jobs where !expiredPlaces(at: job.job, now: now).isEmpty { workers.passed.add(job, now: now) }
         return true
+    }
+
+    /// Leaves a job out of claims for a while, because it could not be read or changed. Throws errors that concern the
+    /// other jobs as well.
+    private func passOver(_ job: JobPlace, because error: Failure, now: Int64) throws(Failure) {
+        if mustWait(because: error) { throw error }
+        workers.passed.add(job, now: now)
     }
 
     /// Gives up those of some jobs that have had all their attempts. Answers the others, up to a number.
@@ -142,15 +161,19 @@ extension Database {
         var ready: [(job: JobPlace, state: JobState)] = []
         for segment in segments where ready.count < count && bytes < Self.assembledBytesMax {
             let job = JobPlace(queue: place, segment: segment)
-            var state = try state(of: job)
-            guard state.attempts >= queue.definition.attempts else {
-                ready.append((job, state))
-                continue
+            do throws(Failure) {
+                var state = try state(of: job)
+                guard state.attempts >= queue.definition.attempts else {
+                    ready.append((job, state))
+                    continue
+                }
+                let isAbandoned = state.lease != nil
+                if state.error.isNull { state.error = CanonicalJSON(string: Array("the lease ended".utf8)) }
+                bytes += try giveUp(job, state, of: queue, in: &turn)
+                if isAbandoned { tally(queue) { $0.abandoned += 1 } }
+            } catch {
+                try passOver(job, because: error, now: turn.record.time)
             }
-            let isAbandoned = state.lease != nil
-            if state.error.isNull { state.error = CanonicalJSON(string: Array("the lease ended".utf8)) }
-            bytes += try giveUp(job, state, of: queue, in: &turn)
-            if isAbandoned { tally(queue) { $0.abandoned += 1 } }
         }
         return ready
     }
@@ -169,51 +192,9 @@ extension Database {
         return text + [UInt8(ascii: "}")]
     }
 
-    /// Jobs that can be handed out, those whose time has come first, and when the next one can be. Entries that are out
-    /// of date are removed.
-    private func dueJobs(
-        _ queue: IndexCatalog.Queue, at place: Path, now: Int64, max countMax: Int
-    ) throws(Failure) -> (segments: [[UInt8]], next: Int64, isMore: Bool) {
-        do throws(StorageError) {
-            var keys: [[UInt8]] = []
-            var next = Int64.max
-            try indexes.entries.scan(
-                from: queue.prefix(1, at: place), below: queue.prefix(QueueDefinition.never, at: place), .ascending
-            ) { key in
-                let time = queue.time(ofKey: key, at: place)
-                if time > now || keys.count >= countMax {
-                    next = time
-                    return false
-                }
-                keys.append(key)
-                return true
-            }
-            try indexes.entries.scan(from: queue.prefix(0, at: place), below: queue.prefix(1, at: place), .ascending) {
-                key in
-                if keys.count >= countMax {
-                    next = 0
-                    return false
-                }
-                keys.append(key)
-                return true
-            }
-            var segments: [[UInt8]] = []
-            for key in keys {
-                let segment = queue.segment(ofKey: key, at: place)
-                if try indexes.due(segment, queue, place, in: rows) == queue.time(ofKey: key, at: place) {
-                    segments.append(segment)
-                } else {
-                    indexes.removeJob(key, in: rows)
-                }
-            }
-            return (segments, next, next <= now)
-        } catch {
-            throw .unavailable(error)
-        }
-    }
-
-    /// Gives a job up, in a separate commit: it becomes a dead letter. One that is too large to be copied, or whose
-    /// letter the settings refuse, stays, and is not handed out. Answers how many bytes were read for that, at most.
+    /// Gives a job up, in a separate commit: it becomes a dead letter. One that is too large to be copied, that cannot
+    /// be read, or whose letter the settings refuse, stays, and is not handed out. Answers how many bytes were read for
+    /// that, at most.
     @discardableResult
     private func giveUp(
         _ job: JobPlace, _ state: JobState, of queue: IndexCatalog.Queue, in turn: inout Turn
@@ -231,9 +212,8 @@ extension Database {
                 Assignment(target: WriteTarget(path: job.job), value: .null),
             ]
             try commit(assignments, in: &turn)
-        } catch .unavailable(let error) {
-            throw .unavailable(error)
         } catch {
+            if mustWait(because: error) { throw error }
             var state = state
             state.lease = nil
             state.at = QueueDefinition.never

@@ -83,6 +83,87 @@ struct QueueObstacleTests {
         #expect(try bench.database.rows.read("q/state/b/worker") == #""w""#)
     }
 
+    // MARK: Damaged rows
+
+    /// A database anew, with jobs of which some rows cannot be read.
+    private static func damagedBench(
+        _ settings: String, _ jobs: [String], claimed: Int = 0, damaged paths: [String]
+    ) throws -> DatabaseBench {
+        let parsed = try DatabaseSettings(parsing: Array(#"{"settings":\#(settings)}"#.utf8))
+        // Each value has a row.
+        var bench = DatabaseBench(packing: RowPacking(packedBytesMax: 3, repackBytesMax: 2))
+        bench.database.setRules(RulesProgram.open.with(parsed), now: 0)
+        while bench.database.isBuildingIndex { try bench.database.buildIndex() }
+        while bench.database.isCounting { _ = try bench.database.countSome(now: 0) }
+        let text = jobs.map { #""\#($0)":{"m":1,"n":2,"until":5000}"# }.joined(separator: ",")
+        bench.process(.set("q/jobs", try CanonicalJSON.parse(Array("{\(text),\"last\":1}".utf8)).value))
+        if claimed > 0 { bench.process(.job("q", .claim(count: claimed, lease: 1000, wait: .none))) }
+        _ = bench.commit()
+        try bench.applyAll()
+        bench.store.damagedKeys = Set(try paths.map { try Path(parsing: $0).encoded })
+        let again = try DatabaseBench.reopened(bench.store, sequence: bench.database.sequence, log: [])
+        again.database.setRules(RulesProgram.open.with(parsed), now: 0)
+        return again
+    }
+
+    /// The answer to workers that wait, if there is something to do.
+    private static func wake(_ bench: inout DatabaseBench, at now: Int64) -> [String] {
+        let claims = bench.database.takeReadyClaims(at: now)
+        if let record = bench.database.process(claims, now: now) { bench.log.append(record) }
+        return bench.commit()
+    }
+
+    @Test(
+        "jobs of which a row is damaged keep no other waiting, and are handed out once they can be read",
+        arguments: ["jobs/*/m", "jobs/*/n", "state/*/claim"])
+    func damaged(place: String) throws {
+        let jobs = (100..<160).map { "a\($0)" }
+        let paths = jobs.map { "q/" + place.split(separator: "*").joined(separator: $0) }
+        var bench = try Self.damagedBench(
+            #"{"q":{".queue":{}}}"#, jobs, claimed: place.hasPrefix("state") ? jobs.count : 0, damaged: paths)
+        let answer = try #require(Self.run(&bench, .job("q", Self.one), at: 5000).last)
+        #expect(answer.contains(#""key":"last""#), "\(answer)")
+        #expect(Self.run(&bench, .job("q", Self.one), at: 5000).last?.contains(#"{"count":0}"#) == true)
+        _ = Self.run(&bench, .set("q/jobs/last", "null"), at: 5000)
+        // A worker that waits looks again each second, and not before.
+        #expect(Self.run(&bench, .job("q", Self.patient), at: 5000).isEmpty)
+        #expect(!bench.database.hasReadyClaims(at: 5999))
+        #expect(bench.database.hasReadyClaims(at: 6000))
+        #expect(Self.wake(&bench, at: 6000).isEmpty)
+        #expect(!bench.database.hasReadyClaims(at: 6999))
+        bench.store.damagedKeys = []
+        #expect(Self.wake(&bench, at: 7000).last?.contains(#""key":"a100""#) == true)
+    }
+
+    @Test("a job of which a row is damaged is given up after its last attempt, and stays where it is")
+    func damagedLetter() throws {
+        var bench = try Self.damagedBench(
+            #"{"q":{".queue":{"attempts":1}}}"#, ["a"], claimed: 1, damaged: ["q/jobs/a/n"])
+        _ = Self.run(&bench, .job("q", Self.one), at: 5000)
+        let answer = try #require(Self.run(&bench, .job("q", Self.one), at: 5000).last)
+        #expect(answer.contains(#""key":"last""#), "\(answer)")
+        #expect(try bench.database.rows.read("q/state/a/at") == CanonicalJSON(integer: QueueDefinition.never))
+        #expect(try bench.database.rows.read("q/dead") == .null)
+        #expect(Self.run(&bench, .job("q", Self.one), at: 5500).last?.contains(#"{"count":0}"#) == true)
+    }
+
+    @Test("jobs that have expired and cannot be removed keep no other waiting, and no worker busy")
+    func damagedAndExpired() throws {
+        let jobs = (100..<160).map { "a\($0)" }
+        let settings =
+            #"{".sum":{"of":"q/jobs","value":"n","into":"t"},"q":{".queue":{},"jobs":{".expires":"until"}}}"#
+        var bench = try Self.damagedBench(settings, jobs, damaged: jobs.map { "q/jobs/\($0)/n" })
+        let answer = try #require(Self.run(&bench, .job("q", Self.one), at: 5000).last)
+        #expect(answer.contains(#""key":"last""#), "\(answer)")
+        _ = Self.run(&bench, .set("q/jobs/last", "null"), at: 5000)
+        #expect(Self.run(&bench, .job("q", Self.patient), at: 5000).isEmpty)
+        #expect(!bench.database.hasReadyClaims(at: 5000))
+        #expect(try bench.database.rows.read("t") == "120")
+        bench.store.damagedKeys = []
+        for _ in 0..<4 { bench.process(at: 6001) }
+        #expect(try bench.database.rows.read("").isNull)
+    }
+
     @Test("a worker that becomes somebody else waits no longer as who it was")
     func becoming() throws {
         var bench = try Self.bench(#"{"q":{".queue":{}}}"#)

@@ -6,6 +6,7 @@ final class JobWorkers {
     var claims = WaitingClaims()
     var leases = JobLeases()
     var moves = LeaseMoves()
+    var passed = PassedJobs()
     /// By the pattern of their setting.
     var tallies: [IndexPattern: QueueTally] = [:]
 
