@@ -108,8 +108,10 @@ extension Database {
 
     /// Server values are filled in now, and the rules are asked again: writes that they now deny are dropped. So are
     /// those that need damaged data, which would keep all others waiting. They were counted when they were registered.
+    /// Of a child that has expired meanwhile, nothing is left but what they write.
     private func pay(_ writes: OwedWrites, in turn: inout Turn) throws(Failure) {
         turn.principal = writes.principal
+        expire(beforeWritesAt: writes.assignments.map(\.target.path), in: &turn)
         let entries = writes.assignments.map { ($0.target, IncomingValue(json: $0.value, hasServerValues: true)) }
         do throws(Failure) {
             try update(.root, entries, isCounted: false, in: &turn)

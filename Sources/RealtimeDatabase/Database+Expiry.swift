@@ -25,18 +25,27 @@ extension Database {
     /// Removes the child that a request is about, if its time has come: it may be one of many. If it cannot be removed,
     /// readers do not see it.
     func expire(before operation: Operation, in turn: inout Turn) {
-        guard ownedElsewhere == nil, heldWrites == .none, refusal == nil, tornBy == nil, telling == nil else { return }
-        let now = turn.record.time
         switch operation {
         case .get(let path, _, _), .describe(let path, _), .listen(let path, _, _, _),
             .listenQuery(let path, _, _, _, _, _):
-            remove(expiredPlaces(at: path, now: now), in: &turn)
-        case .set(let target, _, _, _): remove(expiredPlaces(at: target.path, now: now), in: &turn)
-        case .update(_, let entries):
-            remove(entries.flatMap { expiredPlaces(at: $0.target.path, now: now) }, in: &turn)
-        case .setChildren(let base, _): remove(expiredPlaces(at: base, now: now), in: &turn)
+            if canRemove { remove(expiredPlaces(at: path, now: turn.record.time), in: &turn) }
+        case .set(let target, _, _, _): expire(beforeWritesAt: [target.path], in: &turn)
+        case .update(_, let entries): expire(beforeWritesAt: entries.map(\.target.path), in: &turn)
+        case .setChildren(let base, _): expire(beforeWritesAt: [base], in: &turn)
         default: break
         }
+    }
+
+    /// Removes the children whose time has come that writes go into.
+    func expire(beforeWritesAt paths: [Path], in turn: inout Turn) {
+        let now = turn.record.time
+        guard now >= indexes.nextExpiry, canRemove else { return }
+        remove(paths.flatMap { expiredPlaces(at: $0, now: now) }, in: &turn)
+    }
+
+    /// Nothing stands in the way of a commit.
+    private var canRemove: Bool {
+        ownedElsewhere == nil && heldWrites == .none && refusal == nil && tornBy == nil && telling == nil
     }
 
     /// The place or those above it, as far as they are children whose time has come. Costs a few rows.

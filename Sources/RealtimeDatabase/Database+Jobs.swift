@@ -280,6 +280,7 @@ extension Database {
             let text = "With the end of a job, at most \(Self.finishedEntriesMax) places and 1 MiB can be written"
             throw .refused(status: StaticText("too_big"), text)
         }
+        expire(beforeWritesAt: entries.map(\.target.path), in: &turn)
         let job = try held(key, claim, at: place).job
         var writes: [Assignment] = []
         for (target, value) in entries {

@@ -159,6 +159,30 @@ struct ExpiryTests {
         #expect(bench.commit() == ["1 null"])
     }
 
+    @Test("keep nothing when on-disconnect writes go into them that another process makes")
+    func owedWrites() throws {
+        var bench = DatabaseBench()
+        bench.database.setRules(try Self.program(), now: 0)
+        try Self.build(&bench)
+        Self.process(
+            &bench,
+            .set("codes", #"{"a":{"until":2000,"x":1},"b":{"n":5,"until":2000},"c":{"until":9000,"x":1}}"#), at: 1000)
+        let entries: [(String, CanonicalJSON)] = [
+            ("codes/a/on", "false"), ("codes/b/n", #"{".sv":{"increment":1}}"#), ("codes/c/on", "false"),
+        ]
+        let owed = try entries.map { (try WriteTarget(parsing: $0.0), IncomingValue(json: $0.1)) }
+        Self.process(&bench, .onDisconnect(owed), at: 1000)
+        _ = bench.commit()
+        try bench.applyAll()
+        var again = DatabaseBench(store: bench.store, sequence: bench.database.sequence)
+        try again.database.load()
+        again.database.setRules(try Self.program(), now: 0)
+        again.database.orphanAll()
+        Self.process(&again, at: 5000)
+        let codes: CanonicalJSON = #"{"a":{"on":false},"b":{"n":1},"c":{"on":false,"until":9000,"x":1}}"#
+        #expect(try again.database.rows.read("codes") == codes)
+    }
+
     // MARK: Children that cannot be removed
 
     private static let summed = """

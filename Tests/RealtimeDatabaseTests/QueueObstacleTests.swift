@@ -83,6 +83,21 @@ struct QueueObstacleTests {
         #expect(try bench.database.rows.read("q/state/b/worker") == #""w""#)
     }
 
+    @Test("what is written with the end of a job keeps nothing of a child that has expired")
+    func expiredTarget() throws {
+        var bench = try Self.bench(#"{"old":{".expires":"until"},"q":{".queue":{}}}"#)
+        let many = (100..<200).map { #""k\#($0)":{"n":5,"until":5000}"# }.joined(separator: ",")
+        let old = IncomingValue(json: try CanonicalJSON.parse(Array("{\(many)}".utf8)).value)
+        _ = Self.run(&bench, .set(WriteTarget(path: "old"), old), at: 1000)
+        _ = Self.run(&bench, .set("q/jobs/a", "1"), at: 1000)
+        _ = Self.run(&bench, .job("q", .claim(count: 1, lease: 60_000, wait: .none)), at: 1000)
+        let increment = IncomingValue(json: #"{".sv":{"increment":1}}"#, hasServerValues: true)
+        let entries = [(target: WriteTarget(path: "old/k199/n"), value: increment)]
+        let answers = Self.run(&bench, .job("q", .done(try Key(validating: "a"), claim: 3, entries)), at: 7000)
+        #expect(answers.last?.contains("done") == true, "\(answers)")
+        #expect(try bench.database.rows.read("old/k199") == #"{"n":1}"#)
+    }
+
     // MARK: Damaged rows
 
     /// A database anew, with jobs of which some rows cannot be read.
