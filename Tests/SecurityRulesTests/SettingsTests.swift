@@ -83,6 +83,18 @@ struct SettingsTests {
                 "1:47: 'drop' of '.maxChildren' can be 'first' only."
             ),
             (
+                #"{"settings":{"q":{".queue":{},"state":{".maxChildren":{"count":10,"drop":"first"}}}}}"#,
+                "1:55: 'drop' of '.maxChildren' cannot stand at a queue or in the state of its jobs."
+            ),
+            (
+                #"{"settings":{"$a":{"$b":{"$c":{".maxChildren":{"count":10,"drop":"first"}}}},"q":{".queue":{}}}}"#,
+                "1:47: 'drop' of '.maxChildren' cannot stand at a queue or in the state of its jobs."
+            ),
+            (
+                #"{"settings":{"q":{".maxChildren":{"count":10,"drop":"first"},".queue":{}}}}"#,
+                "1:34: 'drop' of '.maxChildren' cannot stand at a queue or in the state of its jobs."
+            ),
+            (
                 #"{"settings":{"a":{".maxChildren":5},".count":{"of":"b","into":"a/n"}}}"#,
                 "1:63: The total at 'into' would change what a setting looks at in '/a'."
             ),
@@ -115,6 +127,15 @@ struct SettingsTests {
             """
         let settings = try DatabaseSettings(parsing: Array(file.utf8))
         #expect(settings.summary == "1 .unique, 1 .count, 1 .sum")
+    }
+
+    @Test("lets children of a queue be dropped, other than states")
+    func queues() throws {
+        let limit = #"{".maxChildren":{"count":10,"drop":"first"}}"#
+        let file =
+            #"{"settings":{"q":{".queue":{},"jobs":\#(limit),"dead":\#(limit),"state":{".maxChildren":5}},"r":{"state":\#(limit)}}}"#
+        let settings = try DatabaseSettings(parsing: Array(file.utf8))
+        #expect(settings.summary == "4 .maxChildren, 1 .queue")
     }
 
     @Test("is summed up with all that it can have")

@@ -31,5 +31,21 @@ extension SettingsParser {
             throw Mistake(Self.limitRange, at: offset)
         }
         childLimits.append(ChildLimit(pattern: pattern, count: count, dropsFirst: drops))
+        if drops { droppingLimits.append((pattern, offset)) }
+    }
+
+    /// A job whose state is gone would be handed out to a second worker.
+    func checkDroppingLimits() throws(Mistake) {
+        for (pattern, offset) in droppingLimits {
+            let isAtState = queues.contains { queue in
+                let depth = queue.pattern.segments.count
+                guard pattern.segments.count >= depth, queue.pattern.meets(pattern) else { return false }
+                return pattern.segments.count == depth || queue.pattern.appending(QueueDefinition.state).meets(pattern)
+            }
+            if isAtState {
+                let text = "'drop' of '.maxChildren' cannot stand at a queue or in the state of its jobs."
+                throw Mistake(text, at: offset)
+            }
+        }
     }
 }

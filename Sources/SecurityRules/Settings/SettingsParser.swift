@@ -8,6 +8,8 @@ struct SettingsParser: PlaceFileParser {
     var indexes: [IndexDefinition] = []
     var counters: [NamedCounter] = []
     var childLimits: [ChildLimit] = []
+    /// Those that drop children, and where they stand in the file.
+    var droppingLimits: [(pattern: IndexPattern, offset: Int)] = []
     var expiries: [ExpiryDefinition] = []
     var rateLimits: [RateLimit] = []
     var queues: [QueueDefinition] = []
@@ -25,6 +27,7 @@ struct SettingsParser: PlaceFileParser {
     mutating func parse() throws(Mistake) {
         try parseFile("settings") { (parser) throws(Mistake) in try parser.place(IndexPattern()) }
         try checkTargets()
+        try checkDroppingLimits()
     }
 
     private mutating func place(_ pattern: IndexPattern) throws(Mistake) {
