@@ -31,21 +31,42 @@ extension Database {
             if canRemove { remove(expiredPlaces(at: path, now: turn.record.time), in: &turn) }
         case .set(let target, _, _, _): expire(beforeWritesAt: [target.path], in: &turn)
         case .update(_, let entries): expire(beforeWritesAt: entries.map(\.target.path), in: &turn)
-        case .setChildren(let base, _): expire(beforeWritesAt: [base], in: &turn)
+        case .setChildren(let base, _): expire(beforeWritesAt: [base], areBelow: true, in: &turn)
         default: break
         }
     }
 
-    /// Removes the children whose time has come that writes go into.
-    func expire(beforeWritesAt paths: [Path], in turn: inout Turn) {
+    /// Removes the children whose time has come that writes go into, and those that would count for a limit of these
+    /// writes.
+    ///
+    /// - parameter areBelow: the writes go to children of the paths.
+    func expire(beforeWritesAt paths: [Path], areBelow: Bool = false, in turn: inout Turn) {
         let now = turn.record.time
         guard now >= indexes.nextExpiry, canRemove else { return }
-        remove(paths.flatMap { expiredPlaces(at: $0, now: now) }, in: &turn)
+        let counted = expiredChildren(countedBeforeWritesAt: paths, areBelow: areBelow, now: now)
+        remove(paths.flatMap { expiredPlaces(at: $0, now: now) } + counted, in: &turn)
     }
 
     /// Nothing stands in the way of a commit.
     private var canRemove: Bool {
         ownedElsewhere == nil && heldWrites == .none && refusal == nil && tornBy == nil && telling == nil
+    }
+
+    /// Children that have expired, of collections which get others and have a limit or unique values.
+    private func expiredChildren(countedBeforeWritesAt paths: [Path], areBelow: Bool, now: Int64) -> [Path] {
+        let limited = indexes.settings.childLimits.map(\.pattern) + indexes.settings.uniques.map(\.pattern)
+        guard !limited.isEmpty, let expired = expired(at: now) else { return [] }
+        var collections: Set<Path> = []
+        for pattern in limited {
+            for path in paths {
+                let write = Assignment(target: WriteTarget(path: path), value: .null)
+                pattern.forEachPlace(concernedBy: write) { collection, isInValue in
+                    if !isInValue, areBelow || collection != path { collections.insert(collection) }
+                }
+            }
+        }
+        collections = collections.filter { expired.times(ofChildrenOf: $0) != nil }
+        return collections.isEmpty ? [] : indexes.expiredChildren(of: collections, at: now, in: rows)
     }
 
     /// The place or those above it, as far as they are children whose time has come. Costs a few rows.

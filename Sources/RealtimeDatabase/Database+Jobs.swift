@@ -200,6 +200,7 @@ extension Database {
         _ job: JobPlace, _ state: JobState, of queue: IndexCatalog.Queue, in turn: inout Turn
     ) throws(Failure) -> Int {
         var bytes = comparedBytesMax
+        expire(beforeWritesAt: [job.deadLetter], in: &turn)
         do throws(Failure) {
             let value = try value(of: job)
             bytes = value.bytes.count

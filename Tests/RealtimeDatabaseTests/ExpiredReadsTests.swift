@@ -252,4 +252,38 @@ struct ExpiredReadsTests {
         #expect(answer?.contains("Permission denied") == true, "\(answer ?? "no answer")")
         #expect(try bench.database.rows.exists("l/999"))
     }
+
+    @Test("are not counted by limits, drop no others, and keep no unique values", arguments: [false, true])
+    func limits(isText: Bool) throws {
+        var bench = DatabaseBench()
+        let text = """
+            {"settings": {
+              "old": {".expires": "until"},
+              "m": {".expires": "until", ".maxChildren": 2},
+              "d": {".expires": "until", ".maxChildren": {"count": 2, "drop": "first"}},
+              "u": {".expires": "until", ".unique": "name"},
+            }}
+            """
+        let settings = try DatabaseSettings(parsing: Array(text.utf8))
+        bench.database.setRules(RulesProgram.open.with(settings), now: 0)
+        while bench.database.isBuildingIndex { try bench.database.buildIndex() }
+        let old = (0..<100).map { "\"\($0)\":{\"until\":50}" }.joined(separator: ",")
+        bench.process(.set("old", try Self.json("{\(old)}")), at: 0)
+        bench.process(
+            .set("m", #"{"a":1,"b":{"until":60}}"#), .set("d", #"{"a":1,"b":{"until":60}}"#),
+            .set("u", #"{"a":{"name":"x","until":60}}"#), at: 0)
+        for (place, child) in [("m", "1"), ("d", "1"), ("u", #"{"name":"x"}"#)] as [(Path, CanonicalJSON)] {
+            if isText {
+                let children = CanonicalJSON.null.setting(child, at: "c")
+                bench.process(.setChildren(place, IncomingValue(json: children)), at: 70)
+            } else {
+                bench.process(.set(place.appending("c" as Path), child), at: 70)
+            }
+            #expect(bench.commit().last?.hasSuffix("done") == true, "\(place)")
+        }
+        #expect(try bench.database.rows.read("old").childCount == 4)
+        #expect(try bench.database.rows.read("m") == #"{"a":1,"c":1}"#)
+        #expect(try bench.database.rows.read("d") == #"{"a":1,"c":1}"#)
+        #expect(try bench.database.rows.read("u") == #"{"c":{"name":"x"}}"#)
+    }
 }

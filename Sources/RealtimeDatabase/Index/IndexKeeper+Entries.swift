@@ -168,6 +168,9 @@ extension IndexKeeper {
     /// Entries that are looked at, and removed if they are out of date, to find out whether a child is due.
     private static let dueLooksMax = 32
 
+    /// Entries that are looked at to find the children that a limit is not to count.
+    private static let countedLooksMax = 1000
+
     /// Whether the time of some child has come. Costs a row for each entry that is out of date.
     func isExpiryDue(at now: Int64, in rows: TreeRows) throws(StorageError) -> Bool {
         if now < nextExpiry { return false }
@@ -224,5 +227,28 @@ extension IndexKeeper {
         }
         planRemoval(after: due, now: now)
         return due
+    }
+
+    /// The children of some collections whose time has come, as far as they are among those that wait longest. Without
+    /// those that could not be removed.
+    func expiredChildren(of collections: Set<Path>, at now: Int64, in rows: TreeRows) -> [Path] {
+        var found: [Path] = []
+        for expiry in catalog.expiries {
+            let start = passedChildren?.ends[expiry.number].map { $0 + [0] } ?? expiry.prefix
+            var children: [Path] = []
+            var looks = 0
+            // If storage fails, the write that asks for this fails as well.
+            try? entries.scan(from: start, below: expiry.end, .ascending) { key in
+                if looks >= Self.countedLooksMax || expiry.time(ofKey: key) > now { return false }
+                looks += 1
+                let child = expiry.child(ofKey: key)
+                if let collection = child.parent, collections.contains(collection) { children.append(child) }
+                return true
+            }
+            for child in children {
+                if let time = try? Self.time(of: child.encoded, expiry, in: rows), time <= now { found.append(child) }
+            }
+        }
+        return found
     }
 }
