@@ -128,8 +128,8 @@ struct LogChain {
 
     /// Begins a chain after the last record of a log.
     static func begin(in connection: Connection) throws(StorageError) {
-        let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1") ?? 0
-        try set(Edge(sequence: UInt64(last), head: Cryptography.randomBytes(headBytes)), in: connection)
+        let last = try LogEnd(of: connection)?.last ?? 0
+        try set(Edge(sequence: last, head: Cryptography.randomBytes(headBytes)), in: connection)
     }
 
     /// In the transaction that removes the records up to the one with the number `first`.

@@ -48,8 +48,7 @@ package final class LogFile: @unchecked Sendable {
         // The log is written once and seldom read: large steps between checkpoints, small cache.
         try connection.execute("PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -2048")
         try LogFormat.prepare(connection)
-        let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1")
-        lastSequence = UInt64(last ?? 0)
+        lastSequence = try LogEnd(of: connection)?.last ?? 0
         var past: [Epochs.Epoch] = []
         let select = try connection.prepare("SELECT name, start FROM epoch ORDER BY start, rowid")
         while try select.step() {
@@ -198,20 +197,24 @@ package final class LogFile: @unchecked Sendable {
 
     /// The record of a row with the columns first, count, time, checksum and body.
     static func record(of select: borrowing Statement, _ parts: LogParts.Reader?) throws(StorageError) -> LogRecord {
+        let numbers = try LogEnd.numbers(first: select.integer(0), count: select.integer(1))
         var record = LogRecord(
-            firstSequence: UInt64(bitPattern: select.integer(0)), count: Int(select.integer(1)),
-            time: select.integer(2), body: select.blob(4))
+            firstSequence: numbers.lowerBound, count: numbers.count, time: select.integer(2), body: select.blob(4))
         let checksum = UInt64(bitPattern: select.integer(3))
         let sum = try parts.map { (parts) throws(StorageError) in try parts.complete(&record) } ?? record.checksum
-        guard record.count > 0, sum == checksum else {
-            throw .damaged("log row \(record.firstSequence)")
-        }
+        guard sum == checksum else { throw .damaged("log row \(record.firstSequence)") }
         return record
     }
 
-    /// The bytes of a row of the log.
-    static let byteCount =
-        "length(body) + coalesce((SELECT bytes FROM large WHERE large.first = log.first), 0)"
+    /// The bytes of a row of the log. Damaged ones are limited, so that sums of them are numbers.
+    static let byteCount = byteCount(large: "large")
+
+    static func byteCount(large: String) -> String {
+        """
+        length(body) + coalesce(
+            (SELECT min(max(bytes, 0), 1 << 40) FROM \(large) AS parts WHERE parts.first = log.first), 0)
+        """
+    }
 
     /// The number with which the row begins that holds the operation after `sequence`, or the first row after it.
     /// One look-up, however long the log is.
@@ -255,7 +258,8 @@ package final class LogFile: @unchecked Sendable {
         var looked: Int64 = 0
         var rows: Int64 = 0
         while try select.step(), bytesAbove > 0 || select.integer(2) < time || select.integer(2) > now {
-            guard UInt64(bitPattern: select.integer(0) + select.integer(1) - 1) < limit else { break }
+            let numbers = try? LogEnd.numbers(first: select.integer(0), count: select.integer(1))
+            guard let numbers, numbers.upperBound < limit else { break }
             looked += 1
             if bytesAbove > 0 || select.integer(2) < time {
                 end = select.integer(0)

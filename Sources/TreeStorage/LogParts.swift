@@ -38,8 +38,9 @@ struct LogParts {
         insert = try connection.prepare("INSERT INTO part VALUES (?1, ?2, ?3)")
         refer = try connection.prepare("INSERT INTO large VALUES (?1, ?2, ?3, ?4)")
         let last = try connection.integer("SELECT max(id) >> \(Self.numberBits) FROM part") ?? 0
-        let named = try connection.integer("SELECT max(batch) FROM large") ?? 0
-        next = UInt64(max(last, named)) + 1
+        // A greater one is damaged: the ids of its parts would be no numbers.
+        let named = try connection.integer("SELECT max(batch) FROM large WHERE batch < 1 << 43") ?? 0
+        next = UInt64(max(last, named, 0)) + 1
         let strays = "SELECT 1 FROM part WHERE id >> \(Self.numberBits) NOT IN (SELECT batch FROM large)"
         hasStrays = try connection.integer("SELECT EXISTS (\(strays))") == 1
     }
@@ -176,7 +177,7 @@ struct LogParts {
         func digests(ofBatch batch: Int64) throws(StorageError) -> [[UInt8]] {
             defer { select.reset() }
             select.bind(1, batch << numberBits)
-            select.bind(2, (batch + 1) << numberBits)
+            select.bind(2, (batch &+ 1) << numberBits)
             var digests: [[UInt8]] = []
             while try select.step() { digests.append(select.withBlob(1) { LogChain.digest(of: $0) }) }
             return digests
@@ -188,7 +189,9 @@ struct LogParts {
             defer { find.reset() }
             find.bind(1, Int64(first))
             guard try find.step() else { return nil }
-            return (Int(find.integer(1)), try digests(ofBatch: find.integer(0)))
+            let offset = Int(find.integer(1))
+            guard offset >= 0 else { throw .damaged("log row \(first)") }
+            return (offset, try digests(ofBatch: find.integer(0)))
         }
 
         /// Answers the checksum that the record must have. Throws if the text is damaged.
@@ -198,10 +201,10 @@ struct LogParts {
             find.bind(1, Int64(record.firstSequence))
             guard try find.step() else { return record.checksum }
             let (batch, offset, byteCount) = (find.integer(0), Int(find.integer(1)), Int(find.integer(2)))
-            guard (0...record.body.count).contains(offset), byteCount >= 0 else { throw damage }
+            guard (0...record.body.count).contains(offset) else { throw damage }
             defer { select.reset() }
             select.bind(1, batch << numberBits)
-            select.bind(2, (batch + 1) << numberBits)
+            select.bind(2, (batch &+ 1) << numberBits)
             var body = Array(record.body[..<offset])
             var checksums: [UInt64] = []
             while try select.step() {
@@ -213,7 +216,7 @@ struct LogParts {
                 guard isWhole else { throw damage }
                 checksums.append(checksum)
             }
-            guard body.count == offset + byteCount else { throw damage }
+            guard body.count - offset == byteCount else { throw damage }
             let sum = record.checksum(ofParts: checksums, at: offset)
             body += record.body[offset...]
             record.body = body

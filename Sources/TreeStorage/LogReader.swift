@@ -100,20 +100,20 @@ package final class LogReader: @unchecked Sendable {
             "SELECT first, count, \(LogFile.byteCount) FROM log WHERE first >= \(LogFile.firstAfter) ORDER BY first DESC"
         )
         select.bind(1, Int64(sequence))
-        var first: Int64?
+        var first: UInt64?
         var bytesLeft = Int64(bytesMax)
-        var last: Int64 = 0
+        var last: UInt64 = 0
         while try select.step() {
-            let end = select.integer(0) + select.integer(1)
-            if first == nil { last = end - 1 }
+            let numbers = try LogEnd.numbers(first: select.integer(0), count: select.integer(1))
+            if first == nil { last = numbers.upperBound }
             bytesLeft -= select.integer(2)
-            if let first, end != first { break }
+            if let first, numbers.upperBound + 1 != first { break }
             if bytesLeft < 0 { break }
-            first = select.integer(0)
+            first = numbers.lowerBound
         }
         // None of the records may be visited.
-        guard let first else { return UInt64(last) }
-        return max(sequence, UInt64(first - 1))
+        guard let first else { return last }
+        return max(sequence, first - 1)
     }
 }
 

@@ -404,6 +404,40 @@ struct ArchiveTests {
         #expect(chain.segments.map(\.first) == chain.segments.map(\.first).sorted())
     }
 
+    @Test("that ends with an impossible number of operations is reported", arguments: [-126, 0, .max] as [Int64])
+    func impossibleEnd(count: Int64) throws {
+        var history = try History(seed: 18, self)
+        for _ in 0..<3 {
+            try history.run(steps: 5)
+            _ = try history.keeper.advance()
+        }
+        let segment = try #require(folder.chains.last?.segments.last)
+        let connection = try Connection(path: segment.path, mode: .readWrite)
+        let last = try #require(try connection.integer("SELECT max(first) FROM log"))
+        try connection.execute("UPDATE log SET count = \(count) WHERE first = \(last)")
+        history.replaceKeeper()
+        let error = #expect(throws: BackupError.self) { try history.keeper.advance() }
+        #expect(error?.message.hasSuffix("log row \(last)") == true, "\(error?.message ?? "")")
+        #expect(throws: BackupError.self) { try value(at: nil) }
+        #expect(throws: BackupError.self) { try ArchiveFolder.check(archive.path, database: "a") }
+    }
+
+    @Test("has no files with numbers that it cannot have given them")
+    func impossibleNames() throws {
+        var history = try History(seed: 19, self)
+        try history.run(steps: 10)
+        _ = try history.keeper.advance()
+        let chains = folder.chains
+        let segments = try #require(chains.last).segments
+        mkdir("\(folder.path)/0\(Int64.max)-00000000000000000001", 0o700)
+        TemporaryFolder.write([], to: "\(chains[0].path)/00000000000000000000-00000000000000009999.segment")
+        #expect(folder.chains == chains)
+        #expect(folder.chains.last?.segments == segments)
+        history.replaceKeeper()
+        #expect(try !history.keeper.advance().hasGap)
+        #expect(try ArchiveFolder.check(archive.path, database: "a").count == 1)
+    }
+
     @Test("that is damaged anywhere is refused, or its damage is where nothing is")
     func damage() throws {
         var history = try History(seed: 11, self)

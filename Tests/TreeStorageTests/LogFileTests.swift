@@ -294,7 +294,9 @@ struct LogFileTests {
     func damage() throws {
         try open().append([Self.record(1), Self.record(2)])
         let connection = try Connection(path: path, mode: .readWrite)
-        for column in ["count = 2", "time = 5", "body = replace(body, 'x', 'y')", "checksum = 0"] {
+        for column in [
+            "count = 2", "time = 5", "body = replace(body, 'x', 'y')", "checksum = 0", "count = -126", "count = 0",
+        ] {
             try connection.execute("BEGIN; UPDATE log SET \(column) WHERE first = 2; COMMIT")
             #expect(throws: StorageError.damaged("log row 2"), "\(column)") { try records(try open(), after: 0) }
             try connection.execute("DELETE FROM log WHERE first = 2")
@@ -302,6 +304,47 @@ struct LogFileTests {
             #expect(try records(log).count == 1)
             try log.append([Self.record(2)])
         }
+    }
+
+    @Test("notices a number of operations that no row has, wherever it is read", arguments: [-126, 0, .max] as [Int64])
+    func impossibleCount(count: Int64) throws {
+        do {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
+            for number in 1...210 {
+                let value = IncomingValue(json: CanonicalJSON(integer: Int64(number)))
+                try disk.commit(disk.process([[.set(WriteTarget(path: "a"), value)]]))
+            }
+        }
+        let backup = folder.path + "/copy"
+        _ = try Backup.make(of: "a", in: folder.path, to: backup)
+        func damage(_ row: Int, of file: String) throws {
+            try Connection(path: file, mode: .readWrite).execute(
+                "UPDATE log SET count = \(count) WHERE first = \(row)")
+        }
+        for file in [path, backup] { try damage(200, of: file) }
+        let error = #expect(throws: BackupError.self) { try Backup.check(backup) }
+        #expect(error?.message.hasSuffix("log row 200") == true, "\(error?.message ?? "")")
+        do {
+            let log = try open()
+            let reader = log.makeReader()
+            let damage = StorageError.damaged("log row 200")
+            #expect(throws: damage) { try records(log) }
+            #expect(throws: damage) { try reader.forEachRecord(after: 0, bytesMax: .max, begin: { _ in }) { _ in } }
+            #expect(throws: damage) {
+                try reader.forEachRecordBackwards(before: nil) { _ in
+                    true
+                } end: {
+                }
+            }
+            #expect(
+                LogVerification("a", in: folder.path).problems.contains(
+                    "record 200: its number of operations is impossible"))
+            #expect(try !log.prune(before: .max, keepingBytes: .max, appliedSequence: 210))
+            #expect(try log.connection.integer("SELECT min(first) FROM log") == 200)
+        }
+        try damage(210, of: path)
+        #expect(throws: StorageError.damaged("log row 210")) { try open() }
+        #expect(throws: BackupError.self) { try Backup.make(of: "a", in: folder.path, to: folder.path + "/other") }
     }
 
     // MARK: Texts in parts
@@ -407,7 +450,8 @@ struct LogFileTests {
         let changes = [
             "UPDATE part SET data = replace(data, 'k10', 'k20')", "UPDATE part SET checksum = checksum + 1",
             "UPDATE large SET offset = offset + 1", "DELETE FROM part WHERE id = (SELECT max(id) FROM part)",
-            "DELETE FROM large",
+            "DELETE FROM large", "UPDATE large SET bytes = \(Int64.max)", "UPDATE large SET bytes = \(Int64.min)",
+            "UPDATE large SET offset = \(Int64.max)", "UPDATE large SET batch = \(Int64.max)",
         ]
         for change in changes {
             try connection.execute("SAVEPOINT before; \(change)")
@@ -415,6 +459,20 @@ struct LogFileTests {
                 try LogFile.forEachRecord(in: connection, after: 0) { _ in }
             }
             try connection.execute("ROLLBACK TO before; RELEASE before")
+        }
+        for change in ["bytes = \(Int64.min)", "bytes = \(Int64.max)", "batch = \(Int64.max)"] {
+            try connection.execute("UPDATE large SET \(change) WHERE first = 1")
+            let log = try open()
+            let next = try Self.largeRecord(log.lastSequence + 1, bytes: 2 << 20, in: log)
+            try log.append([next])
+            #expect(try records(log, after: next.firstSequence - 1) == [next], "\(change)")
+            _ = try log.prune(before: 0, keepingBytes: 1 << 50, appliedSequence: 3)
+            var start: UInt64 = 0
+            let reader = log.makeReader()
+            #expect(throws: StorageError.damaged("log row 1"), "\(change)") {
+                try reader.forEachRecord(after: 0, bytesMax: .max, begin: { start = $0 }) { _ in }
+            }
+            #expect(start == 0, "\(change)")
         }
     }
 }

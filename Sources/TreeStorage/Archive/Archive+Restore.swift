@@ -143,9 +143,9 @@ extension ArchiveFolder {
         /// has some, the chain may be the one that was given up. What cannot be read has no such row.
         private func next(
             _ later: [Int], after base: String?, _ parts: [Part]
-        ) -> (place: Int, end: ArchiveSegment.End)? {
-            func end(of path: String) -> ArchiveSegment.End? {
-                try? ArchiveSegment.end(of: Connection(path: path, mode: .readOnly))
+        ) -> (place: Int, end: LogEnd)? {
+            func end(of path: String) -> LogEnd? {
+                try? LogEnd(of: Connection(path: path, mode: .readOnly))
             }
             for (place, index) in later.enumerated() {
                 guard let found = end(of: chains[index].base) else { continue }

@@ -39,7 +39,9 @@ package struct ArchiveFolder: Sendable {
 
         init?(_ name: String, in folder: String) {
             let parts = name.split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.count == 2, let time = Int64(parts[0]), let sequence = UInt64(parts[1]) else { return nil }
+            guard parts.count == 2, let time = Int64(parts[0]), time < 1 << 53, let sequence = UInt64(parts[1]) else {
+                return nil
+            }
             path = "\(folder)/\(name)"
             self.time = time
             self.sequence = sequence
@@ -71,7 +73,7 @@ package struct ArchiveFolder: Sendable {
         init?(_ name: String, in chain: String) {
             let parts = name.split(whereSeparator: { $0 == "-" || $0 == "." })
             guard parts.count == 3, let first = UInt64(parts[0]), let last = UInt64(parts[1]),
-                let kind = Kind(rawValue: String(parts[2]))
+                let kind = Kind(rawValue: String(parts[2])), first > 0
             else { return nil }
             self.init(first: first, last: last, kind: kind, in: chain)
         }

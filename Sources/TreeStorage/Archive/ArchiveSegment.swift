@@ -11,26 +11,13 @@ package enum ArchiveSegment {
     static let applicationID: Int64 = 0x4852_5441
     static let version: Int64 = 1
 
-    /// The last row of a log or a segment.
-    struct End: Equatable {
-        var first: Int64
-        var last: UInt64
-        var checksum: Int64
-    }
-
-    static func end(of connection: Connection) throws(StorageError) -> End? {
-        let select = try connection.prepare("SELECT first, count, checksum FROM log ORDER BY first DESC LIMIT 1")
-        guard try select.step() else { return nil }
-        let (first, count) = (select.integer(0), select.integer(1))
-        return End(first: first, last: UInt64(bitPattern: first + count - 1), checksum: select.integer(2))
-    }
-
     /// Whether a log has a row of an archive, so that the same rows follow it.
-    static func has(_ end: End, in log: Connection) throws(StorageError) -> Bool {
+    static func has(_ end: LogEnd, in log: Connection) throws(StorageError) -> Bool {
         let select = try log.prepare("SELECT count, checksum FROM log WHERE first = ?1")
         select.bind(1, end.first)
         guard try select.step() else { return false }
-        return end.first + select.integer(0) - 1 == Int64(end.last) && select.integer(1) == end.checksum
+        let numbers = try LogEnd.numbers(first: end.first, count: select.integer(0))
+        return numbers.upperBound == end.last && select.integer(1) == end.checksum
     }
 
     // MARK: Making
@@ -72,8 +59,8 @@ package enum ArchiveSegment {
         try connection.transaction { () throws(StorageError) in
             let select = try connection.prepare(
                 """
-                SELECT first, length(body) + coalesce((SELECT bytes FROM source.large WHERE first = log.first), 0)
-                FROM source.log WHERE first > ?1 ORDER BY first
+                SELECT first, \(LogFile.byteCount(large: "source.large")) FROM source.log
+                WHERE first > ?1 ORDER BY first
                 """)
             select.bind(1, first)
             var bytes: Int64 = 0
@@ -85,7 +72,7 @@ package enum ArchiveSegment {
             if let rows { try copyRows(rows.begin...rows.end, to: connection) }
         }
         try connection.execute("DETACH source")
-        guard let rows, let end = try end(of: connection) else { return nil }
+        guard let rows, let end = try LogEnd(of: connection) else { return nil }
         try noteLeastTime(connection)
         try verify(connection, from: UInt64(bitPattern: rows.begin))
         return (rows.begin, end.last)
@@ -182,7 +169,7 @@ package enum ArchiveSegment {
     static func append(_ path: String, through row: Int64, to connection: Connection) throws(StorageError) {
         try checkForm(of: path)
         try attach(path, to: connection)
-        let last = try end(of: connection)
+        let last = try LogEnd(of: connection)
         let select = try connection.prepare("SELECT min(first), max(first) FROM source.log WHERE first > ?")
         select.bind(1, last?.first ?? 0)
         guard try select.step() else { return }
@@ -200,11 +187,12 @@ package enum ArchiveSegment {
     }
 
     /// Reads every commit of a segment, and answers its last row and the time of its first and last commits.
-    static func check(_ segment: ArchiveFolder.Segment) throws(StorageError) -> (end: End, begin: Int64, time: Int64) {
+    static func check(_ segment: ArchiveFolder.Segment) throws(StorageError) -> (end: LogEnd, begin: Int64, time: Int64)
+    {
         try checkForm(of: segment.path)
         let connection = try Connection(path: segment.path, mode: .readOnly)
         try verify(connection, from: segment.first)
-        guard let end = try end(of: connection), end.last == segment.last else {
+        guard let end = try LogEnd(of: connection), end.last == segment.last else {
             throw .damaged("\(segment.path) does not end where its name says")
         }
         let begin = try connection.integer("SELECT time FROM log ORDER BY first LIMIT 1") ?? 0

@@ -111,7 +111,7 @@ package struct DatabaseArchive: Sendable {
     /// Appends to a chain the log's records after its end. Answers the last commit; nil if the log does not have the
     /// end.
     private func extend(_ chain: ArchiveFolder.Chain, from log: String) throws(BackupError) -> UInt64? {
-        var end: ArchiveSegment.End?
+        var end: LogEnd?
         do throws(StorageError) {
             end = try Self.end(of: chain)
             let source = try Connection(path: log, mode: .readOnly)
@@ -140,16 +140,16 @@ package struct DatabaseArchive: Sendable {
     private static func lastRow(of segment: ArchiveFolder.Segment) throws(BackupError) -> Int64 {
         do throws(StorageError) {
             let connection = try Connection(path: segment.path, mode: .readOnly)
-            return try ArchiveSegment.end(of: connection)?.first ?? 0
+            return try LogEnd(of: connection)?.first ?? 0
         } catch {
             throw BackupError(error)
         }
     }
 
     /// The last row of a chain; nil while nothing was ever written to the database.
-    private static func end(of chain: ArchiveFolder.Chain) throws(StorageError) -> ArchiveSegment.End? {
+    private static func end(of chain: ArchiveFolder.Chain) throws(StorageError) -> LogEnd? {
         let last = chain.segments.max { $0.last < $1.last }?.path ?? chain.base
-        return try ArchiveSegment.end(of: Connection(path: last, mode: .readOnly))
+        return try LogEnd(of: Connection(path: last, mode: .readOnly))
     }
 
     private func merge(_ chain: ArchiveFolder.Chain) throws(BackupError) {

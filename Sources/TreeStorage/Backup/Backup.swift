@@ -239,8 +239,7 @@ extension Backup {
                 continue
             }
             let sequence = try connection.integer("SELECT value FROM tree.meta WHERE name = 'sequence'") ?? 0
-            let last =
-                try connection.integer("SELECT first + count - 1 FROM history.log ORDER BY first DESC LIMIT 1") ?? 0
+            let last = Int64(try LogEnd(of: connection, in: "history")?.last ?? 0)
             guard last >= sequence else {
                 throw .damaged("the tree of \(name) is ahead of its log, which a write to it sets right")
             }

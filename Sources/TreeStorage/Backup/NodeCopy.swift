@@ -72,10 +72,10 @@ extension DataFolder {
     private static func logEnd(
         of connection: Connection
     ) throws(StorageError) -> (epoch: UInt64, sequence: UInt64)? {
-        guard let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1"),
+        guard let last = try LogEnd(of: connection)?.last,
             let epoch = try connection.integer("SELECT name FROM epoch ORDER BY start DESC, rowid DESC LIMIT 1")
         else { return nil }
-        return (UInt64(bitPattern: epoch), UInt64(bitPattern: last))
+        return (UInt64(bitPattern: epoch), last)
     }
 
     /// Replaces a database, whose files are closed, by a copy from another node.

@@ -79,13 +79,12 @@ package struct LogVerification: Sendable {
         let notedNumbers = Set(noted.map(\.sequence))
         let select = try connection.prepare("SELECT first, count, time, checksum, body, chain FROM log ORDER BY first")
         while try select.step() {
-            let record = LogRecord(
-                firstSequence: UInt64(bitPattern: select.integer(0)), count: Int(select.integer(1)),
-                time: select.integer(2), body: select.blob(4))
-            guard record.count > 0 else {
-                add("record \(record.firstSequence): it has no operations")
+            guard let numbers = try? LogEnd.numbers(first: select.integer(0), count: select.integer(1)) else {
+                add("record \(select.integer(0)): its number of operations is impossible")
                 continue
             }
+            let record = LogRecord(
+                firstSequence: numbers.lowerBound, count: numbers.count, time: select.integer(2), body: select.blob(4))
             if record.lastSequence <= edge.sequence {
                 recordsBefore += 1
                 continue

@@ -13,7 +13,7 @@ extension HistoryFile {
         // looked at after it. It stays as it is now until it is closed.
         let log = try Connection(path: log.path, mode: .readOnly)
         try log.execute("BEGIN")
-        let start = try max(tree.sequence(), min(tree.wholeSequence(), ArchiveSegment.end(of: log)?.last ?? 0))
+        let start = try max(tree.sequence(), min(tree.wholeSequence(), LogEnd(of: log)?.last ?? 0))
         let rows = try rows(of: kept, tree, log, through: start)
         let startTime = try Self.time(of: start, in: log) ?? 0
         // The others have read on meanwhile, or read on now.

@@ -227,7 +227,7 @@ package final class HistoryFile: @unchecked Sendable {
 
     /// Takes up the changes of places by operations after a number, in transactions of some size.
     func read(_ log: Connection, after start: UInt64, for places: [Place]) throws(StorageError) {
-        guard let last = try ArchiveSegment.end(of: log)?.last, last != start else { return }
+        guard let last = try LogEnd(of: log)?.last, last != start else { return }
         let patterns = ConcernedPatterns(places.map(\.kept.pattern))
         var bytes = 0
         try connection.execute("BEGIN IMMEDIATE")
