@@ -1,6 +1,8 @@
+import Glibc
 import HearthJSONTree
 import HearthServer
 import HearthServerLog
+import HearthSQLite
 import HearthStorageErrors
 import HearthSystem
 import HearthTestSupport
@@ -17,7 +19,9 @@ import HearthTreeStorage
     deinit { for keeper in keepers { keeper.stop() } }
 
     /// Keeps the history of a database whose place `notes` was set once.
-    private func makeKeeper(bytesMax: Int = 1 << 20, freeBytesMin: Int64 = 0) throws -> HistoryKeeper {
+    private func makeKeeper(
+        bytesMax: Int = 1 << 20, freeBytesMin: Int64 = 0, _ log: Log = Log(level: .error)
+    ) throws -> HistoryKeeper {
         do {
             let path = data.path
             let client = try RealtimeTestServer { $0.dataFolder = path }.connectREST()
@@ -32,7 +36,7 @@ import HearthTreeStorage
         let folder = try DataFolder(path: data.path, durability: .process)
         let rules = try RulesInForce(file: nil, folder: folder, isDevelopment: true)
         let keeper = try HistoryKeeper(
-            folder, rules, Log(level: .error), bytesMax: bytesMax, freeBytesMin: freeBytesMin)
+            folder, rules, log, bytesMax: bytesMax, freeBytesMin: freeBytesMin)
         keepers.append(keeper)
         return keeper
     }
@@ -63,6 +67,43 @@ import HearthTreeStorage
         #expect(error(try ask(keeper, for: asker.weak)) == .storage(HistoryFile.isReplaced))
         keeper.release("example")
         #expect(error(try ask(keeper, for: asker.weak)) == nil)
+    }
+
+    @Test("tells of damage in its files, in the log once")
+    func damage() throws {
+        let text = TemporaryFolder()
+        let descriptor = open(text.path + "/log", O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let keeper = try makeKeeper(Log(level: .error, descriptor: descriptor))
+        try Self.damageHistory(in: data)
+        let asker = PastAsker(client: 1)
+        keeper.advance("example")
+        for _ in 0..<2 {
+            let message = error(try ask(keeper, for: asker.weak))?.message
+            #expect(message?.contains("has the number -28, which is impossible") == true, "\(message ?? "")")
+            keeper.advance("example")
+        }
+        _ = try ask(keeper, for: asker.weak)
+        let lines = String(decoding: TemporaryFolder.contents(of: text.path + "/log"), as: UTF8.self)
+        #expect(lines.split(separator: "\n").filter { $0.contains("history.failed") }.count == 1, "\(lines)")
+    }
+
+    private static func damageHistory(in data: TemporaryFolder) throws {
+        try Connection(path: data.path + "/example.history", mode: .readWrite).execute(
+            "UPDATE meta SET value = -28 WHERE name = 'sequence'")
+    }
+
+    @Test("is not needed to read and write the present")
+    func present() throws {
+        try makeKeeper().stop()
+        keepers = []
+        try Self.damageHistory(in: data)
+        let path = data.path
+        let client = try RealtimeTestServer { $0.dataFolder = path }.connectREST()
+        #expect(try client.ask("PUT", "/notes/100.json?ns=example", [], "1").status == 200)
+        #expect(try client.ask("GET", "/notes/100.json?ns=example", []).text == "1")
+        #expect(try client.ask("GET", "/notes/.history.json?ns=example", RESTClient.owner).status == 503)
     }
 
     @Test("puts eight large values together or sends them at a time, and two for one client")

@@ -77,7 +77,7 @@ extension Backup {
 
     private static func isSound(_ content: LoggedOperation.Content) -> Bool {
         switch content {
-        case .change(let change): change.assignments.allSatisfy { isCanonical($0.value.bytes) }
+        case .change(let change): change.assignments.allSatisfy { CanonicalJSON.isCanonical($0.value.bytes) }
         case .owe(let assignments, _, _): isSound(owed: assignments)
         case .cancelOwed: true
         case .outbox(let change): change.added.allSatisfy { (try? TriggerEvent(stored: $0.event)) != nil }
@@ -86,7 +86,7 @@ extension Backup {
 
     /// Their server values are still to be resolved.
     private static func isSound(owed assignments: [Assignment]) -> Bool {
-        assignments.allSatisfy { isCanonical($0.value.bytes, mayHaveServerValues: true) }
+        assignments.allSatisfy { CanonicalJSON.isCanonical($0.value.bytes, mayHaveServerValues: true) }
     }
 
     static func checkOwed(_ connection: Connection) throws(StorageError) {
@@ -130,21 +130,13 @@ extension Backup {
             }
             let isValid = row.withBlob(2) { bytes in
                 let value = RowValue(encoded: bytes)
-                if case .header(let priority) = value { return priority.isPriority && isCanonical(priority.bytes) }
+                if case .header(let priority) = value {
+                    return priority.isPriority && CanonicalJSON.isCanonical(priority.bytes)
+                }
                 subtree = key
-                return isCanonical(Array(bytes), depth: Path.maximumDepth - path.depth)
+                return CanonicalJSON.isCanonical(Array(bytes), depth: Path.maximumDepth - path.depth)
             }
             guard isValid else { throw .damaged("the row of \(path) holds an invalid value") }
         }
-    }
-
-    /// Whether bytes are the canonical text of a value.
-    static func isCanonical(
-        _ bytes: [UInt8], depth: Int = Path.maximumDepth, mayHaveServerValues: Bool = false
-    ) -> Bool {
-        // A value once stored stays valid, however the limits of new ones change.
-        let limits = CanonicalJSON.Limits(depth: depth, stringByteCount: .max)
-        guard let parsed = try? CanonicalJSON.parse(bytes, limits: limits) else { return false }
-        return parsed.value.bytes == bytes && (mayHaveServerValues || !parsed.hasServerValues)
     }
 }

@@ -50,7 +50,7 @@ extension Backup {
         let folded = try connection.integer("SELECT value FROM past.meta WHERE name = 'sequence'") ?? 0
         let fold = try connection.integer("SELECT value FROM kept.meta WHERE name = 'fold'") ?? 0
         let isFolding = try connection.integer("SELECT count(*) FROM kept.place WHERE folding IS NOT NULL") != 0
-        guard fold == folded || isFolding && fold == folded + 1 else { return .changing }
+        guard fold == folded || isFolding && fold == folded &+ 1 else { return .changing }
         guard try connection.integer("SELECT count(*) FROM kept.place") != 0 else { return .none }
         return .at(try connection.integer("SELECT value FROM kept.meta WHERE name = 'sequence'") ?? 0)
     }
@@ -63,7 +63,7 @@ extension Backup {
                 AND first >= coalesce((SELECT max(first) FROM history.log WHERE first <= \(sequence) + 1), 0)
             ORDER BY first LIMIT 1
             """)
-        if let next, next > sequence + 1 { return false }
+        if let next, next > sequence &+ 1 { return false }
         return try HistoryFile.hasMarkedRow(connection, attachedAs: "history", connection, attachedAs: "kept")
             ?? (sequence == 0)
     }
@@ -121,7 +121,7 @@ extension Backup {
             switch table {
             case "kept_change":
                 guard isPath(row.blob(1), depth: Path.maximumDepth), HistoryFile.Kind(rawValue: row.integer(4)) != nil,
-                    isCanonical(row.blob(5))
+                    CanonicalJSON.isCanonical(row.blob(5))
                 else { throw .damaged("a change of its history is invalid") }
             case "past_row":
                 let (key, value) = (row.blob(0), row.blob(3))
@@ -158,8 +158,8 @@ extension Backup {
             try HistoryFormat.prepare(connection)
         } then: { (connection) throws(StorageError) in
             // Its own log has this one's records, and links of other chains.
-            let reached = try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? 0
-            try HistoryFile.setPosition(UInt64(reached), in: log, connection)
+            let reached = try connection.number("SELECT value FROM meta WHERE name = 'sequence'") ?? 0
+            try HistoryFile.setPosition(reached, in: log, connection)
         }
         try makeFile(files.past, "past", from: backup) { (connection) throws(StorageError) in
             try TreeFormat.prepare(connection)

@@ -43,12 +43,16 @@ struct HistoryClock: Equatable {
         var time: Int64
     }
 
+    /// Whether a file may have a time, in milliseconds: differences of such times are numbers.
+    static func isPossible(_ time: Int64) -> Bool { time.magnitude <= 1 << 53 }
+
     private(set) var state: State
     private var uptime: Int64
 
     /// - parameter last: the state at the end of another process, if any.
     /// - parameter newest: the time of the last change that was known before, if there are any.
     init(last: State?, newest: Int64?, wall: Int64, uptime: Int64) {
+        let newest = newest.flatMap { Self.isPossible($0) ? $0 : nil }
         state = last ?? State(wall: newest ?? wall, running: min(newest ?? wall, wall), marks: [.none])
         state.running += min(max(wall - state.wall, 0), Self.pauseMax)
         state.wall = wall

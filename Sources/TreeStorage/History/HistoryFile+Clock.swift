@@ -54,16 +54,17 @@ extension HistoryClock.State {
         }
     }
 
-    /// Nil if it has another form.
+    /// Nil if it has another form, or numbers that no clock shows.
     fileprivate init?(_ bytes: [UInt8]) {
         guard bytes.count >= 16, bytes.count % 32 == 16 else { return nil }
         let numbers = stride(from: 0, to: bytes.count, by: 8).map { start in
             (0..<8).reduce(0) { $0 | Int64(bytes[start + $1]) << (8 * $1) }
         }
+        guard numbers.allSatisfy(HistoryClock.isPossible) else { return nil }
         let marks = stride(from: 2, to: numbers.count, by: 4).map { start in
             HistoryClock.Mark(
-                running: numbers[start], wall: numbers[start + 1], before: UInt64(bitPattern: numbers[start + 2]),
-                last: UInt64(bitPattern: numbers[start + 3]))
+                running: numbers[start], wall: numbers[start + 1], before: UInt64(clamping: numbers[start + 2]),
+                last: UInt64(clamping: numbers[start + 3]))
         }
         self.init(wall: numbers[0], running: numbers[1], marks: marks)
     }

@@ -88,9 +88,9 @@ extension HistoryFile {
     /// Writes the present value of a path into the history of a place, as at the beginning of a history. The existence
     /// and the priorities of the nodes above, which erased changes had affected, are corrected as well.
     private func beginAnew(_ path: Path, as present: TreeRows, of place: Place) throws(StorageError) {
-        var part =
-            (try connection.integer(
-                "SELECT max(part) FROM change WHERE place = \(place.id) AND sequence = \(sequence)") ?? -1) + 1
+        let last = try connection.number(
+            "SELECT max(part) FROM change WHERE place = \(place.id) AND sequence = \(sequence)")
+        var part = Int64(last ?? 0) + 1
         func put(_ path: Path, _ kind: Kind, _ value: CanonicalJSON) throws(StorageError) {
             let target = WriteTarget(path: path, isPriority: kind.isPriority)
             guard let wanted = place.kept.part(of: Assignment(target: target, value: value)) else { return }

@@ -3,6 +3,7 @@ import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthSQLite
 import HearthStorageErrors
+import HearthTreeText
 
 /// Old changes are applied to the tree file, which is the state before the remaining ones.
 extension HistoryFile {
@@ -69,14 +70,14 @@ extension HistoryFile {
     /// Completes a fold that a crash has interrupted.
     func finishFolding() throws(StorageError) {
         for place in places {
-            guard let end = try connection.integer("SELECT folding FROM place WHERE id = \(place.id)"),
+            guard let end = try connection.number("SELECT folding FROM place WHERE id = \(place.id)"),
                 try connection.integer("SELECT folding IS NOT NULL FROM place WHERE id = \(place.id)") == 1
             else { continue }
-            let number = try connection.integer("SELECT value FROM meta WHERE name = 'fold'") ?? 0
-            if UInt64(number) == past.sequence {
-                try deleteFolded(place, through: end)
+            let number = try connection.number("SELECT value FROM meta WHERE name = 'fold'") ?? 0
+            if number == past.sequence {
+                try deleteFolded(place, through: Int64(end))
             } else {
-                try fold(place, through: end)
+                try fold(place, through: Int64(end))
             }
         }
     }
@@ -91,7 +92,7 @@ extension HistoryFile {
         select.bind(2, end)
         var first: Int64?
         while try select.step() {
-            let change = Change(select)
+            let change = try Change(select)
             try change.make(in: rows, at: place.location(of: change.path))
             // The changes of one operation can be made again after a crash, and leave the same: they may be written in
             // steps. Those of several are written at once.
@@ -153,10 +154,12 @@ extension HistoryFile {
 
 extension HistoryFile.Change {
     /// - parameter row: with the columns path, kind and value first.
-    init(_ row: Statement) {
-        path = Path(encoded: row.blob(0))
-        kind = HistoryFile.Kind(rawValue: row.integer(1)) ?? .set
-        value = CanonicalJSON(trusted: row.blob(2))
+    init(_ row: Statement) throws(StorageError) {
+        let (bytes, value) = (row.blob(0), row.blob(2))
+        guard let path = Path(validatingEncoded: bytes), let kind = HistoryFile.Kind(rawValue: row.integer(1)),
+            CanonicalJSON.isCanonical(value)
+        else { throw .damaged("a change of a history is invalid") }
+        self.init(path: path, kind: kind, value: CanonicalJSON(trusted: value))
     }
 
     /// A part of an operation.

@@ -2,6 +2,7 @@ package import HearthJSONTree
 package import HearthRealtimeDatabase
 import HearthSQLite
 import HearthStorageErrors
+import HearthTreeText
 
 /// Reading the past. All of it costs time in proportion to the changes that are kept at, above and below the place,
 /// since the place was last set as a whole, and to the result.
@@ -29,7 +30,7 @@ extension HistoryFile {
                 let select = try connection.prepare(
                     "SELECT sequence FROM moment WHERE time <= ? ORDER BY time DESC, sequence DESC LIMIT 1")
                 select.bind(1, time)
-                return try select.firstInteger().map { UInt64($0) }
+                return try select.step() ? try select.number(0) : nil
             }
         }
         guard let found, found >= edge else { throw try begin(edge) }
@@ -42,7 +43,7 @@ extension HistoryFile {
         var last: UInt64?
         for above in Self.pathsDown(to: path) {
             select.bind(1, above.encoded)
-            if try select.step() { last = max(last ?? 0, UInt64(select.integer(0))) }
+            if try select.step() { last = max(last ?? 0, try select.number(0)) }
             select.reset()
         }
         return last
@@ -58,7 +59,10 @@ extension HistoryFile {
             select.bind(2, path.subtreeEnd)
             select.bind(3, Int64(sequence))
             var found: [Path] = []
-            while try select.step() { found.append(Path(encoded: select.blob(0))) }
+            while try select.step() {
+                guard let path = Path(validatingEncoded: select.blob(0)) else { throw damaged("an erased place") }
+                found.append(path)
+            }
             return found
         }
     }
@@ -78,6 +82,8 @@ extension HistoryFile {
             return true
         }
     }
+
+    private func damaged(_ what: String) -> StorageError { .damaged("\(what) in \(connection.path)") }
 
     private func begin(_ edge: UInt64) throws(HistoryError) -> HistoryError {
         let time = try Self.storage { () throws(StorageError) in
@@ -154,9 +160,9 @@ extension HistoryFile {
             let store: any RowStore = cover == nil ? try past.makeReader() : EmptyRowStore()
             let rows = TreeRows(store: store)
             var changes: [(position: Position, change: Change)] = []
-            try forEachChange(of: place, at: path, through: sequence) { (position, row) in
+            try forEachChange(of: place, at: path, through: sequence) { (position, row) throws(StorageError) in
                 if let cover, position < cover { return true }
-                let change = Change(row)
+                let change = try Change(row)
                 bytes += change.value.bytes.count
                 changes.append((position, change))
                 return bytes <= bytesMax
@@ -212,7 +218,8 @@ extension HistoryFile {
 
     /// Visits the changes of a place at, above and below a path, in no order, until `body` answers false.
     private func forEachChange(
-        of place: Place, at path: Path, through sequence: UInt64, _ body: (Position, Statement) -> Bool
+        of place: Place, at path: Path, through sequence: UInt64,
+        _ body: (Position, Statement) throws(StorageError) -> Bool
     ) throws(StorageError) {
         let columns = "path, kind, value, sequence, part"
         let exact = try connection.prepare(
@@ -222,7 +229,7 @@ extension HistoryFile {
             exact.bind(2, above.encoded)
             exact.bind(3, Int64(sequence))
             while try exact.step() {
-                if !body(Position(sequence: exact.integer(3), part: exact.integer(4)), exact) { return }
+                if try !body(Position(sequence: exact.integer(3), part: exact.integer(4)), exact) { return }
             }
             exact.reset()
         }
@@ -233,7 +240,7 @@ extension HistoryFile {
         below.bind(3, path.subtreeEnd)
         below.bind(4, Int64(sequence))
         while try below.step() {
-            if !body(Position(sequence: below.integer(3), part: below.integer(4)), below) { return }
+            if try !body(Position(sequence: below.integer(3), part: below.integer(4)), below) { return }
         }
     }
 
@@ -253,7 +260,7 @@ extension HistoryFile {
         if concerned.isEmpty { throw .notKept }
         return try Self.storage { () throws(StorageError) in
             let before = sequence.map { Int64(clamping: $0) } ?? .max
-            var found: Set<Int64> = []
+            var found: Set<UInt64> = []
             for place in concerned { found.formUnion(try numbers(of: place, at: path, before, limit + 1)) }
             let numbers = found.sorted(by: >)
             var page = CommitPage()
@@ -277,8 +284,8 @@ extension HistoryFile {
     /// The numbers of those operations, of one setting.
     private func numbers(
         of place: Place, at path: Path, _ before: Int64, _ limit: Int
-    ) throws(StorageError) -> [Int64] {
-        var numbers: [Int64] = []
+    ) throws(StorageError) -> [UInt64] {
+        var numbers: [UInt64] = []
         let order = "ORDER BY sequence DESC LIMIT \(limit)"
         func read(_ condition: String, _ bounds: [[UInt8]]) throws(StorageError) {
             let select = try connection.prepare(
@@ -287,7 +294,7 @@ extension HistoryFile {
             select.bind(1, place.id)
             select.bind(2, before)
             for (index, bound) in bounds.enumerated() { select.bind(Int32(index + 3), bound) }
-            while try select.step() { numbers.append(select.integer(0)) }
+            while try select.step() { numbers.append(try select.number(0)) }
         }
         // All changes concern it, and have an index.
         if path.contains(place.kept.top) {
@@ -313,7 +320,7 @@ extension HistoryFile {
     }
 
     private func commit(
-        _ number: Int64, of places: [Place], at path: Path
+        _ number: UInt64, of places: [Place], at path: Path
     ) throws(StorageError) -> LoggedOperation {
         var assignments: [Assignment] = []
         let above = Self.pathsDown(to: path).dropLast()
@@ -321,22 +328,22 @@ extension HistoryFile {
         let select = try connection.prepare(Self.queryOfCommit(parameters))
         for place in places {
             select.bind(1, place.id)
-            select.bind(2, number)
+            select.bind(2, Int64(number))
             select.bind(3, path.encoded)
             select.bind(4, path.subtreeEnd)
             for (index, path) in above.enumerated() { select.bind(Int32(index + 5), path.encoded) }
             while try select.step() {
-                let change = Change(select)
+                let change = try Change(select)
                 let target = WriteTarget(path: change.path, isPriority: change.kind.isPriority)
                 assignments.append(Assignment(target: target, value: change.value))
             }
             select.reset()
         }
         let moment = try connection.prepare("SELECT time, uid FROM moment WHERE sequence = ?")
-        moment.bind(1, number)
+        moment.bind(1, Int64(number))
         let isKnown = try moment.step()
         return LoggedOperation(
-            sequence: UInt64(number), time: isKnown ? moment.integer(0) : 0, uid: isKnown ? moment.blob(1) : [],
+            sequence: number, time: isKnown ? moment.integer(0) : 0, uid: isKnown ? moment.blob(1) : [],
             content: .change(.merge(base: .root, assignments)))
     }
 

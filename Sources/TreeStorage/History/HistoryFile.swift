@@ -29,6 +29,8 @@ package import HearthStorageErrors
 /// whether the tree file has the fold. Both files overwrite what they delete, but not the copies of it that splits of
 /// pages have left in unused space: ``rewrite(patience:)`` does.
 ///
+/// The rows have no checksums, unlike those of the tree file: their forms are checked where they are read.
+///
 /// Used on one thread.
 package final class HistoryFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it.
@@ -98,7 +100,7 @@ package final class HistoryFile: @unchecked Sendable {
         try connection.execute("PRAGMA synchronous = \(durability.synchronous); PRAGMA cache_size = -8192")
         try HistoryFormat.prepare(connection)
         past = try TreeFile(path: paths[1], durability: durability, overwrites: true)
-        sequence = UInt64(try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? 0)
+        sequence = try connection.number("SELECT value FROM meta WHERE name = 'sequence'") ?? 0
         observed = sequence
         insertChange = try connection.prepare("INSERT OR REPLACE INTO change VALUES (?, ?, ?, ?, ?, ?)")
         insertMoment = try connection.prepare("INSERT OR IGNORE INTO moment VALUES (?, ?, ?)")
@@ -123,8 +125,8 @@ package final class HistoryFile: @unchecked Sendable {
             }
             places.append(
                 Place(
-                    id: select.integer(0), kept: KeptPlaces(pattern), start: UInt64(select.integer(2)),
-                    edge: UInt64(select.integer(3))))
+                    id: Int64(try select.number(0)), kept: KeptPlaces(pattern), start: try select.number(2),
+                    edge: try select.number(3)))
         }
     }
 
