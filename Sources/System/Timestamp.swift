@@ -13,14 +13,14 @@ package struct Timestamp: CustomStringConvertible {
     package init?(parsing text: String) {
         let pattern =
             #/(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))/#
-        guard let match = text.wholeMatch(of: pattern) else { return nil }
+            .asciiOnlyDigits()
+        guard let match = text.wholeMatch(of: pattern), let year = Int32(match.1), let month = Int32(match.2),
+            let day = Int32(match.3), let hour = Int32(match.4), let minute = Int32(match.5),
+            let second = Int32(match.6)
+        else { return nil }
         var parts = tm()
-        parts.tm_year = Int32(match.1)! - 1900
-        parts.tm_mon = Int32(match.2)! - 1
-        parts.tm_mday = Int32(match.3)!
-        parts.tm_hour = Int32(match.4)!
-        parts.tm_min = Int32(match.5)!
-        parts.tm_sec = Int32(match.6)!
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, month - 1, day)
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (hour, minute, second)
         let given = parts
         var seconds = Int64(timegm(&parts))
         // A day like 30 February would become another one.
