@@ -58,7 +58,8 @@ struct NodeSummary {
     init(_ object: JSONObject) {
         type = object["t"]?.text ?? "null"
         value = object["v"]
-        bytes = object["b"]?.integer.map { Int(clamping: $0) }
+        // No value has more, and the sizes of all children can be added.
+        bytes = object["b"]?.integer.map { Int(clamping: min(max($0, 0), 1 << 40)) }
         childCount = object["n"]?.integer.map { Int(clamping: $0) }
         beginning = object["s"]?.text
     }

@@ -76,6 +76,23 @@ struct DoctorTests {
         #expect(absent.output.contains("cannot be reached"), "\(absent)")
     }
 
+    @Test("a public address whose date is no date is examined like others")
+    func impossibleDate() async throws {
+        let peer = try AnsweringPeer(
+            """
+            HTTP/1.1 200 OK\r\nDate: Mon, 01 Jan -2147483648 00:00:00 GMT\r\nContent-Length: 3\r\n\r\nok
+
+            """)
+        let words = ["--data", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
+        let outcome = try await HearthProcess(
+            ["doctor"] + words + ["--public-url", "http://127.0.0.1:\(peer.port)"]
+        ).outcome()
+        #expect(outcome.code == 1, "\(outcome)")
+        #expect(outcome.output.contains("leads to hearth"), "\(outcome)")
+        #expect(outcome.output.contains("a WebSocket cannot be opened"), "\(outcome)")
+        #expect(!outcome.output.contains("clock differs"), "\(outcome)")
+    }
+
     @Test("everything is backed up and restored by command")
     func sets() async throws {
         let server = try await ServerProcess(data)

@@ -1,11 +1,23 @@
-import HearthAdmin
 import HearthClient
 import HearthJSONValues
 import HearthTestSupport
 import Testing
 
+@testable import HearthAdmin
+
 @Suite("Users, as administrators see them", .timeLimit(.minutes(15)))
 struct UserTests {
+    @Test(
+        "have tokens that are valid after a time, unless the server says one that is no time",
+        arguments: [
+            (.text("1700000000"), 1_700_000_000_000), (.integer(1_700_000_000), 1_700_000_000_000), (nil, nil),
+            (.text("9223372036854775807"), nil), (.integer(.min), nil), (.text("soon"), nil),
+        ] as [(JSONValue?, Int?)])
+    func validity(value: JSONValue?, milliseconds: Int?) throws {
+        let user = try UserRecord(JSONObject(["localId": .text("ann"), "validSince": value]))
+        #expect(user.tokensValidAfter == milliseconds)
+    }
+
     @Test("are created, found in three ways, changed and deleted")
     func life() async throws {
         let server = try AdminServer()

@@ -28,6 +28,25 @@ struct FollowingTests {
         #expect(sums.take().isEmpty)
     }
 
+    @Test("figures of any size are shown")
+    func largeFigures() throws {
+        var sums = RequestSums()
+        let one = #"{"count":9223372036854775807,"us":9223372036854775807,"op":"get","path":"/a"}"#
+        sums.add(Array("[\(one),\(one)]".utf8))
+        #expect(sums.take().count == 1)
+        let before = try object(#"{"cpu":0,"pushes":0,"databases":[]}"#)
+        let database = #"{"sequence":9223372036854775807}"#
+        let after = try object(
+            "{\"cpu\":1e300,\"pushes\":\(Int64.max),\"databases\":[\(database),\(database)]}")
+        let max = Int.max
+        #expect(
+            ServerRates(from: before, to: after, seconds: 0.01).text
+                == "commits \(max)/s, messages to listeners \(max)/s, cpu \(max) % of a core")
+        let child = #"{"k":"a","t":"string","s":"","b":9223372036854775807}"#
+        let page = NodePage(try object("{\"t\":\"object\",\"c\":[\(child),\(child)]}"))
+        #expect(page.byteCount == 2 * (1 << 40 + 5))
+    }
+
     @Test("rates are what was added per second, in all databases, and never negative")
     func rates() throws {
         let before = try object(#"{"cpu":1.5,"pushes":100,"databases":[{"sequence":10},{"sequence":5}]}"#)

@@ -43,7 +43,9 @@ public struct UserRecord: Identifiable, Hashable, Sendable {
     /// Tokens issued before this time are invalid; in milliseconds since 1970, whole seconds.
     public var tokensValidAfter: Int? {
         let value = json["validSince"]
-        return (value?.integer ?? value?.text.flatMap { Int64($0) }).map { Int($0) * 1000 }
+        guard let seconds = value?.integer ?? value?.text.flatMap({ Int64($0) }) else { return nil }
+        let (milliseconds, isTooLarge) = Int(seconds).multipliedReportingOverflow(by: 1000)
+        return isTooLarge ? nil : milliseconds
     }
 
     /// The JSON text of the custom claims; nil if there are none.

@@ -104,7 +104,7 @@ struct ServerRates {
         }
         commits = rate { figures in
             let databases = figures["databases"]?.array?.compactMap(\.object) ?? []
-            return Double(databases.reduce(0) { $0 + ($1["sequence"]?.integer ?? 0) })
+            return databases.reduce(0) { $0 + Double($1["sequence"]?.integer ?? 0) }
         }
         pushes = rate { Double($0["pushes"]?.integer ?? 0) }
         cores = rate { if case .double(let seconds)? = $0["cpu"] { seconds } else { Double($0["cpu"]?.integer ?? 0) } }
@@ -115,9 +115,12 @@ struct ServerRates {
     }
 
     var text: String {
-        "commits \(Int(commits.rounded()))/s, messages to listeners \(Int(pushes.rounded()))/s, "
-            + "cpu \(Int((cores * 100).rounded())) % of a core"
+        "commits \(Self.whole(commits))/s, messages to listeners \(Self.whole(pushes))/s, "
+            + "cpu \(Self.whole(cores * 100)) % of a core"
     }
+
+    /// What a server says may be larger than any integer.
+    private static func whole(_ number: Double) -> Int { Int(exactly: number.rounded()) ?? .max }
 }
 
 /// The requests to a database since the last look, summed up by user, kind and place.
@@ -155,8 +158,9 @@ struct RequestSums {
                 request = Request(user: "-", text: "other requests")
             }
             var sum = sums[request] ?? Sum(request: request)
-            sum.count += entry["count"]?.integer ?? entry["others"]?.integer ?? 0
-            sum.microseconds += entry["us"]?.integer ?? 0
+            // What a server says may be too large to be added.
+            sum.count &+= entry["count"]?.integer ?? entry["others"]?.integer ?? 0
+            sum.microseconds &+= entry["us"]?.integer ?? 0
             sums[request] = sum
         }
     }

@@ -50,7 +50,7 @@ struct DoctorProbe {
             let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
             guard words.count == 8, let day = Int32(words[1]), let month = months.firstIndex(of: String(words[2])),
                 let year = Int32(words[3]), let hour = Int32(words[4]), let minute = Int32(words[5]),
-                let second = Int32(words[6])
+                let second = Int32(words[6]), (1900...9999).contains(year)
             else { return nil }
             var parts = tm()
             (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, Int32(month), day)
