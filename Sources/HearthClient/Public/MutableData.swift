@@ -103,7 +103,7 @@ public struct MutableData: Sendable {
     public var childrenCount: Int { node.children.count }
 
     /// Whether there are children.
-    public var hasChildren: Bool { !node.children.isEmpty }
+    public func hasChildren() -> Bool { !node.children.isEmpty }
 
     /// Whether there is a value at a relative path.
     public func hasChild(atPath path: String) -> Bool { !self[path].node.isNull }

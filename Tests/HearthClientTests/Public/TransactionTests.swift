@@ -304,7 +304,7 @@ struct TransactionTests {
         try await place.child("list/a").setValue(3, andPriority: 3)
         let (isCommitted, snapshot) = try await place.runTransactionBlock { data in
             #expect(data.childrenCount == 3)
-            #expect(data.hasChildren)
+            #expect(data.hasChildren())
             #expect(data.hasChild(atPath: "list/a"))
             #expect(data.children.map(\.key?.utf8.count) == [6, 5, 4])
             #expect(data.childData(byAppendingPath: "list/a").priority == 3)
