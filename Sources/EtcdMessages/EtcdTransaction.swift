@@ -1,8 +1,6 @@
 /// Comparisons, and the operations if all of them hold, or if not. Atomic.
 package struct EtcdTransaction: EtcdCall, Hashable {
     package static let path: StaticString = "/etcdserverpb.KV/Txn"
-    /// How many operations a branch may have, unless etcd runs with another `--max-txn-ops`.
-    package static let operationsMax = 128
 
     package struct Comparison: Hashable, Sendable {
         package enum Relation: Hashable, Sendable { case equal, notEqual, greater, less }

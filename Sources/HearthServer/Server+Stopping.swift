@@ -37,15 +37,13 @@ extension Server {
         group.shutDown(grace: services.configuration.stopGrace)
         group.join()
         fetcher.stop()
-        // They refer to the contexts, and those to the services.
+        // The listeners refer to the contexts, and so to the services, which hold the data folder and its lock.
         services.administered.set([])
         services.helper.stop()
         services.parser.stop()
         services.identity?.stop()
         services.archiver?.stop()  // After everything that writes.
         services.set(nil as Sharing?)
-        // They hold the services, which hold the data folder and its lock.
-        services.administered.set([])
         services.log.info("server.stopped")
     }
 

@@ -34,8 +34,8 @@ extension RESTExchange {
         switch action {
         case .read: return response(toRead: target.isPriority ? value.priority : value)
         case .listen: return .eventStream
-        // Answered otherwise.
         case .job: return response(toWrite: { JSONOutput.plain.text(value) }, tag: nil)
+        // Answered by response(with: Explanation).
         case .explain: return response(toWrite: { value.bytes }, tag: nil)
         case .put: return response(toWrite: { JSONOutput.echo.text(value) }, tag: wantsTag ? ETag(of: value) : nil)
         case .delete: return response(toWrite: { value.bytes }, tag: wantsTag ? ETag.none : nil)

@@ -14,6 +14,9 @@ struct JobMembers {
     /// Tells a member of a wrong kind, so that it is never overlooked.
     private var mistake: RequestError?
 
+    /// Bytes of an error; more are cut off.
+    private static let errorBytesMax = 4096
+
     /// Reads a member if it is one of these. The value must be read otherwise.
     mutating func read(_ name: UnsafeRawBufferPointer, from reader: inout JSONReader) throws(JSONError) -> Bool {
         if name.equals("k") {
@@ -75,7 +78,7 @@ struct JobMembers {
         case Array("jb".utf8): return .giveBack(key, claim: claim)
         default:
             return .fail(
-                key, claim: claim, error: Array(error.prefix(4096)),
+                key, claim: claim, error: Array(error.prefix(Self.errorBytesMax)),
                 isDead ? .never : delay.map { .after($0) } ?? .later)
         }
     }

@@ -141,14 +141,15 @@ extension DatabaseQueryable {
         }
     }
 
-    /// Children whose value is at most `value`.
+    /// Children whose value is at most `value`. With a key, children with exactly this value are included only up to
+    /// that key.
     public func queryEnding(atValue value: DatabaseValue, childKey: String? = nil) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             try query.end(try DatabaseQuery.bound(value, childKey.map(QueryBound.BoundKey.init(text:))))
         }
     }
 
-    /// Children whose value is less than `value`.
+    /// Children whose value is less than `value`. With a key, also children with exactly this value before that key.
     public func queryEnding(beforeValue value: DatabaseValue, childKey: String? = nil) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             let key = childKey.map(QueryBound.BoundKey.init(text:)) ?? .lowest

@@ -43,8 +43,6 @@ package enum JobOperation: Sendable {
     package static let countMax = 100
     /// The longest wait, in milliseconds.
     package static let waitMax: Int64 = 60_000
-    /// Bytes of an error; more are cut off.
-    package static let errorBytesMax = 4096
 
     package var entries: [(target: WriteTarget, value: IncomingValue)] {
         if case .done(_, _, let entries) = self { entries } else { [] }

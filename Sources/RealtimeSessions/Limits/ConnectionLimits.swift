@@ -25,7 +25,7 @@ package struct ConnectionLimits: Sendable {
     package var connectionsPerClientMax = 2000
     /// Of these, the sessions that are polled.
     package var polledSessionsPerClientMax = 500
-    /// Connections of this machine are not limited so.
+    /// Whether connections from this machine are exempt from the limits per client.
     package var exemptsLoopback = true
     /// For clients of a user who has changed how to sign in, to come with the new tokens.
     package var renewalTime = Duration.seconds(10)
@@ -37,17 +37,17 @@ package struct ConnectionLimits: Sendable {
     package var bodyBytesMax = 256 << 20
     /// Requests of one connection that may wait for their answers before it is no longer read.
     package var requestsWaitingMax = 1024
+    /// Bytes of a connection's unanswered requests, before it is no longer read: those of the values that are written,
+    /// and for each value that is read as much as may be assembled for it in memory. One request may have more.
+    package var requestBytesMax = 32 << 20
+    /// ``requestBytesMax`` before a sign-in; a read then counts as much as the connection's recent answers.
+    package var anonymousRequestBytesMax = 4 << 20
     /// Listeners of one connection that have a list of queries instead of a tag (Protocol.md 16.3).
     package var queryListsMax = 1000
-    /// Bytes of these requests, before it is no longer read: those of the values that are written, and for each value
-    /// that is read as much as may be assembled for it in memory. One request may have more.
-    package var requestBytesMax = 32 << 20
     /// Bytes per second that compressed messages of one connection, and of all of an event loop, may expand to beyond
     /// eight times their size; with more, the connection is not read for a while.
     package var expandedBytesPerConnection = 4 << 20
     package var expandedBytesPerLoop = 16 << 20
-    /// The same before a sign-in; a read then counts as much as the connection's recent answers.
-    package var anonymousRequestBytesMax = 4 << 20
     /// Bytes that may wait for a slow reader before it is closed.
     package var outboundBytesMax = 64 << 20
 
