@@ -13,8 +13,8 @@ extension ClusterNode {
         _ news: @Sendable (ClusterNews) -> Void
     ) {
         let change = shared.state.withLock { state -> (before: Placement, after: Placement, (@Sendable () -> Void)?)? in
-            if state.hasDocument, state.document == document { return nil }
-            (state.document, state.hasDocument) = (document, true)
+            if state.document == .read(document) { return nil }
+            state.document = .read(document)
             let before = state.table.placement
             state.table.placement.take(document.map { ($0.value, $0.modRevision) })
             guard state.table.placement != before else { return nil }

@@ -26,8 +26,7 @@ package final class ClusterNode: Sendable {
         var isStopping = false
         var table = HolderTable()
         /// The document that the placement was taken from.
-        var document: EtcdKeyValue?
-        var hasDocument = false
+        var document = ReadDocument.unread
         /// Databases that this node has only because its clients use them.
         var visited: Set<String> = []
         var placementChanged: (@Sendable () -> Void)?

@@ -120,8 +120,8 @@ struct LogDecider {
             // Before another node can own it.
             progress.disown()
             announce(.elsewhere(node: owner))
-        case .appended: progress.decide(nil)
-        case .appendFailed(let failure): progress.decide(CommitFailure(failure))
+        case .appended: progress.decide(.success(()))
+        case .appendFailed(let failure): progress.decide(.failure(CommitFailure(failure)))
         case .settled: progress.settle()
         case .copy(let epoch, let floor, let mismatch):
             if let need = CopyNeed(mismatch, epoch: epoch, floor: floor), reachesNodes || mismatch != .behind {

@@ -19,8 +19,8 @@ final class LogProgress: Sendable {
         var appending: [LogRecord] = []
         /// An append has failed, and it is not known yet whether the shared log has it.
         var isInDoubt = false
-        var outcome: CommitFailure?
-        var hasOutcome = false
+        /// Of the last append; nil until it is known.
+        var outcome: Result<Void, CommitFailure>?
         /// The own log takes records.
         var storesRecords = true
         /// The lease under which this node owns the shared log; nil if it does not.
@@ -61,12 +61,11 @@ final class LogProgress: Sendable {
     /// The own log is of the shared one, though it may not say so yet.
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
-    /// The outcome of the append; nil for success.
-    func decide(_ failure: CommitFailure?) {
+    /// The outcome of the append is known.
+    func decide(_ outcome: Result<Void, CommitFailure>) {
         state.withLock { state in
-            state.outcome = failure
-            state.hasOutcome = true
-            state.isInDoubt = failure != nil
+            state.outcome = outcome
+            state.isInDoubt = if case .failure = outcome { true } else { false }
         }
         isDecided.signal()
     }
@@ -96,21 +95,22 @@ final class LogProgress: Sendable {
     // MARK: The committing thread
 
     /// The outcome of the append under way is known.
-    var hasOutcome: Bool { state.withLock { $0.hasOutcome } }
+    var hasOutcome: Bool { state.withLock { $0.outcome != nil } }
 
     /// Waits for the outcome of an append that `begin` begins.
     func append(_ records: [LogRecord], begin: () -> Bool) throws(CommitFailure) {
         state.withLock { state in
             state.appending = records
-            state.hasOutcome = false
+            state.outcome = nil
         }
         guard begin() else { throw .storage(.stopping) }
         isDecided.wait()
-        let failure = state.withLock { state in
-            if state.outcome == nil { state.appending = [] }
+        let outcome = state.withLock { state in
+            if case .success? = state.outcome { state.appending = [] }
             return state.outcome
         }
-        if let failure { throw failure }
+        guard let outcome else { preconditionFailure("an append ended without an outcome") }
+        try outcome.get()
     }
 
     /// The own log could not take records that the shared log has.

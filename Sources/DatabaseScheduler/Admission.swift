@@ -52,9 +52,6 @@ package struct Admission: ~Copyable {
     private var large = FairLine()
     private var long = FairLine()
     private var shares = TimeShares()
-    private var smallCount = 0
-    private var largeCount = 0
-    private var longCount = 0
     /// The connection whose first request, a large one, is being prepared.
     private var begun: ConnectionID?
 
@@ -69,17 +66,17 @@ package struct Admission: ~Copyable {
 
     package var isEmpty: Bool { lines.isEmpty }
     /// Some request waits until a long turn may begin.
-    package var hasLong: Bool { longCount > 0 }
+    package var hasLong: Bool { !long.isEmpty }
     /// Some request waits for nothing but its turn, and not for the time of a long one.
-    package var hasReady: Bool { smallCount + largeCount > 0 || begun != nil }
-    package var hasSmall: Bool { smallCount > 0 }
+    package var hasReady: Bool { !small.isEmpty || !large.isEmpty || begun != nil }
+    package var hasSmall: Bool { !small.isEmpty }
     /// A large request was begun.
     package var hasBegun: Bool { begun != nil }
 
     /// Whether a large request can be begun.
     ///
     /// - parameter orLong: a long turn may begin.
-    package func hasLarge(orLong: Bool) -> Bool { begun == nil && (largeCount > 0 || orLong && hasLong) }
+    package func hasLarge(orLong: Bool) -> Bool { begun == nil && (!large.isEmpty || orLong && hasLong) }
 
     // MARK: Arriving
 
@@ -142,7 +139,6 @@ package struct Admission: ~Copyable {
         var bytes = 0
         var begun = 0
         while bytes < bytesMax, turn.count < countMax, let connection = small.takeFirst(&shares) {
-            smallCount -= 1
             if mustScanAgain(connection, gate) {
                 begun += 1
                 if begun < Self.rescansOfTurnMax { continue } else { break }
@@ -189,12 +185,8 @@ package struct Admission: ~Copyable {
     /// - parameter orLong: a long turn may begin; requests that wait for that go first.
     package mutating func beginLarge(orLong: Bool) -> Request? {
         guard begun == nil else { return nil }
-        if orLong, let connection = long.takeFirst(&shares) {
-            longCount -= 1
-            return begin(connection)
-        }
+        if orLong, let connection = long.takeFirst(&shares) { return begin(connection) }
         guard let connection = large.takeFirst(&shares) else { return nil }
-        largeCount -= 1
         return begin(connection)
     }
 
@@ -355,15 +347,9 @@ package struct Admission: ~Copyable {
         line.wait = .turn(turn)
         let sharer = entry.request.sharer
         switch turn {
-        case .small:
-            smallCount += 1
-            small.append(connection, of: sharer, shares)
-        case .large:
-            largeCount += 1
-            large.append(connection, of: sharer, shares)
-        case .long:
-            longCount += 1
-            long.append(connection, of: sharer, shares)
+        case .small: small.append(connection, of: sharer, shares)
+        case .large: large.append(connection, of: sharer, shares)
+        case .long: long.append(connection, of: sharer, shares)
         }
     }
 
@@ -375,15 +361,9 @@ package struct Admission: ~Copyable {
     mutating func leaveTurn(_ connection: ConnectionID, _ line: Line) {
         guard case .turn(let turn) = line.wait, let sharer = line.entries.first?.request.sharer else { return }
         switch turn {
-        case .small:
-            smallCount -= 1
-            small.remove(connection, of: sharer)
-        case .large:
-            largeCount -= 1
-            large.remove(connection, of: sharer)
-        case .long:
-            longCount -= 1
-            long.remove(connection, of: sharer)
+        case .small: small.remove(connection, of: sharer)
+        case .large: large.remove(connection, of: sharer)
+        case .long: long.remove(connection, of: sharer)
         }
         line.wait = .largeRead
     }
@@ -443,7 +423,7 @@ package struct Admission: ~Copyable {
 
     // MARK: Invariants
 
-    /// Traps if the counts and the lines contradict each other. O(requests that wait).
+    /// Traps if the lines, the turns and the count contradict each other. O(requests that wait).
     package func checkInvariants() {
         var (entries, smallLines, largeLines, longLines) = (0, 0, 0, 0)
         for (connection, line) in lines {
@@ -465,11 +445,9 @@ package struct Admission: ~Copyable {
             case .scan, .largeRead: break
             }
         }
-        precondition(small.isEmpty == (smallCount == 0), "a small turn does not come")
-        precondition(large.isEmpty == (largeCount == 0) && long.isEmpty == (longCount == 0), "a turn does not come")
         precondition(
-            entries == count && smallLines == smallCount && largeLines == largeCount && longLines == longCount,
-            "the counts of requests that wait are wrong")
+            smallLines == small.count && largeLines == large.count && longLines == long.count, "a turn does not come")
+        precondition(entries == count, "the count of requests that wait is wrong")
         if let begun, case .preparation? = lines[begun]?.wait {} else { precondition(begun == nil) }
     }
 }

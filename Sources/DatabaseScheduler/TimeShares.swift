@@ -67,6 +67,9 @@ struct FairLine: ~Copyable {
 
     var isEmpty: Bool { places.isEmpty }
 
+    /// Connections that wait. O(clients).
+    var count: Int { places.reduce(0) { $0 + $1.connections.queue.count } }
+
     mutating func append(_ connection: ConnectionID, of client: TimeShares.ClientNumber, _ shares: TimeShares) {
         if let connections = clients[client] {
             connections.queue.append(connection)

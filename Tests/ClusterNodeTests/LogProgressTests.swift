@@ -19,7 +19,7 @@ import Testing
     private static func fail(_ progress: LogProgress, _ records: [LogRecord]) {
         #expect(throws: CommitFailure.noQuorum) {
             try progress.append(records) {
-                progress.decide(.noQuorum)
+                progress.decide(.failure(.noQuorum))
                 return true
             }
         }

@@ -21,7 +21,9 @@ extension ClusterNode {
         registration.unreached = UnreachedNodes(names: shared.hub.withLock { $0 }?.unreached ?? [])
         let (lease, nodes) = registration.run()
         take(lease, nodes, isCutOff: registration.isCutOff, in: store, name, shared)
-        if store.isHome, registration.hasLooked { take(document: registration.document, name, folder, shared, news) }
+        if store.isHome, case .read(let document) = registration.document {
+            take(document: document, name, folder, shared, news)
+        }
     }
 
     /// Tells the logs of the lease, and of their place among the nodes that run.

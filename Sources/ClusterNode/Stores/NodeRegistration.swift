@@ -24,9 +24,8 @@ struct NodeRegistration {
     private var statedUnreached = UnreachedNodes()
     /// The other nodes do not reach this one.
     private(set) var isCutOff = false
-    /// The members of the cluster as etcd had them at the last look, once there was one.
-    private(set) var document: EtcdKeyValue?
-    private(set) var hasLooked = false
+    /// The members of the cluster as etcd had them at the last look.
+    private(set) var document = ReadDocument.unread
     private var nextLook = MonotonicTime(nanoseconds: .min)
     private var lastLook = MonotonicTime(nanoseconds: .min)
     private var nextAttempt = MonotonicTime(nanoseconds: .min)
@@ -184,7 +183,7 @@ struct NodeRegistration {
         nodes = Dictionary(
             reply.values(0).map { (NodeRecord.name(of: $0.key), NodeRecord($0.value)) },
             uniquingKeysWith: { first, _ in first })
-        (document, hasLooked) = (reply.values(2).first, true)
+        document = .read(reply.values(2).first)
         let statements = UnreachedNodes.statements(in: reply.values(1))
         let isNow = UnreachedNodes.cutOff(Set(nodes.keys), statements).contains(name)
         if isNow != isCutOff { news(.cutOff(isNow, store: store.name)) }
