@@ -96,7 +96,7 @@ extension Server {
         if configuration.seedFile != nil {
             throw .configuration("--seed is for a server that is alone: import the file with 'hearth import' instead")
         }
-        if configuration.databaseNames.allowsNew {
+        if configuration.databaseNames.creation == .byEverybody {
             throw .configuration("all nodes of a cluster have the same databases: name them with --databases")
         }
     }

@@ -94,16 +94,16 @@ package final class Server: Sendable {
                 log.error("admin.keys-not-read", [("error", error.description)])
             }
             var names = configuration.databaseNames
-            if configuration.isDevelopment { names.allowsNew = true }
+            if configuration.isDevelopment { names.creation = .byEverybody }
             // All nodes have the same databases.
-            if configuration.cluster != nil { (names.allowsNew, names.areFixed) = (false, true) }
+            if configuration.cluster != nil { names.creation = .never }
             if configuration.cluster?.peers != nil {
                 names.names.formUnion(rules.databasesWithOwn)
                 names.names.insert(DataFolder.clusterDatabase)
             }
             let directory = DatabaseDirectory(defaultName: configuration.defaultDatabase, limits: names) {
                 // The nodes of a cluster have the same databases: those that are named, and those that have rules.
-                [isFixed = names.areFixed] in
+                [isFixed = names.creation == .never] in
                 !isFixed && folder.hasDatabase($0) || rules.hasOwn($0)
             }
             let contexts = ConnectionLoops()

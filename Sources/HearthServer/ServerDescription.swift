@@ -54,7 +54,7 @@ struct ServerDescription: Sendable {
             "durability": .text(configuration.durability.rawValue),
             "database": .text(configuration.defaultDatabase),
             "databases": names.names.isEmpty ? nil : .text(names.names.sorted().joined(separator: ",")),
-            "allow-new-databases": .bool(names.allowsNew || configuration.isDevelopment),
+            "allow-new-databases": .bool(names.creation == .byEverybody || configuration.isDevelopment),
             "cluster": cluster.map { .text($0.stores.text) },
             "node": cluster.map { .text($0.node) },
             "peer-listen": cluster?.peers.map { .text("\($0.address)") },

@@ -269,7 +269,7 @@ extension ServerConfiguration {
         if let text = arguments["databases"] {
             databaseNames.names = Set(text.split(separator: ",").map { $0.trimmed })
         }
-        databaseNames.allowsNew = arguments.flag("allow-new-databases")
+        if arguments.flag("allow-new-databases") { databaseNames.creation = .byEverybody }
         if let count = try arguments.integer("databases-max", 1...1_000_000) { databaseNames.writtenMax = count }
         if let count = try arguments.integer("loops", 1...64) { loops = count }
         if let count = try arguments.integer("connections-max", 1...10_000_000) { connectionsMax = count }

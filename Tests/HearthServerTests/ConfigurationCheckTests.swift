@@ -62,7 +62,7 @@ struct ConfigurationCheckTests {
         error("--durability full") { $0.durability = .process }
         error("--no-auth") { $0.identity = IdentityConfiguration() }
         error("--seed") { $0.seedFile = "seed.json" }
-        error("--databases") { $0.databaseNames.allowsNew = true }
+        error("--databases") { $0.databaseNames.creation = .byEverybody }
         node.cluster?.stores[0].members.append(EtcdMember(host: "10.0.0.1"))
         #expect(
             findings(node) == ["warning: 10.0.0.1:2379: connections to etcd are not encrypted, and it has all data"])

@@ -122,7 +122,7 @@ import Testing
 
     @Test("new databases can be for all")
     func openToAll() throws {
-        let server = try Production { $0.databaseNames.allowsNew = true }.server
+        let server = try Production { $0.databaseNames.creation = .byEverybody }.server
         let client = try server.connectREST()
         #expect(try client.ask("PUT", "/x.json?ns=new", [], "1").status == 200)
         #expect(try client.ask("GET", "/x.json?ns=other").text == "null")

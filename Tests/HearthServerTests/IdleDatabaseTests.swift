@@ -121,7 +121,7 @@ struct IdleDatabaseTests {
             let isOver = Semaphore()
             databases.ask { hosted in
                 defer { isOver.signal() }
-                let busy = directory.index(of: "busy")
+                let busy = directory.index(ofServed: "busy")
                 guard hosted.closed.isClosing(busy) else { return }
                 isMet.withLock { $0 = true }
                 hosted.admitToHistory(of: "x", by: .nobody, from: 1, in: busy) { failure in

@@ -508,7 +508,7 @@ import HearthTreeStorage
     func directory() throws {
         var limits = DatabaseNameLimits()
         limits.unwrittenMax = 2
-        limits.allowsNew = true
+        limits.creation = .byEverybody
         let directory = DatabaseDirectory(defaultName: "default", limits: limits)
         let client = Client.unlimited()
         func use(_ name: String) throws -> DatabaseDirectory.Use {
@@ -536,7 +536,7 @@ import HearthTreeStorage
     @Test("names that a client brings up leave room for those of others, and for databases that exist")
     func names() throws {
         var limits = DatabaseNameLimits()
-        limits.allowsNew = true
+        limits.creation = .byEverybody
         limits.unwrittenMax = 10
         limits.unwrittenPerClientMax = 3
         let directory = DatabaseDirectory(defaultName: "default", limits: limits) { $0.hasPrefix("old") }

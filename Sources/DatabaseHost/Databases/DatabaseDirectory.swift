@@ -78,7 +78,7 @@ package final class DatabaseDirectory: Sendable {
     /// Refuses a name that ``use(_:by:mayCreate:)`` would always refuse.
     package func check(_ asked: String, mayCreate: Bool) throws(LookUpError) {
         let name = try name(asked)
-        if mayCreate && !limits.areFixed || isOpenToAll(name) { return }
+        if mayCreate && limits.creation != .never || isOpenToAll(name) { return }
         let isKept = table.withLock { $0.entries[name]?.isKept ?? false }
         guard isKept || exists(name) else { throw .unknown }
     }
@@ -92,7 +92,7 @@ package final class DatabaseDirectory: Sendable {
             return use
         }
         if limits.names.contains(name) || exists(name) { return keep(name) }
-        guard mayCreate && !limits.areFixed || limits.allowsNew else { throw .unknown }
+        guard mayCreate && limits.creation != .never || limits.creation == .byEverybody else { throw .unknown }
         let use: Use? = table.withLock { table in
             if table.entries[name] != nil {
                 table.entries[name]?.users += 1
@@ -137,12 +137,9 @@ package final class DatabaseDirectory: Sendable {
     /// See ``DatabaseNameLimits/writtenMax``.
     var writtenMax: Int { limits.writtenMax }
 
-    /// The number of a database that exists.
-    func index(of name: String) -> UInt32 { keep(name).index }
-
     /// Whether everybody may make this database by a write that its rules allow.
     func isOpenToAll(_ name: String) -> Bool {
-        limits.allowsNew || name == defaultName || limits.names.contains(name)
+        limits.creation == .byEverybody || name == defaultName || limits.names.contains(name)
     }
 
     /// Called by the databases' thread when it has done everything that was asked in the course of a use. True when the
@@ -192,12 +189,17 @@ package protocol NameUser: AnyObject, Sendable {
 
 /// Which databases there may be.
 package struct DatabaseNameLimits: Sendable {
+    /// Who may use names of databases that do not exist yet.
+    package enum Creation: Sendable {
+        /// A write that the rules allow makes the database.
+        case byEverybody
+        case byAdministrators
+        case never
+    }
+
     /// Those that exist for everybody, whether or not they have files.
     package var names: Set<String> = []
-    /// Everybody may use further names, and a write that the rules allow makes the database.
-    package var allowsNew = false
-    /// There are no others, not even for administrators.
-    package var areFixed = false
+    package var creation = Creation.byAdministrators
     /// Databases with files beyond which a write makes no further one. Those that exist are always served.
     package var writtenMax = 1024
     /// Names in use of databases without files.

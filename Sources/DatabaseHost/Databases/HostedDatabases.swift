@@ -304,7 +304,7 @@ package final class HostedDatabases {
     /// Opens databases that have triggers since they were closed: events may have been kept for these.
     private func openTriggered() {
         guard finished == nil, host.cluster == nil else { return }
-        for index in databasesWithTriggers.map(directory.index(of:))
+        for index in databasesWithTriggers.map(directory.index(ofServed:))
         where open[index] == nil && failures[index] == nil && !closed.isClosing(index) {
             open(index)
         }

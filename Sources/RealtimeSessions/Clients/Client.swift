@@ -52,15 +52,11 @@ extension Client: NameUser {
 
 /// The clients that have connections. A client is here for as long as anything refers to it.
 package final class Clients: Sendable {
-    private struct Table {
-        var clients: [SocketAddress: Entry] = [:]
-    }
-
     private struct Entry {
         weak var client: Client?
     }
 
-    private let table = Mutex(Table())
+    private let table = Mutex<[SocketAddress: Entry]>([:])
     private let proxies: TrustedProxies
     private let exemptsLoopback: Bool
     private let unknown = Client.unlimited()
@@ -75,10 +71,10 @@ package final class Clients: Sendable {
         guard let address else { return unknown }
         let network = address.network
         return table.withLock { table in
-            if let client = table.clients[network]?.client { return client }
+            if let client = table[network]?.client { return client }
             let client = Client(
                 number: Self.number(of: network), network: network, isExempt: isLocal(address), in: self)
-            table.clients[network] = Entry(client: client)
+            table[network] = Entry(client: client)
             return client
         }
     }
@@ -104,13 +100,13 @@ package final class Clients: Sendable {
 
     private func isLocal(_ address: SocketAddress) -> Bool { exemptsLoopback && address.isLoopback }
 
-    var count: Int { table.withLock { $0.clients.count } }
+    var count: Int { table.withLock { $0.count } }
 
     fileprivate func forget(_ network: SocketAddress) {
         let other = table.withLock { table in
             // Another one may have taken the place of the one that ends.
-            let other = table.clients[network]?.client
-            if other == nil { table.clients[network] = nil }
+            let other = table[network]?.client
+            if other == nil { table[network] = nil }
             return other
         }
         // This may be the last reference to it, whose end takes the lock as well.
