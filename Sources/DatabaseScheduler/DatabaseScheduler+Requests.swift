@@ -44,14 +44,12 @@ extension DatabaseScheduler {
             for request in requests { admission.append(request, gate) }
             readHistory()
         }
-        endScans()
+        database.endScans()
     }
 
     private func areShort(_ requests: [Request]) -> Bool {
         requests.areShort(bytesMax: limits.turnBytesMax, largeBytesMin: limits.largeRequestBytesMin)
     }
-
-    private func endScans() { database.endScans() }
 
     private mutating func readHistory() {
         guard let questions = admission.takeQuestions() else { return }
@@ -67,7 +65,7 @@ extension DatabaseScheduler {
             admission.answered([:], gate)
         }
         readHistory()
-        endScans()
+        database.endScans()
     }
 
     mutating func endLargeRead(of connection: ConnectionID) {
@@ -207,7 +205,7 @@ extension DatabaseScheduler {
             measure(name(of: part), &longest) { $0.run(part) }
             if nanoseconds() >= end { break }
         }
-        endScans()
+        database.endScans()
     }
 
     /// The name of a part among the measured times of steps.

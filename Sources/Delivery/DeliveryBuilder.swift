@@ -325,7 +325,7 @@ package struct DeliveryBuilder {
         case .listeningAt(let position, let recovered, let unindexed):
             ServerMessageWriter.appendListening(
                 number: number, position: position.text, recovered: recovered, unindexed: unindexed, to: &out)
-        case .value(let value): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
+        case .value: preconditionFailure("a value is appended apart from its head and tail")
         case .explained(let explanation):
             let answer = AdminCallAnswer.json(status: 200, explanation.json)
             ServerMessageWriter.appendResponse(number: number, data: answer, to: &out)

@@ -1,3 +1,5 @@
+import HearthBytes
+
 /// The header field that makes a browser save an answer (RFC 6266).
 enum ContentDisposition {
     static func attachment(_ name: [UInt8]) -> [UInt8] {
@@ -19,11 +21,6 @@ enum ContentDisposition {
 
     /// Needs no escape in either form.
     private static func isPlainByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: false
-        }
+        byte.isLetter || byte.isDigit || "-_.".utf8.contains(byte)
     }
 }

@@ -90,12 +90,7 @@ package struct RESTParameters: Equatable {
     }
 
     private static func isIdentifierByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
-            UInt8(ascii: "$"):
-            true
-        default: byte.isDigit
-        }
+        byte.isLetter || byte.isDigit || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
     }
 
     /// `500ms`, `1.5s`, `3min`, at most 15 minutes.

@@ -126,12 +126,8 @@ package struct NodeLease: Hashable, Sendable {
         return [.lease(nil)]
     }
 
-    /// SplitMix64.
     private mutating func nextNumber() -> Int64 {
-        random &+= 0x9E37_79B9_7F4A_7C15
-        var z = random
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return max(1, Int64((z ^ (z >> 31)) >> 1))
+        random &+= SplitMix64.increment
+        return max(1, Int64(SplitMix64.mix(random) >> 1))
     }
 }

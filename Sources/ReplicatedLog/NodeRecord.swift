@@ -85,12 +85,7 @@ package struct NodeRecord: Hashable, Sendable {
             text.utf8.reduce(hash) { ($0 ^ UInt64($1)) &* 0x0100_0000_01B3 }
         }
         let start = fold("/", into: fold(database, into: 0xCBF2_9CE4_8422_2325))
-        func score(_ node: String) -> UInt64 {
-            var hash = fold(node, into: start)
-            hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
-            return hash ^ (hash >> 31)
-        }
+        func score(_ node: String) -> UInt64 { SplitMix64.mix(fold(node, into: start)) }
         return nodes.map { (score($0), $0) }.sorted { $0 > $1 }.map(\.1)
     }
 }

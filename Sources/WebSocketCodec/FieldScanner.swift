@@ -1,3 +1,5 @@
+import HearthBytes
+
 /// Walks over the tokens and separators of a header field value; optional white space goes with the one before it.
 package struct FieldScanner {
     private let bytes: [UInt8]
@@ -51,12 +53,7 @@ package struct FieldScanner {
     }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
+        byte.isLetter || byte.isDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 }
 

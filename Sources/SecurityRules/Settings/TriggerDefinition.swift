@@ -1,3 +1,4 @@
+import HearthBytes
 import HearthJSONTree
 
 /// Whom the server tells of changes at the places of a pattern (docs/using/triggers.md).
@@ -58,12 +59,7 @@ package struct TriggerDefinition: Hashable, Sendable {
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 }
 
