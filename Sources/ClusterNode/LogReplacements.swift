@@ -173,7 +173,7 @@ package final class LogReplacements {
     ///
     /// - parameter others: of other nodes' files. What they have beyond these is given up.
     /// - returns: the history that it has now.
-    package func found(
+    package func establish(
         _ database: String, with past: LogPast, givingUp others: [LogPast] = []
     ) throws(Failure) -> UInt64 {
         let store = try store(of: database)
@@ -190,7 +190,7 @@ package final class LogReplacements {
             }
         }
         let epoch = UInt64.random(in: 1 ... .max)
-        let reply = try call(LogReplacement.found(database, with: past, givingUp: others, epoch: epoch), at: store)
+        let reply = try call(LogReplacement.establish(database, with: past, givingUp: others, epoch: epoch), at: store)
         if reply.hasSucceeded { return epoch }
         if reply.values(0).first.flatMap({ LogHead($0.value) })?.epoch == epoch { return epoch }
         throw Failure(description: "the cluster has a log of the database '\(database)' by now")

@@ -66,7 +66,7 @@ package enum LogReplacement {
     ///
     /// - parameter past: of these files.
     /// - parameter others: of other nodes' files, whose further histories are given up.
-    package static func found(
+    package static func establish(
         _ database: String, with past: LogPast, givingUp others: [LogPast] = [], epoch: UInt64
     ) -> EtcdTransaction {
         let keys = LogKeys(database: database)

@@ -48,7 +48,7 @@ package struct LogTransactions: Hashable, Sendable {
     /// Begins a log that does not exist, and that no node misses.
     ///
     /// - parameter past: the histories of the files that it begins with.
-    package func found(_ head: LogHead, past: LogPast, term: Int64) -> EtcdTransaction {
+    package func establish(_ head: LogHead, past: LogPast, term: Int64) -> EtcdTransaction {
         EtcdTransaction(
             if: isCurrent(term) + [.init(keys.head, .equal, .createRevision(0)), .isEmpty(keys.allFiles)],
             then: LogTransactions.begin(keys, head, past), isRepeatable: true)

@@ -157,7 +157,7 @@ extension ReplicatedLog {
                 let head = LogHead(
                     epoch: foundingEpoch, lastSequence: position.sequence, lastTime: 0,
                     lastAppend: AppendID(term: term, number: 0))
-                call(transactions.found(head, past: filesPast, term: term), for: .found)
+                call(transactions.establish(head, past: filesPast, term: term), for: .establish)
                 return
             }
             settle()

@@ -180,7 +180,7 @@ package struct ReplicatedLog: Sendable {
 
     /// What a call is for.
     enum Purpose: Hashable {
-        case read, parts(Range<Int>), stateFiles, claim(lease: Int64), end, found, tidy, part, append
+        case read, parts(Range<Int>), stateFiles, claim(lease: Int64), end, establish, tidy, part, append
         case readKept, trim(UInt64)
         case keep(HeldFiles?)
         case readMove, handOver, refuseMove
@@ -414,7 +414,7 @@ package struct ReplicatedLog: Sendable {
         case .claim(let lease): claimed(lease, reply)
         case .stateFiles: statesFiles = true
         case .end: ended()
-        case .found: following = .reading
+        case .establish: following = .reading
         case .tidy: tidied(reply)
         case .part: wrotePart(reply)
         case .append: appended(reply)
@@ -437,7 +437,7 @@ package struct ReplicatedLog: Sendable {
         case .readKept, .trim: nextTrim = now + options.trimMilliseconds
         case .refuseMove: refuseMoveFailed(error)
         case .read, .parts: if error.mayHaveBeenApplied { readCount = max(1, readCount / 2) }
-        case .stateFiles, .end, .found, .tidy, .readMove: break
+        case .stateFiles, .end, .establish, .tidy, .readMove: break
         }
     }
 }

@@ -186,7 +186,7 @@ struct ClusterReplacing {
     ) throws(LogReplacements.Failure) -> ExitCode {
         var begun: [(database: String, files: LogReplacements.LostLog.Files, epoch: UInt64)] = []
         for (log, files) in choices {
-            let epoch = try replacements.found(log.database, with: files.past, givingUp: log.files.map(\.past))
+            let epoch = try replacements.establish(log.database, with: files.past, givingUp: log.files.map(\.past))
             begun.append((log.database, files, epoch))
         }
         var code = ExitCode.success
@@ -254,7 +254,7 @@ struct ClusterReplacing {
             if !problems.isEmpty { return .failure }
             var list = output.list
             for (database, past, sequence) in logs {
-                if !isCheck, !begun.contains(database) { _ = try replacements.found(database, with: past) }
+                if !isCheck, !begun.contains(database) { _ = try replacements.establish(database, with: past) }
                 list.append(
                     JSONObject(["database": .text(database), "sequence": .integer(Int64(clamping: sequence))]),
                     [

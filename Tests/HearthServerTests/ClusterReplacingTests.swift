@@ -24,7 +24,7 @@ extension ClusterTests {
                 return lost.map(\.database) == ["$cluster", "default"]
                     && lost.allSatisfy { $0.files.map(\.node) == nodes }
             }
-            for log in lost { _ = try replacements.found(log.database, with: try #require(log.newest).past) }
+            for log in lost { _ = try replacements.establish(log.database, with: try #require(log.newest).past) }
             return lost
         }
 
@@ -37,7 +37,7 @@ extension ClusterTests {
                 poll(nil, 0, 10)
             }
             let log = try #require(lost)
-            _ = try replacements.found(log.database, with: try #require(log.newest).past)
+            _ = try replacements.establish(log.database, with: try #require(log.newest).past)
         }
 
         private static func put(_ path: String, _ text: String, at node: RealtimeTestServer) throws -> Int {

@@ -34,7 +34,7 @@ extension ClusterTests {
         let stores = EtcdStore.one(members)
         let past = LogPast([.init(name: 1, end: 5)])
         let commands: [() throws -> Void] = [
-            { _ = try LogReplacements(stores).found("main", with: past) },
+            { _ = try LogReplacements(stores).establish("main", with: past) },
             { _ = try OwnerMoves(stores).move(of: "main", to: "n1") },
             { try StoreChoice(stores).place("main", in: "home") },
         ]

@@ -247,7 +247,7 @@ extension ClusterTests {
             for log in lost {
                 let holders = Self.holders(five, of: log.database)
                 if Self.databases.contains(log.database) { #expect(Set(log.files.map(\.node)) == Set(holders)) }
-                _ = try replacements.found(
+                _ = try replacements.establish(
                     log.database, with: try #require(log.newest).past, givingUp: log.files.map(\.past))
             }
             try Self.awaitPlacement(five, cluster)

@@ -179,7 +179,7 @@ extension ClusterTests {
                 return lost.map(\.database) == ["$cluster"] + lostHere
                     && lost.allSatisfy { $0.files.count == 3 }
             }
-            for log in lost { _ = try replacements.found(log.database, with: try #require(log.newest).past) }
+            for log in lost { _ = try replacements.establish(log.database, with: try #require(log.newest).past) }
             for database in Self.databases { try Self.write("2", to: database, at: "n2", cluster) }
             let client = EtcdClient(EtcdCluster(cluster.stores()[0].members))
             try cluster.wait("what home knows again") {
@@ -215,7 +215,7 @@ extension ClusterTests {
             }
             let problem = "the etcd cluster 'blue' does not have the log of the database '\(blue[0])'"
             #expect(try Self.overview(cluster).problems.contains { $0.hasPrefix(problem) })
-            for log in lost { _ = try replacements.found(log.database, with: try #require(log.newest).past) }
+            for log in lost { _ = try replacements.establish(log.database, with: try #require(log.newest).past) }
             for database in Self.databases {
                 try Self.write("2", to: database, at: "n1", cluster)
                 try cluster.wait("the write at n3") { try Self.get(database, at: "n3", cluster) == "2" }

@@ -125,15 +125,15 @@ import HearthReplicatedLog
         let transactions = LogTransactions(keys, owner: owner)
         let term = try engine.apply(transactions.claim(lease: 5)).get().revision
         let head = LogHead(epoch: 2, lastSequence: 0, lastTime: 0, lastAppend: AppendID(term: term, number: 0))
-        let found = try engine.apply(transactions.found(head, past: LogPast(), term: term)).get()
+        let found = try engine.apply(transactions.establish(head, past: LogPast(), term: term)).get()
         #expect(!found.hasSucceeded)
         _ = try engine.apply(transactions.end(term: term)).get()
 
         // An operator begins it with the files of a node.
-        _ = engine.apply(LogReplacement.found("d", with: try #require(stated), epoch: 8))
+        _ = engine.apply(LogReplacement.establish("d", with: try #require(stated), epoch: 8))
         let reply = try engine.apply(LogReplacement.read("d")).get()
         #expect(LogReplacement.present(reply)?.head?.lastSequence == 9)
-        let again = try engine.apply(LogReplacement.found("d", with: LogPast(), epoch: 9)).get()
+        let again = try engine.apply(LogReplacement.establish("d", with: LogPast(), epoch: 9)).get()
         #expect(!again.hasSucceeded)
     }
 
@@ -166,7 +166,7 @@ import HearthReplicatedLog
         let (chosen, other) = (
             LogPast([.init(name: 7, end: 9)]), LogPast([.init(name: 7, end: 4), .init(name: 8, end: 6)])
         )
-        _ = engine.apply(LogReplacement.found("d", with: chosen, givingUp: [chosen, other], epoch: 1))
+        _ = engine.apply(LogReplacement.establish("d", with: chosen, givingUp: [chosen, other], epoch: 1))
         let present = try #require(LogReplacement.present(try engine.apply(LogReplacement.read("d")).get()))
         #expect(present.past == LogPast([.init(name: 8, end: 0), .init(name: 7, end: 9)]))
         #expect(present.hasBegun(with: chosen))

@@ -36,7 +36,8 @@ extension Simulation {
             return queue.add(.rebuild, at: now + 500)
         }
         let new = random.next()
-        guard engine.apply(LogReplacement.found("main", with: best, epoch: new)).success?.hasSucceeded == true else {
+        guard engine.apply(LogReplacement.establish("main", with: best, epoch: new)).success?.hasSucceeded == true
+        else {
             return queue.add(.rebuild, at: now + 500)
         }
         rebuildCount += 1

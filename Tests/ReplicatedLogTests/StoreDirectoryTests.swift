@@ -70,7 +70,7 @@ import Testing
         #expect(LogHead(head.value) == nil)
         #expect(StoreDirectory.store(ofHead: head.value) == "blue")
         let past = LogPast()
-        #expect(try !home.apply(LogReplacement.found("a", with: past, epoch: 2)).hasSucceeded)
+        #expect(try !home.apply(LogReplacement.establish("a", with: past, epoch: 2)).hasSucceeded)
         #expect(LogOverview("a", try home.apply(LogOverview.request("a")))?.elsewhere == "blue")
     }
 
