@@ -20,7 +20,7 @@ extension Admission {
         switch line.wait {
         case .turn, .preparation: return
         case .scan: gate.endScan(for: connection)
-        case .history, .largeRead: break
+        case .history, .release: break
         }
         remove(from: line) { $0.request.operation.asksData }
         advance(connection, line, gate)
@@ -39,7 +39,7 @@ extension Admission {
         case .turn: leaveTurn(connection, line)
         case .preparation: isPreparing = true
         case .scan: gate.endScan(for: connection)
-        case .history, .largeRead: break
+        case .history, .release: break
         }
         var isKept = isPreparing
         remove(from: line) { entry in

@@ -16,9 +16,9 @@ package struct Admission: ~Copyable {
         case history
         /// For the scan of a query.
         case scan
-        /// For the end of a large read, for the answer of another node, for the turn of a large write that has read
-        /// something here, for the log to change hands, or for room for its answer.
-        case largeRead
+        /// Until something else lets it go on: the end of a large read, another node's answer, the turn of a large
+        /// write that has read something here, a change of the log's owner, or room for its answer.
+        case release
         /// For its turn: the connection is in `small`, `large` or `long`.
         case turn(Turn)
         /// A large request: the rows of its value are being made, or its text is being stored.
@@ -42,7 +42,7 @@ package struct Admission: ~Copyable {
         var entries = Queue<Entry>()
         var wait: Wait
 
-        init(_ wait: Wait = .largeRead) { self.wait = wait }
+        init(_ wait: Wait = .release) { self.wait = wait }
     }
 
     var lines: [ConnectionID: Line] = [:]
@@ -107,9 +107,9 @@ package struct Admission: ~Copyable {
         let connection = request.connection
         let need = gate.history(for: request)
         guard let line = lines[connection] else {
-            let wait: Wait = need != nil ? .history : gate.mustScan(request) ? .scan : .largeRead
+            let wait: Wait = need != nil ? .history : gate.mustScan(request) ? .scan : .release
             let line = open(with: request, need, wait)
-            if case .largeRead = wait { lineUp(connection, line) }
+            if case .release = wait { lineUp(connection, line) }
             return
         }
         let question = need.map { questions.ask($0, for: connection) }
@@ -117,7 +117,7 @@ package struct Admission: ~Copyable {
         count += 1
         switch line.wait {
         case .scan: gate.waitsBehindScan(request)
-        case .history, .largeRead, .turn, .preparation: break
+        case .history, .release, .turn, .preparation: break
         }
         if case .disconnect = request.operation { drop(of: connection, gate) }
     }
@@ -215,7 +215,7 @@ package struct Admission: ~Copyable {
     package mutating func blockBegun() {
         guard let connection = begun else { return }
         begun = nil
-        lines[connection]?.wait = .largeRead
+        lines[connection]?.wait = .release
     }
 
     /// The large request that was begun takes a long turn. False if it may have that now; otherwise it is put back, and
@@ -246,7 +246,7 @@ package struct Admission: ~Copyable {
         }
         // In the order of their first requests. Those that have lined up do not wait for a read any more.
         for request in requests where blocked.isEmpty || !blocked.contains(request.connection) {
-            if let line = lines[request.connection], case .largeRead = line.wait { lineUp(request.connection, line) }
+            if let line = lines[request.connection], case .release = line.wait { lineUp(request.connection, line) }
         }
         dropEnded(of: requests, gate)
         dropEnded(of: waiting[...], gate)
@@ -264,7 +264,7 @@ package struct Admission: ~Copyable {
             lines[connection] = line
         }
         line.entries.prepend(Entry(request: request))
-        line.wait = .largeRead
+        line.wait = .release
         count += 1
     }
 
@@ -328,7 +328,7 @@ package struct Admission: ~Copyable {
     mutating func advance(_ connection: ConnectionID, _ line: Line, _ gate: some AdmissionGate) {
         guard let head = line.entries.first else {
             // Its turn does not come any more.
-            line.wait = .largeRead
+            line.wait = .release
             lines[connection] = nil
             return
         }
@@ -365,7 +365,7 @@ package struct Admission: ~Copyable {
         case .large: large.remove(connection, of: sharer)
         case .long: long.remove(connection, of: sharer)
         }
-        line.wait = .largeRead
+        line.wait = .release
     }
 
     /// The scan that a connection's request has waited for is done.
@@ -374,15 +374,15 @@ package struct Admission: ~Copyable {
     }
 
     /// A large read of a connection has ended, or its forwarded request was answered.
-    package mutating func largeReadEnded(of connection: ConnectionID) {
-        if let line = lines[connection], case .largeRead = line.wait { lineUp(connection, line) }
+    package mutating func goOn(_ connection: ConnectionID) {
+        if let line = lines[connection], case .release = line.wait { lineUp(connection, line) }
     }
 
     /// It is known which node takes the writes, a large write has had its turn, or a link has room for answers. Those
     /// that wait for something else find that out with their turn.
     package mutating func goOnWaiting(where isConcerned: (ConnectionID) -> Bool = { _ in true }) {
         for connection in lines.keys.filter(isConcerned).sorted(by: { $0.raw < $1.raw }) {
-            largeReadEnded(of: connection)
+            goOn(connection)
         }
     }
 
@@ -394,7 +394,7 @@ package struct Admission: ~Copyable {
             case .scan:
                 gate.endScan(for: connection)
                 lineUp(connection, line)
-            case .largeRead: lineUp(connection, line)
+            case .release: lineUp(connection, line)
             case .history, .turn, .preparation: break
             }
         }
@@ -442,7 +442,7 @@ package struct Admission: ~Copyable {
             case .history:
                 precondition(line.entries.first?.question != nil, "a line waits for an answer that was not requested")
                 precondition(questions.owes(connection), "no request asks the log")
-            case .scan, .largeRead: break
+            case .scan, .release: break
             }
         }
         precondition(

@@ -45,7 +45,7 @@ extension DatabaseScheduler {
         database.answer(work.answers, now: now)
         if !work.ended.isEmpty { emit(.abandon(work.ended)) }
         if !work.returned.isEmpty { giveBack(work.returned) }
-        for connection in work.released { admission.largeReadEnded(of: connection) }
+        for connection in work.released { admission.goOn(connection) }
         release()
     }
 }

@@ -16,16 +16,18 @@ extension DatabaseScheduler {
 
     mutating func runLarge() {
         switch largeWrite {
-        case .ready(let request): runReadyLarge(request)
+        case .ready(let request): runPrepared(request)
         case .final(let request): runTurn(ofLarge: request)
         case .none, .examining, .reading, .resolving, .deciding, .preparing, .storing:
             guard mayRunLarge, let request = admission.beginLarge(orLong: mayBeginLong) else { return }
-            if database.mustWaitForOwner(request) == true || database.holds(request) { return admission.blockBegun() }
+            if database.ownerWait(of: request) == .mustWait || database.holds(request) {
+                return admission.blockBegun()
+            }
             begin(request)
         }
     }
 
-    private mutating func runReadyLarge(_ request: Request) {
+    private mutating func runPrepared(_ request: Request) {
         if mustWaitToAttach(request) { return }
         // The data may have changed since they were read.
         if mustReadAgain(request) || database.mustBeAllowed(request) && !database.hasFirstDecision(on: request) {

@@ -70,7 +70,7 @@ extension DatabaseScheduler {
 
     mutating func endLargeRead(of connection: ConnectionID) {
         database.endLargeRead(of: connection)
-        admission.largeReadEnded(of: connection)
+        admission.goOn(connection)
     }
 
     // MARK: Turns

@@ -20,18 +20,19 @@ extension Database {
     /// Whether a request has to wait for the log to change hands, for room for its answer, for a commit of another
     /// node, for the turn of a large write, or for an earlier one of its connection: for the end of a large read, or
     /// for the answer of another node.
-    /// `waiting` are the indices of the requests of this turn that have to.
+    ///
+    /// - parameter waiting: the indices of the requests of this turn that have to.
     func mustWait(_ request: Request, after waiting: [Int], of requests: [Request]) -> Bool {
         let connection = request.connection
-        let isForwarding = mustWaitForOwner(request)
+        let ownerWait = ownerWait(of: request)
         let isHeld = pendingWrite.holds(request)
         if isHeld { pendingWrite.keepsOthersWaiting = true }
         let isAhead = isAhead(request)
         guard
-            isHeld || isAhead || !waiting.isEmpty || pendingWrite.keepsOthersWaiting || isForwarding != nil
+            isHeld || isAhead || !waiting.isEmpty || pendingWrite.keepsOthersWaiting || ownerWait != .nothingForwarded
                 || largeReads[connection] != nil || holdsSome
         else { return false }
-        return isHeld || isAhead || isForwarding == true || holds(request)
+        return isHeld || isAhead || ownerWait == .mustWait || holds(request)
             || largeReads[connection] ?? 0 >= largeReadsMax && request.operation.readsWhole
             || waiting.contains { requests[$0].connection == connection }
     }

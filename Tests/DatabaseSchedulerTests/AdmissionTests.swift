@@ -177,7 +177,7 @@ struct AdmissionTests {
         admission.append(Self.set(1, by: 1, 12), gate)
         admission.giveBack(turn[1...], waiting: [turn[0]], gate)
         #expect(numbers(&admission) == [20])
-        admission.largeReadEnded(of: Self.connection(1))
+        admission.goOn(Self.connection(1))
         #expect(numbers(&admission) == [10, 11, 12])
     }
 
@@ -299,7 +299,7 @@ struct AdmissionTests {
             case 0: _ = admission.takeQuestions()
             case 1: admission.answered([:], gate)
             case 2: admission.scanEnded(for: connection)
-            case 3: admission.largeReadEnded(of: connection)
+            case 3: admission.goOn(connection)
             default: admission.releaseAll(gate)
             }
         }

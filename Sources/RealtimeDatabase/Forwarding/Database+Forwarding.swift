@@ -2,10 +2,18 @@ import HearthStorageErrors
 
 /// Writes of clients of a node that follows the log: the node that takes the writes makes them.
 extension Database {
-    /// Whether a request has to wait until what its connection has forwarded is answered; nil if nothing was.
-    package func mustWaitForOwner(_ request: Request) -> Bool? {
-        guard let forwarded, forwarded.holds(request.connection) else { return nil }
-        return !mayForward(request)
+    /// Whether a request has to wait until what its connection has forwarded is answered.
+    package enum OwnerWait {
+        /// Nothing was forwarded.
+        case nothingForwarded
+        /// It may be forwarded after the others.
+        case mayFollow
+        case mustWait
+    }
+
+    package func ownerWait(of request: Request) -> OwnerWait {
+        guard let forwarded, forwarded.holds(request.connection) else { return .nothingForwarded }
+        return mayForward(request) ? .mayFollow : .mustWait
     }
 
     /// Whether some requests have to wait, as ``holds(_:)`` says.
