@@ -15,16 +15,16 @@ package struct SnapshotText: Hashable, Sendable {
     /// The bytes before and after the text.
     package var head: [UInt8] = []
     package var tail: [UInt8] = []
-    /// Whether the hash of the value is wanted, too (``NodeHash``). Costs one more pass over the rows.
-    package var hash = false
+    /// The hash of the value is wanted, too (``NodeHash``). Costs one more pass over the rows.
+    package var wantsHash = false
 
     package init(
-        content: Content, isPretty: Bool = false, head: [UInt8] = [], tail: [UInt8] = [], hash: Bool = false
+        content: Content, isPretty: Bool = false, head: [UInt8] = [], tail: [UInt8] = [], wantsHash: Bool = false
     ) {
         self.content = content
         self.isPretty = isPretty
         self.head = head
         self.tail = tail
-        self.hash = hash
+        self.wantsHash = wantsHash
     }
 }

@@ -30,9 +30,9 @@ package final class ConnectionLoops: Sendable {
     /// Tells all loops that the server takes no more requests, and waits until they know. Not from an event loop.
     package func beginStopping() {
         let known = Semaphore()
-        for context in all {
-            let isTold = context.loop.execute {
-                context.beginStopping()
+        for loop in all {
+            let isTold = loop.loop.execute {
+                loop.beginStopping()
                 known.signal()
             }
             if isTold { known.wait() }
@@ -44,36 +44,36 @@ package final class ConnectionLoops: Sendable {
         _ operation: Operation, of database: UInt32, as principal: Principal, after milliseconds: Int,
         then: @escaping @Sendable (Reply) -> Void
     ) {
-        guard let context = self[0] else { return then(.failed(.unavailable(.stopping))) }
+        guard let loop = self[0] else { return then(.failed(.unavailable(.stopping))) }
         let begin: @Sendable () -> Void = {
-            context.shared.ask(operation, of: database, as: principal) { then($0) }
+            loop.shared.ask(operation, of: database, as: principal) { then($0) }
         }
-        let isTaken = context.loop.execute {
-            if milliseconds == 0 { begin() } else { context.loop.schedule(after: .milliseconds(milliseconds), begin) }
+        let isTaken = loop.loop.execute {
+            if milliseconds == 0 { begin() } else { loop.loop.schedule(after: .milliseconds(milliseconds), begin) }
         }
         if !isTaken { then(.failed(.unavailable(.stopping))) }
     }
 
     /// From the thread of the accounts.
     package func revoke(_ revocations: [Revocation]) {
-        for context in loops.withLock({ $0 }) { context.loop.execute { context.revoke(revocations) } }
+        for loop in loops.withLock({ $0 }) { loop.loop.execute { loop.revoke(revocations) } }
     }
 
     /// Ends a session or an event stream, if it is there.
     package func end(_ connection: ConnectionID, reason: String) {
-        guard let context = self[connection.loop] else { return }
-        context.loop.execute { _ = context.end(connection, reason: reason) }
+        guard let loop = self[connection.loop] else { return }
+        loop.loop.execute { _ = loop.end(connection, reason: reason) }
     }
 
     /// Ends a connection without an answer to its requests, if it exists.
     package func abandon(_ connection: ConnectionID, reason: String) {
-        guard let context = self[connection.loop] else { return }
-        context.loop.execute { context.abandon(connection, reason: reason) }
+        guard let loop = self[connection.loop] else { return }
+        loop.loop.execute { loop.abandon(connection, reason: reason) }
     }
 
     /// The same for all connections that use a database.
     package func abandonAll(using database: UInt32, reason: String) {
-        for context in all { context.loop.execute { context.abandonAll(using: database, reason: reason) } }
+        for loop in all { loop.loop.execute { loop.abandonAll(using: database, reason: reason) } }
     }
 
     /// Nil for a loop that is not there.
@@ -125,19 +125,19 @@ package final class ConnectionLoops: Sendable {
 
     /// From a thread that streams a large read.
     package func deliver(_ piece: SnapshotStream.Piece, of stream: SnapshotStream) {
-        let context = loops.withLock { $0[stream.read.connection.loop] }
-        context.loop.execute { context.deliver(piece, of: stream) }
+        let loop = loops.withLock { $0[stream.read.connection.loop] }
+        loop.loop.execute { loop.deliver(piece, of: stream) }
     }
 
     /// From the database thread; costs one wake-up of the loop.
-    package func deliver(_ delivery: LoopDelivery, to loop: Int) {
-        let context = loops.withLock { $0[loop] }
-        context.loop.execute {
-            context.deliver(delivery)
-            context.services.databases.delivered(delivery.backlogBytes)
-            if context.loop.outbound.isExceeded {
+    package func deliver(_ delivery: LoopDelivery, to index: Int) {
+        let loop = loops.withLock { $0[index] }
+        loop.loop.execute {
+            loop.deliver(delivery)
+            loop.services.databases.delivered(delivery.backlogBytes)
+            if loop.loop.outbound.isExceeded {
                 // After the writes at the end of this turn.
-                context.loop.execute { self.relieve() }
+                loop.loop.execute { self.relieve() }
             }
         }
     }

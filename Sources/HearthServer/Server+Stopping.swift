@@ -29,7 +29,7 @@ extension Server {
         services.readiness.stop()
         for listener in listeners { listener.close() }
         // HTTP connections answer their present requests. Later ones are refused there, so the order is kept.
-        contexts.beginStopping()
+        connectionLoops.beginStopping()
         services.sharing?.beginToStop()
         services.databases.finish()
         services.sharing?.stop()
@@ -37,7 +37,7 @@ extension Server {
         group.shutDown(grace: services.configuration.stopGrace)
         group.join()
         fetcher.stop()
-        // The listeners refer to the contexts, and so to the services, which hold the data folder and its lock.
+        // The listeners refer to the connection loops, and so to the services, which hold the data folder and its lock.
         services.administered.set([])
         services.helper.stop()
         services.parser.stop()

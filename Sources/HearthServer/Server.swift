@@ -32,7 +32,7 @@ package final class Server: Sendable {
     /// Where metrics are told without a credential; nil for nowhere.
     package let metricsAddress: SocketAddress?
     let listeners: [Listener]
-    let contexts: ConnectionLoops
+    let connectionLoops: ConnectionLoops
     /// The outcome of the seed file; nil if there is none.
     package let seeding: Seeding?
     let services: Services
@@ -106,7 +106,7 @@ package final class Server: Sendable {
                 [isFixed = names.creation == .never] in
                 !isFixed && folder.hasDatabase($0) || rules.hasOwn($0)
             }
-            let contexts = ConnectionLoops()
+            let connectionLoops = ConnectionLoops()
             let readiness = Readiness(node: configuration.cluster?.node)
             let metrics = ServerMetrics()
             let tls = try configuration.tls.map {
@@ -116,7 +116,7 @@ package final class Server: Sendable {
             let clients = Clients(
                 behind: configuration.trustedProxies, exemptsLoopback: connectionLimits.exemptsLoopback)
             let readers = SnapshotReaders(configuration.snapshotLimits) { stream, piece in
-                contexts.deliver(piece, of: stream)
+                connectionLoops.deliver(piece, of: stream)
             }
             let cluster = try configuration.cluster.map {
                 try ClusterNode($0, folder, address: configuration.advertisedHost ?? "\(configuration.address)") {
@@ -142,23 +142,23 @@ package final class Server: Sendable {
                 isRevoked: { sessions?.isRevoked($0) ?? false }, cluster: cluster,
                 clusterCommitted: { sharing.value?.arrived() },
                 triggers: configuration.reachableByTriggers,
-                endConnection: { contexts.end($0, reason: "another node takes the writes now") },
-                abandon: { contexts.abandon($0, reason: "this node cannot say whether it was done") },
-                abandonAll: { contexts.abandonAll(using: $0, reason: "this node is copying the database") },
+                endConnection: { connectionLoops.end($0, reason: "another node takes the writes now") },
+                abandon: { connectionLoops.abandon($0, reason: "this node cannot say whether it was done") },
+                abandonAll: { connectionLoops.abandonAll(using: $0, reason: "this node is copying the database") },
                 after: { [loop = group.loops[0]] milliseconds, action in
                     loop.execute { loop.schedule(after: .milliseconds(milliseconds), action) }
                 }
-            ) { loop, delivery in contexts.deliver(delivery, to: loop) }
+            ) { loop, delivery in connectionLoops.deliver(delivery, to: loop) }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
                 metrics: metrics, outbound: outbound, tls: tls, clients: clients,
-                sharing: sharing, connected: contexts.connected, log: log, trail: trail)
-            self.contexts = contexts
+                sharing: sharing, connected: connectionLoops.connected, log: log, trail: trail)
+            self.connectionLoops = connectionLoops
             self.group = group
             self.services = services
-            // The contexts refer to the accounts, which would keep themselves alive.
-            identity?.accounts.observe { [weak contexts] in contexts?.revoke($0) }
+            // The connection loops refer to the accounts, which would keep themselves alive.
+            identity?.accounts.observe { [weak connectionLoops] in connectionLoops?.revoke($0) }
             identity?.accounts.observeStorage { error in
                 readiness.accounts(error)
                 switch error {
@@ -168,20 +168,20 @@ package final class Server: Sendable {
                 case let error?: log.error("accounts.unavailable", [("error", error.message)])
                 }
             }
-            contexts.set(
+            connectionLoops.set(
                 group.loops.enumerated().map {
                     ConnectionLoop(
                         index: $0, loop: $1, services: services.connections, endpoints: services.endpoints,
-                        mover: contexts)
+                        mover: connectionLoops)
                 })
             if let cluster {
                 try Self.beginPeering(cluster, databases, directory)
                 cluster.observePlacement { [weak databases] in databases?.placementChanged() }
                 if cluster.forwardsWrites {
                     let database = ClusterDatabase(folder: folder, directory: directory, databases: databases) {
-                        [weak contexts] operation, database, principal, milliseconds, then in
-                        guard let contexts else { return then(.failed(.unavailable(.stopping))) }
-                        contexts.ask(operation, of: database, as: principal, after: milliseconds, then: then)
+                        [weak connectionLoops] operation, database, principal, milliseconds, then in
+                        guard let connectionLoops else { return then(.failed(.unavailable(.stopping))) }
+                        connectionLoops.ask(operation, of: database, as: principal, after: milliseconds, then: then)
                     }
                     sharing.value = try Sharing(
                         cluster, database, accounts: identity?.accounts, trust: trust, rules: rules, log: log
@@ -197,7 +197,7 @@ package final class Server: Sendable {
             databases.openServed()
             if let reason = cluster?.awaitLogs(until: deadline) { throw StartError.configuration(reason) }
             services.sharing?.begin()
-            seeding = try configuration.seedFile.map { try Self.seed(from: $0, services, contexts) }
+            seeding = try configuration.seedFile.map { try Self.seed(from: $0, services, connectionLoops) }
             var options = Listener.Options()
             options.connectionsMax = configuration.connectionsMax
             options.connectionsPerNetworkMax = connectionLimits.connectionsPerClientMax
@@ -212,7 +212,7 @@ package final class Server: Sendable {
                 if role == .metrics { options.tls = nil }
                 do throws(SystemError) {
                     return try Listener(at: address, on: group, options: options) { stream in
-                        contexts.accept(stream, as: role)
+                        connectionLoops.accept(stream, as: role)
                     }
                 } catch {
                     guard let option else { throw error }
@@ -242,7 +242,7 @@ package final class Server: Sendable {
             for loop in group.loops {
                 loop.execute { loop.turnTimes = log.stepTimes(of: loop.name) }
             }
-            Self.tick(group.loops[0], services, contexts)
+            Self.tick(group.loops[0], services, connectionLoops)
             Self.returnFreeMemory(group.loops[0], services)
             Self.keepFigures(group.loops[0], services)
             Self.reportRefusals(listeners, group.loops[0], log)
@@ -339,11 +339,11 @@ package final class Server: Sendable {
     /// durable. Not from an event loop.
     @discardableResult
     package func seed(from path: String) throws(StartError) -> Seeding {
-        try Self.seed(from: path, services, contexts)
+        try Self.seed(from: path, services, connectionLoops)
     }
 
     private static func seed(
-        from path: String, _ services: Services, _ contexts: ConnectionLoops
+        from path: String, _ services: Services, _ connectionLoops: ConnectionLoops
     ) throws(StartError) -> Seeding {
         guard let text = FileBytes.read(path) else { throw .configuration("cannot read the seed file \(path)") }
         let value: CanonicalJSON
@@ -356,12 +356,12 @@ package final class Server: Sendable {
         // The empty hash is that of no data.
         let write = Operation.set(WriteTarget(path: .root), IncomingValue(json: value), expecting: [])
         let nobody = services.clients.client(at: nil)
-        guard let database = try? services.directory.use("", by: nobody, mayCreate: true), let context = contexts[0]
+        guard let database = try? services.directory.use("", by: nobody, mayCreate: true), let loop = connectionLoops[0]
         else { return .skipped }
         let answer = Mutex<Reply?>(nil)
         let isAnswered = Semaphore()
-        context.loop.execute {
-            context.shared.ask(write, of: database.index) { reply in
+        loop.loop.execute {
+            loop.shared.ask(write, of: database.index) { reply in
                 answer.withLock { $0 = reply }
                 isAnswered.signal()
             }
@@ -394,18 +394,20 @@ package final class Server: Sendable {
         }
     }
 
-    private static func tick(_ loop: EventLoop, _ services: Services, _ contexts: ConnectionLoops, ticks: Int = 1) {
+    private static func tick(
+        _ loop: EventLoop, _ services: Services, _ connectionLoops: ConnectionLoops, ticks: Int = 1
+    ) {
         loop.execute {
             services.databases.tick()
             services.tick()
-            contexts.relieve()
+            connectionLoops.relieve()
             if ticks.isMultiple(of: 5) {
                 services.identity?.accounts.lookAtFile()
                 services.sharing?.look()
                 services.helper.post { services.lookAtDisk() }
             }
             if services.rules.hasFiles { services.helper.post { services.reloadRules() } }
-            loop.schedule(after: .milliseconds(200)) { tick(loop, services, contexts, ticks: ticks + 1) }
+            loop.schedule(after: .milliseconds(200)) { tick(loop, services, connectionLoops, ticks: ticks + 1) }
         }
     }
 

@@ -32,17 +32,17 @@ struct ETag: Hashable, Sendable {
 struct RESTConditions {
     /// `X-Firebase-ETag: true`
     let wantsTag: Bool
-    /// `if-match`: the write happens only if this is the tag.
-    let like: ETag?
-    /// `if-none-match`: the answer has a body only if this is not the tag.
-    let unlike: ETag?
+    /// The write happens only if this is the tag.
+    let ifMatch: ETag?
+    /// The answer has a body only if this is not the tag.
+    let ifNoneMatch: ETag?
 
     /// Values have tags; priorities have none of their own.
     init(_ headers: HeaderFields, of target: WriteTarget) throws(RESTError) {
         let wish = headers.first("x-firebase-etag").map { String(decoding: $0, as: UTF8.self).lowercased() }
         wantsTag = wish == "true" && !target.isPriority
-        like = try Self.tag(headers.first("if-match"))
-        unlike = target.isPriority ? nil : try Self.tag(headers.first("if-none-match"))
+        ifMatch = try Self.tag(headers.first("if-match"))
+        ifNoneMatch = target.isPriority ? nil : try Self.tag(headers.first("if-none-match"))
         if target.isPriority { try refuseExpectation() }
     }
 
@@ -54,6 +54,6 @@ struct RESTConditions {
 
     /// A request that expects something of the present value must not be carried out as if it did not.
     func refuseExpectation() throws(RESTError) {
-        if like != nil { throw RESTError("if-match is supported for PUT and DELETE of values only") }
+        if ifMatch != nil { throw RESTError("if-match is supported for PUT and DELETE of values only") }
     }
 }

@@ -117,7 +117,8 @@ extension RESTExchange {
         let (head, tail) = wrapping
         return .text(
             SnapshotText(
-                content: content, isPretty: parameters.printing == .pretty, head: head, tail: tail, hash: wantsTag))
+                content: content, isPretty: parameters.printing == .pretty, head: head, tail: tail, wantsHash: wantsTag)
+        )
     }
 
     /// The response whose body comes in pieces, if it has one; `hash` if ``snapshotForm(at:)`` wanted it.

@@ -92,17 +92,17 @@ package struct RESTExchange: Sendable {
                 query = try parameters.filters.query()
             }
             operation = .get(target.path, query: query, needsIndex: true)
-            wantsTag = conditions.wantsTag || conditions.unlike != nil
-            knownTag = conditions.unlike
+            wantsTag = conditions.wantsTag || conditions.ifNoneMatch != nil
+            knownTag = conditions.ifNoneMatch
         case .put, .delete:
             let isPut = method == .put
             action = isPut ? .put : .delete
-            wantsTag = conditions.wantsTag || conditions.like != nil
+            wantsTag = conditions.wantsTag || conditions.ifMatch != nil
             knownTag = nil
             if isUpload { body = try RESTBody.file(body, head.headers) }
             let value = isPut ? try RESTBody.value(&body, for: target) : IncomingValue(json: .null)
             let echoes = isPut && (wantsTag || parameters.printing != .silent)
-            operation = .set(target, value, expecting: conditions.like?.hash, echoes: echoes)
+            operation = .set(target, value, expecting: conditions.ifMatch?.hash, echoes: echoes)
         case .post:
             try conditions.refuseExpectation()
             let key = pushID()

@@ -52,7 +52,7 @@ import HearthTreeStorage
         try server.connectREST().ask("PUT", "/x.json?print=silent&ns=example", [], Self.large)
         let stream = try EventStreamClient("/x.json?ns=example", of: server, receiveBuffer: 4096)
         // As a node of a cluster does that copies the database from another one.
-        for database in 0..<UInt32(2) { server.server.contexts.abandonAll(using: database, reason: "") }
+        for database in 0..<UInt32(2) { server.server.connectionLoops.abandonAll(using: database, reason: "") }
         #expect(stream.connection.isReset())
     }
 

@@ -54,7 +54,7 @@ struct PlainReadTests {
         try writer.send(1, "p", #"{"p":"a","d":1}"#)
         #expect(try reader.receiveMessage() == Self.push(1))
         #expect(try writer.receiveMessage() == RealtimePeer.response(1))
-        let loop = try #require(server.server.contexts.all.first?.loop)
+        let loop = try #require(server.server.connectionLoops.all.first?.loop)
         let databases = server.server.services.databases
         let (mayWrite, mayRead) = (Semaphore(), Semaphore())
         databases.ask { _ in mayWrite.wait() }

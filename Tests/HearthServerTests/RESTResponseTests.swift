@@ -166,7 +166,7 @@ import HearthStorageErrors
             return
         }
         #expect(form.content == content)
-        #expect(form.hash == hash)
+        #expect(form.wantsHash == hash)
         let tag = hash ? Array("T=".utf8) : nil
         let status = line.contains("silent") ? "204 ETag: T= " : "200 ETag: \(hash ? "T=" : "-") …"
         #expect(exchange.response(toSnapshotOf: tag).summary("ETag") == status)

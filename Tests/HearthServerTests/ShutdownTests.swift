@@ -90,10 +90,10 @@ struct ShutdownTests {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
         #expect(try client.ask("PUT", "/a.json", [], "1").status == 200)
-        for context in server.server.contexts.all {
+        for loop in server.server.connectionLoops.all {
             let isDone = Semaphore()
-            context.loop.execute {
-                context.beginStopping()
+            loop.loop.execute {
+                loop.beginStopping()
                 isDone.signal()
             }
             isDone.wait()
@@ -134,12 +134,12 @@ struct ShutdownTests {
     @Test("tells a client that polls what it has done and that the session is over, with the same answer")
     func longPolling() async throws {
         let server = try RealtimeTestServer()
-        let (poll, id, context) = try await Self.openPoll(PollingPeer(server))
+        let (poll, id, loop) = try await Self.openPoll(PollingPeer(server))
         // The acknowledgement and the end come in the same turn of the loop.
-        let isKnown = await Self.run(on: context) {
-            guard let polls = context.realtime.polls(id) else { return false }
+        let isKnown = await Self.run(on: loop) {
+            guard let polls = loop.realtime.polls(id) else { return false }
             polls.send([Array(RealtimePeer.response(2).utf8)])
-            for connection in context.connections.all {
+            for connection in loop.connections.all {
                 if case .polling = connection.work { connection.shutdownRequested(connection.stream) }
             }
             return true
@@ -168,20 +168,20 @@ struct ShutdownTests {
         _ = try peer.receive(1, sending: [Self.put(1, bytes: 10)])
         let poll = try peer.open()
         let id = try #require(SessionToken(peer.id.utf8)).connection
-        let context = peer.server.server.contexts.all[id.loop]
+        let loop = peer.server.server.connectionLoops.all[id.loop]
         try await eventually("the poll is open") {
-            await run(on: context) {
-                context.connections.all.contains { if case .polling = $0.work { true } else { false } }
+            await run(on: loop) {
+                loop.connections.all.contains { if case .polling = $0.work { true } else { false } }
             }
         }
-        return (poll, id, context)
+        return (poll, id, loop)
     }
 
     private static func run<Result: Sendable>(
-        on context: ConnectionLoop, _ body: @escaping @Sendable () -> Result
+        on loop: ConnectionLoop, _ body: @escaping @Sendable () -> Result
     ) async -> Result {
         await withCheckedContinuation { continuation in
-            context.loop.execute { continuation.resume(returning: body()) }
+            loop.loop.execute { continuation.resume(returning: body()) }
         }
     }
 

@@ -74,7 +74,7 @@ struct SnapshotJob: Sendable {
         _ form: SnapshotText, _ pieces: TextPieces, _ send: (SnapshotStream.Piece) -> Void
     ) throws(StorageError) -> Bool {
         var pieces = pieces
-        let hash = form.hash ? try makeHash().finish() : nil
+        let hash = form.wantsHash ? try makeHash().finish() : nil
         let areArrays = form.content == .plain ? try findArrays() : []
         send(.started(hash: hash))
         if form.content == .nothing { return true }
