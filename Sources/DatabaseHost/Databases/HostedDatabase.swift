@@ -18,9 +18,9 @@ final class HostedDatabase {
     private let index: UInt32
     private let logFile: LogFile
     private var log: MeasuredLog
-    /// The same; nil for a log of this process's own.
-    private var keeper: LogKeeper?
-    /// How often it was said that this node owns it.
+    /// Of the cluster's log; nil for a log of this process's own.
+    private var logKeeper: LogKeeper?
+    /// How often it was said that this node owns the log.
     private var ownedCount = 0
     private let logReader: LogReader
     private let tree: TreeFile
@@ -98,7 +98,7 @@ final class HostedDatabase {
         } needsCopy: { [index, report = host.report] need in
             report(.needsCopy(index, need))
         }
-        keeper = log.keeper
+        logKeeper = log.keeper
         self.log = MeasuredLog(log, host.metrics)
     }
 
@@ -156,7 +156,7 @@ final class HostedDatabase {
             committer.post(.storeArrived(database: index, log, through: 0))
         }
         var conditions = host.conditions
-        if let keeper { conditions.isOwnershipCertain = keeper.isOwned(toldTimes: ownedCount) }
+        if let logKeeper { conditions.isOwnershipCertain = logKeeper.isOwned(toldTimes: ownedCount) }
         scheduler.handle(event, at: conditions, into: &actions)
         let isStep = if case .step = event { true } else { false }
         time = host.partTimes.ended(isStep ? scheduler.longestPart : event.name, since: time)
@@ -248,7 +248,7 @@ final class HostedDatabase {
         scheduler.isUnused(at: MonotonicTime.current.milliseconds, milliseconds: milliseconds)
     }
 
-    /// Its files, for whom they are to be closed by once this object is gone.
+    /// Its files, for the thread that closes them once this object is gone.
     func takeFiles() -> FilesToClose {
         host.triggers.end(index)
         return FilesToClose(logFile, tree)
@@ -280,7 +280,7 @@ final class HostedDatabase {
             host.history.post(.init(database: index, log: logReader, questions: questions))
         case .write(let frozen):
             let streams = frozen.reads.compactMap { self.streams.removeValue(forKey: $0.id) }
-            host.applier.post(.apply(database: index, tree, keeper, frozen, streams))
+            host.applier.post(.apply(database: index, tree, logKeeper, frozen, streams))
         case .clear(let rows): host.applier.post(.clear(database: index, tree, rows: rows))
         case .sweep(let indexes, let start):
             host.applier.post(.sweep(database: index, tree, indexes: indexes, from: start))

@@ -124,7 +124,7 @@ extension HostedDatabases {
         if placed.visited.contains(index) { database.noteUse() }
         let requests = placed.endArrival(index)
         if !requests.isEmpty { database.handle(.requests(requests)) }
-        // It has begun to be announced meanwhile.
+        // The end of the process was announced meanwhile.
         if finished != nil { database.handle(.endSessions) }
     }
 
