@@ -201,8 +201,8 @@ package struct SettingsEndpoint: Sendable {
     /// Runs a file of test cases, on data of its own.
     private func testRules(_ body: [UInt8]) -> HTTPResponse {
         do throws(RESTError) {
-            let question = try RulesTestQuestion(parsing: body)
-            return question.response(inForce: server.rules.program(for: database) ?? .open)
+            let request = try RulesTestRequest(parsing: body)
+            return request.response(inForce: server.rules.program(for: database) ?? .open)
         } catch {
             return error.response
         }

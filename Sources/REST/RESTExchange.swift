@@ -55,7 +55,7 @@ package struct RESTExchange: Sendable {
         let conditions = try RESTConditions(head.headers, of: target)
         let method = isUpload ? .put : try Self.method(head, parameters)
         if head.asksForHistory {
-            history = try RESTPast(head.query, parameters).request(at: target, by: method)
+            history = try RESTHistoryParameters(head.query, parameters).request(at: target, by: method)
             (operation, action, wantsTag, knownTag) = (.get(target.path), .read, false, nil)
             return
         }

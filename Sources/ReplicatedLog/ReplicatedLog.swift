@@ -275,7 +275,7 @@ package struct ReplicatedLog: Sendable {
     /// - parameter owner: this process.
     /// - parameter position: of the node's own files.
     /// - parameter past: the histories of these files; the last end is the position.
-    /// - parameter isOfLog: the files were stored by a node that followed the log. Others may found it.
+    /// - parameter isOfLog: the files were stored by a node that followed the log. Others may establish it.
     /// - parameter foundingEpoch: a random number, the history of a log that this node begins. No two logs ever begin
     ///   with the same.
     package init(

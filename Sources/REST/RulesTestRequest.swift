@@ -4,7 +4,7 @@ import HearthRulesTesting
 package import HearthHTTPResponses
 
 /// The results of a file of test cases for rules, and their coverage (administration.md 1).
-package struct RulesTestQuestion {
+package struct RulesTestRequest {
     private let tests: RulesTestFile
     /// Rules and settings that are not in force.
     private let rules: RulesProgram?
@@ -32,7 +32,7 @@ package struct RulesTestQuestion {
         do throws(RulesError) { return try parse(Array(text.utf8)) } catch { throw RESTError("\(name):\(error)") }
     }
 
-    /// Runs the cases on the data of the file, with the rules and settings in force where the question has none.
+    /// Runs the cases on the data of the file, with the rules and settings in force where the request has none.
     package func response(inForce: RulesProgram) -> HTTPResponse {
         let program = (rules ?? inForce).with(settings ?? inForce.settings)
         var coverage = RulesCoverage(program)

@@ -4,7 +4,7 @@ import HearthJSONTree
 import HearthWireProtocol
 
 /// The parameters of a request at `/path/.history.json` (additions.md 9). An older server refuses that path.
-struct RESTPast {
+struct RESTHistoryParameters {
     private var numbers: [String: Int64] = [:]
     private static let names: Set<String> = ["at", "seq", "from", "fromSeq", "to", "toSeq", "before", "limit"]
 
