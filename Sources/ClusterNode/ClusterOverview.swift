@@ -20,9 +20,9 @@ package struct ClusterOverview: Sendable {
         var missed: Set<String> = []
         /// Why nothing of this is known.
         var problem: EtcdError?
+        var format: FormatOverview?
 
         func isMissed(by node: String) -> Bool { problem == nil && !nodes.contains(node) }
-        var format: FormatOverview?
     }
 
     private let tls: TLSContext?

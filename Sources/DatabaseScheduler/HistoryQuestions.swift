@@ -1,6 +1,7 @@
 package import HearthJSONTree
 import HearthRealtimeDatabase
 
+/// The operations after a number, at a place: what a listener needs of the log to resume.
 package struct HistoryNeed: Sendable {
     package let path: Path
     package let after: UInt64

@@ -86,8 +86,7 @@ struct RESTFilters: Equatable {
         return .child(path)
     }
 
-    /// A value; the SDK for JavaScript may have a key follow it after a comma, when it reads over REST (rest.md
-    /// 2).
+    /// A value; the SDK for JavaScript may have a key follow it after a comma, when it reads over REST (rest.md 2).
     private static func bound(_ text: [UInt8]?, in index: QueryIndex) throws(RESTError) -> QueryBound? {
         guard let text else { return nil }
         if index != .key, let both = primitives(text), let key = both.second.stringUTF8 {

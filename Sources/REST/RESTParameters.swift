@@ -3,8 +3,8 @@ import HearthHTTPCodec
 import HearthJSONTree
 import HearthTreeQueries
 
-/// The parameters of a request's query, as far as they are known here (rest.md 2). Unknown ones, and those that
-/// only matter to credentials and rules, are passed over. Of several with one name the first counts.
+/// The parameters of a request's query, as far as they are known here (rest.md 2). Unknown ones, and those that only
+/// matter to credentials and rules, are passed over. Of several with one name the first counts.
 package struct RESTParameters: Equatable {
     package enum Printing {
         case compact, pretty
@@ -26,6 +26,7 @@ package struct RESTParameters: Equatable {
     /// How long a read may wait for its data.
     var timeout: Duration?
     var filters = RESTFilters()
+
     /// For the parameters of a write, see ``refuseForWrites()``.
     init(_ query: QueryString) throws(RESTError) {
         var seen: Set<String> = []

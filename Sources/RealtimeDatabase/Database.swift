@@ -123,6 +123,7 @@ package final class Database {
     package var tally: RequestTally?
     /// Empty; keeps the room of records that were followed before.
     var followed: [RecordedOperation] = []
+
     /// `sequence` is the last number that the store's rows include, and `time` that of its commit in milliseconds since
     /// 1970, if the log knows it. Without `epochs` there is one, of the name 0.
     package init(
@@ -185,11 +186,9 @@ package final class Database {
     /// more to tell than one step may cost (``isTelling``).
     ///
     /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it returns false.
-    /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on,
-    ///   none if that is a large write whose preparation is out of date;
-    ///   and those of them that have to wait: for an earlier request of their connection, which is a large read or was
-    ///   forwarded, for the turn of a large write, for the log to change hands, for room for its answer, or for a
-    ///   commit of another node.
+    /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on
+    ///   (none if that is a large write whose preparation is out of date); and those of them that have to wait
+    ///   (``mustWait(_:after:of:)`` says for what).
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int, mayGoOn: (_ done: Int) -> Bool = { _ in true }
     ) -> (record: LogRecord?, requestCount: Int, waiting: [Request]) {

@@ -21,7 +21,7 @@ package final class Client: Sendable {
     package let sessions = LimitedCount()
     /// Of these, the sessions that are polled.
     package let polledSessions = LimitedCount()
-    /// Names of databases that it has brought up and that have no files.
+    /// Names of databases without files that were entered for this client.
     private let unwrittenNames = LimitedCount()
 
     private let clients: Clients?
