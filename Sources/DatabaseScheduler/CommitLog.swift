@@ -57,33 +57,3 @@ extension CommitLog {
         return operations
     }
 }
-
-/// Why a log did not take records.
-package enum CommitFailure: Error, Hashable, Sendable {
-    case storage(StorageError)
-    /// This process does not own the log, or not any more. The name is that of the node that does, if it is known.
-    case fenced(by: String?)
-    /// Too few of the servers that keep the log can be reached.
-    case noQuorum
-
-    /// How clients and operators are told.
-    package var storageError: StorageError {
-        switch self {
-        case .storage(let error): error
-        case .fenced(let owner): .ownedElsewhere(node: owner)
-        case .noQuorum: .noQuorum
-        }
-    }
-}
-
-/// The part of a log that may be removed.
-package struct LogPruning: Hashable, Sendable {
-    /// Records that were made before this time, in milliseconds since 1970.
-    package var before: Int64
-    /// The present time, in milliseconds since 1970. Records that are newer than that were made with a wrong clock.
-    package var now: Int64
-    /// Older records go as well if the log has more bytes than this.
-    package var keepingBytes: Int64
-    /// Later operations stay: the tree file does not include them yet.
-    package var appliedSequence: UInt64
-}

@@ -1,4 +1,4 @@
-package import HearthRealtimeDatabase
+import HearthRealtimeDatabase
 import HearthStorageErrors
 
 /// The way back from a commit that failed, or from memory that is half changed.
@@ -23,40 +23,6 @@ enum Probing {
     case underWay
     /// Another process has the log of a server that is alone: it never will.
     case pointless
-}
-
-/// Which node takes the writes of a database.
-package enum Ownership: Hashable, Sendable {
-    /// The database has a log of its own.
-    case alone
-    /// This node does.
-    case owner
-    /// This node does until now, and is handing the log over to another one. Then that one does, or still this one.
-    case handingOver
-    /// The log was given to this node, which will take the writes in a moment.
-    case takingOver
-    /// The node of this name does; nil while none does, or if it is unknown.
-    case elsewhere(node: String?)
-
-    /// The connections of this process are the ones to which writes are owed.
-    var isOwn: Bool {
-        switch self {
-        case .alone, .owner, .handingOver: true
-        case .takingOver, .elsewhere: false
-        }
-    }
-}
-
-/// Results of a log that several nodes append to.
-package enum Arrival: Sendable {
-    /// Another node has appended a record.
-    case record(LogRecord)
-    /// The database, which is empty, belongs to this history.
-    case began(epoch: UInt64)
-    /// The last record of the previous owner has arrived.
-    case ownership(Ownership)
-    /// All that the log had when it was read last has arrived.
-    case caughtUp
 }
 
 /// The rows on their way to the store.

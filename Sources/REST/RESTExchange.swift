@@ -4,8 +4,6 @@ package import HearthServerCodecs
 package import HearthJSONTree
 package import HearthRealtimeDatabase
 package import HearthWireProtocol
-import HearthTreeText
-import HearthServerProtocol
 
 /// One request for data (rest.md 1): its request to the database, and the conversion of the reply to a response.
 ///
@@ -114,8 +112,9 @@ package struct RESTExchange: Sendable {
         default:
             try conditions.refuseExpectation()
             guard !target.isPriority else { throw Self.priorityHasNoChildren }
-            (operation, action) = try RESTBody.update(
+            let (update, echo) = try RESTBody.update(
                 &body, at: target.path, echoes: parameters.printing != .silent)
+            (operation, action) = (update, .patch(echo: echo))
             wantsTag = false
             knownTag = nil
         }
@@ -215,71 +214,5 @@ package struct RESTExchange: Sendable {
         }
         guard let method, data.contains(method) else { throw .methodNotAllowed(methods) }
         return method
-    }
-}
-
-/// The bodies of writes (rest.md 1).
-enum RESTBody {
-    /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where
-    /// arrays become objects.
-    static let canonicalBytesMax = JSONLimits.maximumTextByteCount
-
-    /// The file in a form.
-    static func file(_ body: [UInt8], _ headers: HeaderFields) throws(RESTError) -> [UInt8] {
-        guard let type = headers.first("content-type"), let file = MultipartForm.firstPart(of: body, contentType: type)
-        else { throw RESTError("the body is not a form with a file") }
-        return Array(file)
-    }
-
-    /// Uses the body's memory, so that a large value takes little more.
-    static func value(_ body: inout [UInt8], for target: WriteTarget) throws(RESTError) -> IncomingValue {
-        if isBlank(body) { throw .noData }
-        do throws(RequestError) {
-            return IncomingValue(try WireAssignment.parse(using: &body, for: target))
-        } catch {
-            throw RESTError(error, in: body)
-        }
-    }
-
-    /// An object sets the places that its keys name; null removes everything at the place, as the command line tools of
-    /// Firebase ask (rest.md 1).
-    /// Uses the body's memory if that is large.
-    static func update(
-        _ body: inout [UInt8], at base: Path, echoes: Bool
-    ) throws(RESTError) -> (Operation, RESTExchange.Action) {
-        switch body.first(where: { !isWhiteSpace($0) }) {
-        case nil: throw .noData
-        case UInt8(ascii: "{"): break
-        default:
-            var text = body
-            guard try value(&text, for: WriteTarget(path: base)).json.isNull, !body.contains(UInt8(ascii: "[")) else {
-                throw .notAnObject
-            }
-            let nothing = IncomingValue(json: .null)
-            return (.set(WriteTarget(path: base), nothing), .patch(echo: nothing.json.bytes))
-        }
-        let echo = echoes ? body : []
-        func action() -> RESTExchange.Action { .patch(echo: echoes ? JSONLayout(isPretty: false).text(echo) : []) }
-        do throws(RequestError) {
-            if let (value, hasServerValues) = try WireAssignment.parseChildren(
-                using: &body, base: base, bytesMin: Operation.largeBytesMin, countMin: Operation.largeCountMin)
-            {
-                return (.setChildren(base, IncomingValue(json: value, hasServerValues: hasServerValues)), action())
-            }
-            let entries = try body.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
-                try WireAssignment.parse(text, base: base).map { ($0.target, IncomingValue($0)) }
-            }
-            let bytes = entries.reduce(0) { $0 + $1.1.json.bytes.count }
-            if bytes > canonicalBytesMax { throw RequestError.value(JSONError(.textTooLong, at: 0)) }
-            return (.update(base: base, entries), action())
-        } catch {
-            throw RESTError(error, in: body)
-        }
-    }
-
-    private static func isBlank(_ body: [UInt8]) -> Bool { body.allSatisfy(isWhiteSpace) }
-
-    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 }

@@ -6,15 +6,6 @@ import Synchronization
 import HearthSystem
 import HearthTreeStorage
 
-/// A database that was given up, with the files to close.
-struct AbandonedDatabase: Sendable {
-    let index: UInt32
-    let name: String
-    let files: FilesToClose
-    /// Ends its commits. Waits for etcd, for some seconds at most.
-    let endCommits: @Sendable () -> Void
-}
-
 /// The threads that make the files of a database fit for the cluster's log if they cannot follow it: they replace them
 /// with a copy, or tell them of the log's new history.
 final class DatabaseCopier: Sendable {
