@@ -228,6 +228,24 @@ struct LongPollTests {
         return true
     }
 
+    @Test("a client that polls no more is gone after a while, although it is told of changes")
+    func timeoutWithPushes() throws {
+        let server = try makeServer { $0.connectionLimits.pollGapMax = .seconds(6) }
+        let peer = try PollingPeer(server)
+        let (watcher, writer) = (try watch(server), try server.connect())
+        _ = try writer.receiveMessage()
+        let messages = [request(1, "q", #"{"p":"/n","h":""}"#), request(2, "o", #"{"p":"/presence","d":"off"}"#)]
+        #expect(try peer.receive(2, sending: messages) == [ok(1, "{}"), ok(2)])
+        var number = 0
+        try blockUntil("the end of the session", within: .seconds(100)) {
+            number += 1
+            try writer.send(request(number, "p", #"{"p":"/n","d":\#(number)}"#))
+            #expect(try writer.receiveMessage() == ok(number))
+            return watcher.hasInput
+        }
+        #expect(try watcher.receiveMessage() == push("presence", #""off""#))
+    }
+
     @Test("what is not a message ends the session", arguments: ["!", "AAAA", "e30."])
     func malformed(text: String) throws {
         let peer = try PollingPeer(try makeServer())

@@ -230,15 +230,17 @@ package final class LongPollTransport: SessionPolls {
     private func flush() {
         isFlushPosted = false
         let wasWritable = isWritable
-        let polls = due
+        var polls = due
         due = []
         for poll in polls { answer(poll) }
         if let poll = open, output.hasMessages || isOver {
             open = nil
             answer(poll)
+            polls.append(poll)
         }
         outputClaim.resize(to: output.byteCount)
-        setTimer()
+        // That something waits for the client is no sign of life.
+        if !polls.isEmpty { setTimer() }
         if !wasWritable || output.byteCount == 0 { session?.drained() }
     }
 
