@@ -45,8 +45,7 @@ extension HTTPConnection: PollingConnection {
 
     /// Ends the previous session of a client that has come back.
     private func endLastSession(_ head: RequestHead) {
-        guard let token = head.query.first("ls").flatMap({ SessionToken($0) }) else { return }
-        context.realtime.session(token)?.close(reason: "the client is back on another connection")
+        if let token = head.query.first("ls").flatMap({ SessionToken($0) }) { context.realtime.endLast(token) }
     }
 
     // MARK: WebSocket

@@ -40,6 +40,12 @@ package final class RealtimeLoop: @unchecked Sendable {
         return session
     }
 
+    /// Ends the previous session of a client that has come back.
+    package func endLast(_ token: SessionToken) {
+        let last = session(token) ?? sessions.ended.first { $0.token == token }
+        last?.giveWay()
+    }
+
     package func polls(_ id: ConnectionID) -> LongPollTransport? { longPolls[id.raw] }
 
     package var sessionCount: Int { sessions.count }
@@ -52,7 +58,7 @@ package final class RealtimeLoop: @unchecked Sendable {
 
     /// Ends the sessions of users who have lost their accounts or tokens.
     package func revoke(_ isRevoked: (AccountSession?) -> Bool) {
-        for session in sessions.all {
+        for session in sessions.ended + sessions.all where !session.hasLeft {
             // The client may have become somebody else since.
             if isRevoked(session.owingAccount) { session.forfeit() }
             if isRevoked(session.authentication.account) { session.revoke() }

@@ -3,6 +3,7 @@ import HearthIdentity
 import HearthJSONTree
 import HearthJSONValues
 import HearthJSONWebTokens
+import HearthRealtimeSessions
 import HearthSystem
 import HearthServerCodecs
 import HearthTestSupport
@@ -207,6 +208,29 @@ import Testing
         #expect(try client.post("update", #"{"idToken":"\#(user.token)","password":"secret2"}"#).status == 200)
         #expect(try peer.receiveMessage()?.contains(#""a":"ac","b":{"s":"invalid_token""#) == true)
         #expect(try stream.nextLine() == "auth_revoked credential is no longer valid")
+    }
+
+    @Test("a session that ends while its last message is parsed leaves nothing, if the account ends meanwhile")
+    func revocationOfEnded() throws {
+        let client = try IdentityClient(
+            isDevelopment: false, rules: #"{"rules":{".read":true,".write":"auth != null"}}"#)
+        let (server, user) = (client.server.server, try Self.signUp(client, "a@example.com"))
+        let peer = try client.server.connect("/.ws?v=5&ns=default")
+        _ = try peer.receiveMessage()
+        try peer.send(1, "auth", #"{"cred":"\#(user.token)"}"#)
+        try peer.send(2, "o", #"{"p":"/owed","d":true}"#)
+        _ = try (peer.receiveMessage(), peer.receiveMessage())
+        let gate = Channel<Void>()
+        server.services.parser.post { _ = try? gate.next() }
+        let text = String(repeating: "x", count: 100_000)
+        try peer.send(3, "p", #"{"p":"/large","d":"\#(text)"}"#)
+        try blockUntil("the message") { server.services.requestMemory.bytesUsed > text.utf8.count }
+        peer.reset()
+        try blockUntil("the end of the session") { client.server.sessionCount == 0 }
+        #expect(try client.post("delete", #"{"idToken":"\#(user.token)"}"#).status == 200)
+        gate.put(())
+        try blockUntil("the end of the message") { server.services.requestMemory.bytesUsed == 0 }
+        #expect(try client.rest.ask("GET", "/.json").text == "null")
     }
 
     @Test(

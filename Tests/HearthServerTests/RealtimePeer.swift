@@ -69,6 +69,13 @@ final class RealtimePeer {
     /// Ends the transport without a word.
     func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
+    /// Resets the connection, which a server notices although it does not read.
+    func reset() {
+        var nowhere = sockaddr()
+        nowhere.sa_family = sa_family_t(AF_UNSPEC)
+        _ = Glibc.connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+
     // MARK: Sending
 
     /// Sends one text frame.

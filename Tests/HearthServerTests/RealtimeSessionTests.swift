@@ -1,4 +1,6 @@
 import HearthJSONTree
+import HearthSystem
+import HearthTestSupport
 import Testing
 import HearthTreeStorage
 import HearthStorageErrors
@@ -248,6 +250,45 @@ struct RealtimeSessionTests {
         #expect(try next.receiveMessage() == ok(1, "false"))
         #expect(try lost.receive() == .close(1000, reason: "the client is back on another connection"))
         #expect(try lost.receive() == .end)
+    }
+
+    @Test(
+        "a client that comes back ends the session whose last message is still being parsed",
+        arguments: [false, true])
+    func lostSessionInParsing(hasEnded: Bool) throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.loops = 1
+        }
+        let lost = try server.connect()
+        let hello = try #require(try lost.receiveMessage())
+        let name = try #require(hello.firstMatch(of: /"s":"([^"]+)"/)?.1)
+        try lost.send(request(1, "o", #"{"p":"on","d":false}"#))
+        #expect(try lost.receiveMessage() == ok(1))
+        let gate = Semaphore()
+        server.server.services.parser.post { gate.wait() }
+        defer { gate.signal() }
+        let text = String(repeating: "x", count: 100_000)
+        try lost.send(request(2, "p", #"{"p":"large","d":"\#(text)"}"#))
+        let memory = server.server.services.requestMemory
+        try blockUntil("the message") { memory.bytesUsed > text.utf8.count }
+        if hasEnded {
+            lost.reset()
+            try blockUntil("the end of the session") { server.sessionCount == 0 }
+        }
+        let next = try server.connect("/.ws?v=5&ns=example&ls=\(name)")
+        _ = try next.receiveMessage()
+        try next.send(request(1, "g", #"{"p":"on"}"#))
+        #expect(try next.receiveMessage() == ok(1, "false"))
+        try next.send(request(2, "p", #"{"p":"on","d":true}"#))
+        #expect(try next.receiveMessage() == ok(2))
+        gate.signal()
+        // Parsed after the dropped message.
+        try next.send(request(3, "p", #"{"p":"other","d":"\#(text)"}"#))
+        try next.send(request(4, "g", #"{"p":"/","q":{}}"#))
+        #expect(try next.receiveMessage() == ok(3))
+        let isDropped = try next.receiveMessage() == ok(4, #"{"on":true,"other":"\#(text)"}"#)
+        #expect(isDropped)
     }
 
     @Test("a client that says goodbye has ended, although its transport stays open")

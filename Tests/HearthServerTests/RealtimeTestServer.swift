@@ -1,10 +1,14 @@
 import HearthEventLoop
 import Glibc
-import HearthServer
+import HearthRealtimeSessions
 import HearthServerLog
 import HearthServerSupport
 import HearthSystem
+import Synchronization
 import Testing
+
+@testable import HearthAdministration
+@testable import HearthServer
 
 /// A server of a test's own on loopback, ended with it, with a data folder that goes too.
 final class RealtimeTestServer {
@@ -61,6 +65,18 @@ final class RealtimeTestServer {
         let peer = try RealtimePeer(port: server.adminAddress.port, host: host, target: target)
         peers.append(peer)
         return peer
+    }
+
+    /// The realtime sessions that have not ended.
+    var sessionCount: Int {
+        let count = Mutex(0)
+        let known = Semaphore()
+        server.services.administered.connected.report(0) { reports in
+            count.withLock { $0 = reports.reduce(0) { $0 + $1.sessions } }
+            known.signal()
+        }
+        known.wait()
+        return count.withLock { $0 }
     }
 
     /// Ends the server while the test continues. Once.

@@ -33,6 +33,9 @@ package final class ConnectionTable<Connection: TableMember>: @unchecked Sendabl
     /// Keeps a connection until the result of the work is there, even if the connection ends before.
     package func keep(_ connection: Connection) { kept[connection.id.raw] = connection }
 
+    /// Those that have ended before the result is there.
+    package var ended: [Connection] { kept.values.filter { connections[$0.id.raw] == nil } }
+
     /// The result is there.
     package func takeKept(_ id: UInt64) -> Connection? { kept.removeValue(forKey: id) }
 

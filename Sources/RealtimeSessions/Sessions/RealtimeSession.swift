@@ -28,6 +28,8 @@ package final class RealtimeSession: TableMember {
     private var output: WebSocketOutput?
     /// Nothing goes out after a close frame, nor after the end.
     private(set) var maySend = true
+    /// The database has been told of the end.
+    private(set) var hasLeft = false
     /// The large read under way, and those that wait for its end.
     var largeReads = LargeReads<SnapshotStream, [[UInt8]]>()
     var heldClaim: OutboundClaim?
@@ -171,6 +173,7 @@ package final class RealtimeSession: TableMember {
         parsingClaim = nil
         order.finishWaiting()
         if order.hasEnded {
+            if hasLeft { return }
             // It came before the end, as small ones do that are processed at once.
             if case .success(.request(let number, let request)) = result {
                 let operation = Operation(request)
@@ -482,7 +485,15 @@ package final class RealtimeSession: TableMember {
         if leavesNow { leaveDatabase() }
     }
 
+    /// The client is back, so the end comes before its next requests. A message that is still being parsed is dropped:
+    /// it has no answer yet, so the client sends it again.
+    func giveWay() {
+        close(reason: "the client is back on another connection")
+        if !hasLeft { leaveDatabase() }
+    }
+
     private func leaveDatabase() {
+        hasLeft = true
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
         context.release(database)
     }
