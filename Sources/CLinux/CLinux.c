@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -121,6 +123,15 @@ int linux_shutdown_output(int descriptor) { return (int)negated_errno(shutdown(d
 ptrdiff_t linux_unsent(int descriptor) {
     int count = 0;
     return ioctl(descriptor, SIOCOUTQ, &count) == 0 ? count : 0;
+}
+
+int linux_acknowledged(int descriptor, uint64_t *bytes, uint32_t *milliseconds) {
+    struct tcp_info info = {0};
+    socklen_t length = sizeof info;
+    int result = (int)negated_errno(getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length));
+    *bytes = info.tcpi_bytes_acked;
+    *milliseconds = info.tcpi_last_ack_recv;
+    return result;
 }
 
 ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count) {

@@ -121,6 +121,7 @@ extension Stream {
             return (tls.write(bytes), true)
         }
         loop.bytesSent &+= UInt64(sent)
+        if sent > 0 { lastSent = loop.now }
         switch outcome {
         case .sentAll, .sentShare: break
         case .blocked:

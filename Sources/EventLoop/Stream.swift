@@ -1,5 +1,6 @@
 import CHearthLinux
 import Glibc
+import HearthSystem
 
 /// One TCP connection, plain or TLS, owned by its loop. Everything here is for the loop's thread.
 ///
@@ -57,6 +58,8 @@ package final class Stream: @unchecked Sendable {
     var mayHaveBytes = false
     /// The kernel has reported an end or an error, which a read will bring to light.
     var hasEndAhead = false
+    /// When the kernel last took bytes.
+    var lastSent = MonotonicTime(nanoseconds: 0)
     /// The peer's end was read.
     var inputHasEnded = false
     /// The handler asked not to read.

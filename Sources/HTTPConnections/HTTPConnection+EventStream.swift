@@ -82,7 +82,11 @@ extension HTTPConnection {
     /// for it, is not.
     func keepAlive() {
         let waiting = stream.outboundBytes
-        if waiting > 0, !hasProgressed { return stream.abort(.timedOut) }
+        let taken = stream.lastTaken
+        // The connection accepts much for a peer that is gone.
+        let isGone = taken.mark == lastTaken && taken.age >= limits.sendTimeout
+        if isGone || waiting > 0 && !hasProgressed { return stream.abort(.timedOut) }
+        lastTaken = taken.mark
         if waiting == 0 {
             stream.send(shared: EventStreamWriter.keepAlive)
         }

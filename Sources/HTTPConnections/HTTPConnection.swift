@@ -45,6 +45,8 @@ final class HTTPConnection: StreamHandler, TableMember {
     /// The number of bytes that the peer had read when it last failed to read more.
     private var lastProgress: Progress?
     var drains = 0
+    /// What the peer of an event stream had taken at its last sign of life.
+    var lastTaken: UInt64 = 0
     /// The database of its event stream, from the request on.
     private(set) var listening: DatabaseDirectory.Use?
     /// The database in which its worker may wait for a job, from the request to the answer.

@@ -377,6 +377,23 @@ import HearthRealtimeSessions
         #expect(stuck.connection.isReset())
     }
 
+    @Test("a client that takes nothing for a time is given up, although events go on")
+    func goneReader() throws {
+        let server = try RealtimeTestServer {
+            $0.connectionLimits.eventStreamKeepAlive = .milliseconds(500)
+            $0.connectionLimits.sendTimeout = .seconds(2)
+        }
+        let writer = try server.connectREST()
+        // Its system has room for some kilobytes, that of the server for much more.
+        let stuck = try EventStreamClient("/x.json", of: server, receiveBuffer: 4096)
+        var value = "\"\(String(repeating: "x", count: 100_000))\""
+        try blockUntil("the end of the stream", within: .seconds(100)) {
+            try writer.ask("PUT", "/x.json?print=silent", [], value)
+            value = value == "1" ? "2" : "1"
+            return stuck.connection.isReset(within: .zero)
+        }
+    }
+
     @Test("a server that ends lets its streams end in good order")
     func shutdown() throws {
         let server = try RealtimeTestServer()

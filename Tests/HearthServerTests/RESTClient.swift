@@ -190,9 +190,9 @@ final class RESTClient {
     }
 
     /// Waits, without reading, until the server has torn the connection down.
-    func isReset() -> Bool {
+    func isReset(within limit: Duration = Patience.limit) -> Bool {
         var error = pollfd(fd: descriptor, events: 0, revents: 0)
-        return poll(&error, 1, Int32(Patience.limit / .milliseconds(1))) == 1 && error.revents & Int16(POLLERR) != 0
+        return poll(&error, 1, Int32(limit / .milliseconds(1))) == 1 && error.revents & Int16(POLLERR) != 0
     }
 
     // MARK: Both

@@ -180,6 +180,33 @@ struct RealtimeSessionTests {
         return true
     }
 
+    @Test("a client that takes nothing is closed, although it is told of changes")
+    func stalled() throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.connectionLimits.realtimeTimeout = .seconds(10)
+        }
+        let (watcher, writer) = (try server.connect(), try server.connect())
+        _ = try (watcher.receiveMessage(), writer.receiveMessage())
+        // Its system has room for some kilobytes, that of the server for much more.
+        let stalled = try server.connect(receiveBuffer: 4096)
+        _ = try stalled.receiveMessage()
+        try stalled.send(request(1, "o", #"{"p":"presence","d":false}"#))
+        try stalled.send(request(2, "q", #"{"p":"n","h":""}"#))
+        for number in 1...2 { #expect(try stalled.receiveMessage() == ok(number, number == 1 ? #""""# : "{}")) }
+        let text = String(repeating: "x", count: 100_000)
+        try writer.send(request(1, "p", #"{"p":"n","d":"\#(text)"}"#))
+        #expect(try writer.receiveMessage() == ok(1))
+        var number = 1
+        try blockUntil("the end of the session", within: .seconds(100)) {
+            number += 1
+            try writer.send(request(number, "p", #"{"p":"n","d":\#(number)}"#))
+            #expect(try writer.receiveMessage() == ok(number))
+            try watcher.send(request(number, "g", #"{"p":"presence"}"#))
+            return try watcher.receiveMessage() == ok(number, "false")
+        }
+    }
+
     @Test("a client's close frame is answered with its own code")
     func close() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }

@@ -58,6 +58,9 @@ int linux_shutdown(int descriptor);
 int linux_shutdown_output(int descriptor);
 // The bytes in the send buffer that the peer's kernel has not received; 0 if that is unknown.
 ptrdiff_t linux_unsent(int descriptor);
+// The bytes that the peer's kernel has acknowledged in all, 0 if that is unknown, and the time since its last
+// acknowledgement of anything.
+int linux_acknowledged(int descriptor, uint64_t *bytes, uint32_t *milliseconds);
 ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count);
 ptrdiff_t linux_send(int descriptor, const void *bytes, size_t count);
 // A descriptor that is only worth closing: it keeps one entry of the descriptor table in reserve.

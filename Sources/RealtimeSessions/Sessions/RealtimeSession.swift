@@ -322,7 +322,7 @@ package final class RealtimeSession: TableMember {
     }
 
     private func transmit(_ run: FramedRun) {
-        guard let output = openOutput() else {
+        guard let output else {
             if case .polling(let polls) = transport { polls.send(run.source.list, run.messages) }
             return
         }
@@ -331,7 +331,7 @@ package final class RealtimeSession: TableMember {
 
     /// Queues messages at once, even during a large answer.
     func transmit(_ messages: [[UInt8]]) {
-        guard let output = openOutput() else {
+        guard let output else {
             if case .polling(let polls) = transport { polls.send(messages) }
             return
         }
@@ -341,25 +341,12 @@ package final class RealtimeSession: TableMember {
 
     /// Queues a part of a large answer.
     func transmit(_ part: SnapshotStream.MessagePart) {
-        guard let output = openOutput() else {
+        guard let output else {
             if case .polling(let polls) = transport { polls.send(part) }
             return
         }
         output.stream.release()
         output.send(part, context.compressor)
-    }
-
-    /// Nil without a WebSocket.
-    private func openOutput() -> WebSocketOutput? {
-        guard let output else { return nil }
-        // A client that receives need not say anything (Protocol.md 2). One that is gone takes nothing.
-        if output.stream.outboundBytes == 0 { extendTimeout(of: output.stream) }
-        return output
-    }
-
-    /// Gives a client time until its next sign of life.
-    func extendTimeout(of stream: Stream) {
-        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
     }
 
     /// Bytes that wait for the client.

@@ -36,8 +36,8 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
     private var expandedBytes = 0
     /// Runs while the next messages have to wait because those before have expanded too much.
     private var expansionTimer: Timer?
-    /// Bytes that waited to be sent when the deadline last came.
-    private var lastWaiting = 0
+    /// Gives the client time until its next sign of life.
+    private var patience: SilencePatience
 
     /// - parameter standsBy: long polling carries the session, and this waits to take over. Otherwise ``begin`` comes
     ///   next.
@@ -50,6 +50,7 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
         self.context = context
         role = standsBy ? .standby : .carrier
         let limits = context.services.configuration.connectionLimits
+        patience = SilencePatience(timeout: limits.realtimeTimeout)
         decoder = WebSocketDecoder(
             role: .server, limits: .init(frameSizeMax: limits.messageBytesMax, messageSizeMax: limits.messageBytesMax),
             deflate: deflate, validatesUTF8: false)
@@ -231,7 +232,7 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
         stream.send(shared: frame)
     }
 
-    private func extendTimeout() { session.extendTimeout(of: stream) }
+    private func extendTimeout() { stream.setTimeout(after: patience.timeout) }
 
     // MARK: The switch from long polling
 
@@ -280,11 +281,11 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
     }
 
     package func timedOut(_ stream: Stream) {
-        // A peer that takes something, however slowly, is alive: while much waits for it, nothing it says is read.
-        let waiting = stream.outboundBytes
-        defer { lastWaiting = waiting }
-        if goodbye.maySend, waiting > 0 ? waiting != lastWaiting : isHeld { return extendTimeout() }
-        end(.timedOut)
+        let isUnheard = isHeld && stream.outboundBytes == 0
+        guard goodbye.maySend, let time = patience.more(after: stream.lastTaken, isUnheard: isUnheard) else {
+            return end(.timedOut)
+        }
+        stream.setTimeout(after: time)
     }
 
     package func receivedEnd(on stream: Stream) { end(.peer) }
