@@ -284,7 +284,7 @@ package struct DatabaseScheduler: ~Copyable {
     }
 
     /// Whether the database can be closed and opened again unnoticed: there were no requests for a time, there are no
-    /// listeners, owed writes or running work, and the store has everything.
+    /// listeners, owed writes or running work, the store has everything, and all clients have their whole rates.
     package func mayClose(at uptime: Int64) -> Bool {
         // A node follows all databases of its cluster, so that it can take them over.
         guard ownership == .alone else { return false }
@@ -294,7 +294,7 @@ package struct DatabaseScheduler: ~Copyable {
         else { return false }
         guard !isReplaced, !hasMoreToPrune, !isStepDue, !isFreezeDue, unanswered == 0 else { return false }
         // The store may lack operations that changed nothing.
-        return database.isAtRest
+        return database.isAtRest && !database.remembersRates(at: now)
     }
 
     /// A client of this process uses the database without a request to it, or is expected to.

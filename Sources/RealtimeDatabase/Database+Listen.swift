@@ -169,14 +169,15 @@ extension Database {
         if ownedElsewhere == nil, onDisconnect.end(connection.raw) { payOrphans(in: &turn) }
     }
 
-    /// Takes over who listens to another database of the same number, which is not used any more, and who waits for its
-    /// jobs. Both must hold the same data.
+    /// Takes over who listens to another database of the same number, which is not used any more, who waits for its
+    /// jobs, and what clients have used of their rates. Both must have the same data and settings.
     package func takeSessions(of other: Database) {
         listeners = other.listeners
         hiddenBy = other.hiddenBy
         listeners.keepMembers(countsToldBytes)
         workers.claims = other.workers.claims
         workers.claims.lookAgain()
+        rates = other.rates
     }
 
     private enum ReadResult {

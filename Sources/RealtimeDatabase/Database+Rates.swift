@@ -11,6 +11,9 @@ extension Database {
     /// Keys longer than this are hashed.
     private static let keyBytesMax = 64
 
+    /// Whether the rates of some clients must be remembered: they do not have their whole burst.
+    package func remembersRates(at now: Int64) -> Bool { now < rates.restsFrom }
+
     /// Counts a read, or the start of a listener. Throws if it comes too soon.
     func count(_ measure: RateLimit.Measure, at path: Path, in turn: borrowing Turn) throws(Failure) {
         if indexes.settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }

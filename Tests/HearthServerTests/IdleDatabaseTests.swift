@@ -85,6 +85,31 @@ struct IdleDatabaseTests {
         try wait("it is open") { openNames == ["default", "example"] }
     }
 
+    @Test("stay open until all clients have their whole rates again")
+    func rates() throws {
+        let server = try start()
+        let client = try server.connectREST()
+        func limit(_ rate: String) throws {
+            let settings = #"{"settings":{"x":{".limit":{"of":"write","rate":"\#(rate)"}}}}"#
+            let target = "/.settings/settings.json?ns=limited"
+            #expect(try client.ask("PUT", target, RESTClient.owner, settings).status == 200)
+        }
+        try limit("2/h")
+        for status in [200, 200, 429] {
+            #expect(try client.ask("PUT", "/x.json?ns=limited", [], "1").status == status)
+        }
+        // All are looked at together.
+        for _ in 0..<3 {
+            #expect(try client.ask("PUT", "/x.json?ns=other", [], "1").status == 200)
+            try wait("others are closed") { !openNames.contains("other") }
+        }
+        #expect(openNames.contains("limited"))
+        #expect(try client.ask("PUT", "/x.json?ns=limited", [], "1").status == 429)
+        try limit("20/s")
+        #expect(try client.ask("PUT", "/x.json?ns=limited", [], "1").status == 200)
+        try wait("it is closed") { !openNames.contains("limited") }
+    }
+
     @Test("are opened when an administrator asks about events, and those without files are answered as well")
     func eventQuestions() throws {
         let server = try start()

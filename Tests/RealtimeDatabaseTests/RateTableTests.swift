@@ -88,6 +88,18 @@ struct RateTableTests {
         #expect(table.excess([Self.charge(limit, 0, 2)], now: 1500)?.retryAfter == 500)
     }
 
+    @Test("can be forgotten once all clients have their whole burst again")
+    func rest() {
+        let limits = [Self.limit(3, per: 1000, burst: 5), Self.limit(1, per: 60_000, burst: 1)]
+        var table = RateTable()
+        #expect(table.restsFrom <= 0)
+        table.add([Self.charge(limits[0], 0, 4)], now: 1000)
+        #expect(table.restsFrom == 1000 + 1334)
+        table.add([Self.charge(limits[1], 1)], now: 1000)
+        table.add([Self.charge(limits[0], 2)], now: 2000)
+        #expect(table.restsFrom == 61_000)
+    }
+
     @Test("makes nobody wait longer when the clock is set back")
     func clock() {
         let limit = Self.limit(1, per: 1000, burst: 2)

@@ -49,6 +49,19 @@ struct RateTests {
         #expect(bench.commit().map { $0.hasSuffix("done") } == [false, true])
     }
 
+    @Test("go on when a database gets files")
+    func takenOver() throws {
+        let settings = #""r":{".limit":{"of":"read","by":"uid","rate":"1/m"}}"#
+        var (unwritten, written) = (try Self.bench(settings), try Self.bench(settings))
+        unwritten.process(.get("r"), as: Self.ann)
+        written.database.takeSessions(of: unwritten.database)
+        written.process(.get("r"), as: Self.ann)
+        written.process(.get("r"), as: Self.bob)
+        written.process(.get("r"), as: Self.ann, at: 61_000)
+        let isRefused = written.commit().map { $0.contains("Too many reads") }
+        #expect(isRefused == [true, false, false])
+    }
+
     @Test("tell clients without the claim apart by address")
     func addresses() throws {
         var bench = try Self.bench(

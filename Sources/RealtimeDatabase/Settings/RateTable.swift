@@ -35,6 +35,9 @@ struct RateTable {
 
     var count: Int { arrivals.count }
 
+    /// From this time on, in milliseconds, all clients have their whole burst, and nothing needs to be remembered.
+    private(set) var restsFrom = Int64.min
+
     /// The limit that has to be waited for the longest, if the charges exceed one. No two charges may have one key.
     func excess(_ charges: [Charge], now: Int64) -> Excess? {
         var found: Excess?
@@ -57,6 +60,8 @@ struct RateTable {
             var arrival = arrival(after: charge, now: now)
             arrival.time = min(arrival.time, Int128(now) * Int128(charge.limit.count) + Self.latest(of: charge.limit))
             arrivals[charge.key] = arrival
+            let perMillisecond = Int128(charge.limit.count)
+            restsFrom = max(restsFrom, Int64(clamping: (arrival.time + perMillisecond - 1) / perMillisecond))
             if arrivals.count > entriesMax { shrink(now: now) }
         }
     }
