@@ -8,6 +8,8 @@ struct ETag: Hashable, Sendable {
     let hash: [UInt8]
 
     static let none = ETag(hash: [])
+    /// In `if-none-match`: that of every value.
+    static let any = ETag(hash: Array("*".utf8))
 
     init(hash: [UInt8]) { self.hash = hash }
 

@@ -90,17 +90,18 @@ package struct RESTExchange: Sendable {
                 query = try parameters.filters.query()
             }
             operation = .get(target.path, query: query, needsIndex: true)
-            wantsTag = conditions.wantsTag || conditions.ifNoneMatch != nil
-            knownTag = conditions.ifNoneMatch
+            knownTag = target.isPriority ? nil : conditions.ifNoneMatch
+            wantsTag = conditions.wantsTag || knownTag != nil
         case .put, .delete:
             let isPut = method == .put
             action = isPut ? .put : .delete
-            wantsTag = conditions.wantsTag || conditions.ifMatch != nil
+            let expected = try conditions.expectation(of: target, isPut: isPut)
+            wantsTag = conditions.wantsTag || expected != nil
             knownTag = nil
             if isUpload { body = try RESTBody.file(body, head.headers) }
             let value = isPut ? try RESTBody.value(&body, for: target) : IncomingValue(json: .null)
             let echoes = isPut && (wantsTag || parameters.printing != .silent)
-            operation = .set(target, value, expecting: conditions.ifMatch?.hash, echoes: echoes)
+            operation = .set(target, value, expecting: expected?.hash, echoes: echoes)
         case .post:
             try conditions.refuseExpectation()
             let key = pushID()

@@ -30,6 +30,8 @@ import Testing
             ("PUT /t.json?print=silent", ["X-Firebase-ETag: true"], "5", "set /t 5 echo"),
             ("PUT /t.json", ["If-Match: null_etag"], "5", "set /t 5 if nothing echo"),
             ("PUT /t.json", ["if-match: \"abc=\""], "5", "set /t 5 if abc= echo"),
+            ("PUT /t.json?print=silent", ["If-None-Match: *"], "5", "set /t 5 if nothing echo"),
+            ("GET /t/.priority.json", ["If-None-Match: x"], "", "get /t"),
             ("PUT /t.json?writeSizeLimit=unlimited&disableTriggers=true", [], "null", "set /t null echo"),
             ("PUT /t.json", [], #"{".sv":"timestamp"}"#, #"set /t {".sv":"timestamp"} echo"#),
             ("PUT /t/.priority.json", [], "3", "set /t/.priority 3 echo"),
@@ -129,6 +131,7 @@ import Testing
     private static let badPath = "400 Invalid path: Invalid token in path"
     private static let wrongMethod = "405 this method is not supported here"
     private static let noOrder = "400 orderBy must be defined when other query parameters are defined"
+    private static let noneMatch = "400 if-none-match is supported for GET, and as * alone for PUT of values only"
     private static let oldForm =
         "400 find is not a parameter: a query with conditions is GET /path/.find.json?query={…}"
     private static let oneQuery =
@@ -209,6 +212,12 @@ import Testing
                 "PUT /a/.priority.json", ["If-Match: x"], "1",
                 "400 if-match is supported for PUT and DELETE of values only"
             ),
+            ("PUT /a.json", ["If-None-Match: x"], "1", noneMatch),
+            ("PUT /a.json", ["If-None-Match: *", "If-Match: x"], "1", noneMatch),
+            ("PUT /a/.priority.json", ["If-None-Match: *"], "1", noneMatch),
+            ("DELETE /a.json", ["If-None-Match: *"], "", noneMatch),
+            ("POST /a.json", ["If-None-Match: *"], "1", noneMatch),
+            ("PATCH /a.json", ["If-None-Match: *"], "{}", noneMatch),
             ("PUT /a.json", ["If-Match:"], "1", "400 an ETag must not be empty"),
             ("GET /a.json", ["If-None-Match: \"\""], "", "400 an ETag must not be empty"),
             (

@@ -100,6 +100,9 @@ import HearthStorageErrors
         let put = try RESTRequests.exchange("PUT /t.json", ["If-Match: x"], body: "1")
         #expect(put.response(to: .failed(.stale(Self.value))).summary("ETag") == "412 ETag: \(Self.tag) \(Self.plain)")
         #expect(put.response(to: .failed(.stale(.null))).summary("ETag") == "412 ETag: null_etag null")
+        let new = try RESTRequests.exchange("PUT /t.json", ["If-None-Match: *"], body: "1")
+        #expect(new.response(to: .failed(.stale(Self.value))).summary("ETag") == "412 ETag: \(Self.tag) \(Self.plain)")
+        #expect(new.response(to: .value("1")).summary("ETag") == "200 ETag: \(Self.tagOfOne) 1")
         #expect(
             put.response(to: .failed(.unavailable(.full))).summary()
                 == "503 {\n  \"error\" : \"no space left on the device that holds the data folder\"\n}\n")
