@@ -1,10 +1,12 @@
 import HearthEventLoop
 import HearthJSONTree
 import HearthServerLog
+import HearthSystem
 import HearthTestSupport
 import Testing
 import HearthTreeStorage
 
+@testable import HearthDatabaseHost
 @testable import HearthServer
 @testable import HearthRealtimeDatabase
 @testable import HearthRealtimeSessions
@@ -437,6 +439,46 @@ struct LongPollTests {
         #expect(try socket.receiveMessage() == push("a", #""other""#))
         try socket.sendClose(1000)
         #expect(try watcher.receiveMessage() == push("presence", #""off""#))
+    }
+
+    @Test("a WebSocket that takes over a session with many requests in flight is not read until some are answered")
+    func pausedUpgrade() throws {
+        let server = try makeServer {
+            $0.loops = 1
+            $0.connectionLimits.requestsWaitingMax = 4
+        }
+        let memory = server.server.services.requestMemory
+        let peer = try PollingPeer(server)
+        let socket = try server.connect("/.ws?v=5&s=\(peer.session)&ns=example")
+        #expect(try socket.receiveMessage() == switchAck)
+        let gate = Semaphore()
+        server.server.services.databases.ask { _ in gate.wait() }
+        defer { gate.signal() }
+        // A message of this size is parsed on another thread, so nothing is read when it is taken.
+        let end = endOfTransmission.replacing("{}", with: "{\(String(repeating: " ", count: 70_000))}")
+        var segments = peer.segments(of: (1...3).map { request($0, "p", #"{"p":"/n","d":\#($0)}"#) } + [end])
+        var serial = 1000
+        var polls: [RESTClient] = []
+        while !segments.isEmpty {
+            serial += 1
+            let target = peer.target(serial: serial, Array(segments.prefix(10)))
+            polls.append(try server.connectREST())
+            try polls.last?.send(RESTClient.request("GET", target))
+            segments.removeFirst(min(10, segments.count))
+            // In order, each is answered when the next one has come.
+            if polls.count > 1 { #expect(try polls.removeFirst().receive().status == 200) }
+        }
+        let last = PollingPeer.calls(try polls[0].receive().text)
+        guard case .close(after: _?) = last.last else {
+            Issue.record("\(last)")
+            return
+        }
+        try socket.send(request(4, "p", #"{"p":"/n","d":"\#(String(repeating: "x", count: 40_000))"}"#))
+        // The loop sees the bytes before this request.
+        #expect(try server.connectREST().ask("GET", "/n").status == 404)
+        #expect(memory.bytesUsed < 10_000)
+        gate.signal()
+        for number in 1...4 { #expect(try socket.receiveMessage() == ok(number)) }
     }
 
     @Test("long polling continues when the WebSocket is lost before the switch, and another may stand by")

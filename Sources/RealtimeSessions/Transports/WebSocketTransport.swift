@@ -240,6 +240,8 @@ package final class WebSocketTransport: StreamHandler, SessionSocket {
     func takeOver() {
         role = .carrier
         readOn()
+        // It was read while it stood by.
+        if isHeld { stream.pauseReading() }
     }
 
     // MARK: Ending
