@@ -46,11 +46,16 @@ final class AccountThread: Sendable {
                 if !revocations.isEmpty { observe(revocations) }
             }
         }
-        address.post.withLock { $0 = { [weak worker] news in worker?.post(.news(news)) } }
+        address.receiver.withLock { $0.post = { [weak worker] news in worker?.post(.news(news)) } }
     }
 
     private final class Address: Sendable {
-        let post = Mutex<@Sendable (SharedTurns.News) -> Void>({ _ in })
+        /// A function that a mutex holds by itself is wrapped once more whenever it is read.
+        struct Receiver: Sendable {
+            var post: @Sendable (SharedTurns.News) -> Void = { _ in }
+        }
+
+        let receiver = Mutex(Receiver())
     }
 
     private static func sharedBody(
@@ -58,7 +63,7 @@ final class AccountThread: Sendable {
         observeStorage: @escaping @Sendable (StorageError?) -> Void
     ) -> Worker<Message>.Body {
         let turns = SharedTurns(
-            file, post: { news in address.post.withLock { $0 }(news) }, observe: observe,
+            file, post: { news in address.receiver.withLock { $0.post }(news) }, observe: observe,
             observeStorage: observeStorage)
         return { messages in
             for message in messages {

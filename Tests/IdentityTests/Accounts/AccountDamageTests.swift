@@ -79,7 +79,8 @@ import Testing
         let ann = try makeUser(fixture)
         let code = try #require(
             try fixture.accounts.issueCode(
-                .resetPassword, for: .email("ann@example.com"), newEmail: nil, in: fixture.realm).issued)
+                .resetPassword, for: .email("ann@example.com"), newEmail: nil, in: fixture.realm
+            ).issued)
         try change(fixture, "UPDATE refreshTokens SET provider = 'google.com'; UPDATE codes SET kind = 'EMAIL_SIGNIN'")
         expectDamage("refresh token") { _ = try fixture.accounts.refresh(ann.refreshToken) }
         expectDamage("code") { _ = try fixture.accounts.inspectCode(code.text, in: fixture.realm) }

@@ -267,7 +267,9 @@ import Testing
                 ])
     }
 
-    @Test("an import with another password ends the user's sessions, whatever time it says", arguments: [0, nil] as [Int64?])
+    @Test(
+        "an import with another password ends the user's sessions, whatever time it says",
+        arguments: [0, nil] as [Int64?])
     func importedPassword(validSince: Int64?) throws {
         let fixture = try AccountsFixture()
         let observer = Observer()
@@ -275,7 +277,8 @@ import Testing
         let thief = try fixture.signUp("ann@example.com")
         let code = try #require(
             try fixture.accounts.issueCode(
-                .resetPassword, for: .email("ann@example.com"), newEmail: nil, in: fixture.realm).issued)
+                .resetPassword, for: .email("ann@example.com"), newEmail: nil, in: fixture.realm
+            ).issued)
         fixture.clock.advance(seconds: 10)
         var user = User(id: thief.user.id, createdAt: thief.user.createdAt)
         user.email = "ann@example.com"

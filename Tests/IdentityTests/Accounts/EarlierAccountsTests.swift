@@ -42,7 +42,7 @@ import Testing
         #expect(problem.withLock { $0 } == nil)
     }
 
-    @Test("a name that is too long to be shared is no obstacle on a server that is alone; a cluster does not begin with it")
+    @Test("a name that is too long to be shared is no obstacle on a server that is alone; no cluster begins with it")
     func longName() throws {
         let folder = TemporaryFolder()
         let rawID = String(repeating: "x", count: 600)

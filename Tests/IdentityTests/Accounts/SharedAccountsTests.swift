@@ -28,6 +28,8 @@ private final class SimulatedLog: Sendable {
     let revoked = Mutex<[Int: [Revocation]]>([:])
     /// What comes before a node is given all accounts.
     let beforeReading = Mutex<@Sendable () -> Void>({})
+    /// The ways to the nodes that have read all accounts.
+    let readers = Mutex<[@Sendable ([SharedRow]) -> Void]>([])
 
     /// Everything is told to all.
     func arrived() { for accounts in accounts.withLock({ $0 }) { accounts.arrived() } }
@@ -107,6 +109,7 @@ private final class SimulatedNode: AccountSharing {
         }
         worker.post { [log] in
             log.beforeReading.withLock { $0 }()
+            log.readers.withLock { $0.append(piece) }
             for row in rows { piece([row]) }
             then(place)
         }
@@ -350,6 +353,20 @@ struct SharedAccountsTests {
         try cluster.add(AccountsFixture { $0.areShared = true }, 1)
         try cluster.nodes[1].waitUntilComplete()
         #expect(try cluster.nodes[1].signIn("ada@example.com").user.id == id)
+    }
+
+    @Test("a node that gets very many messages goes on")
+    func manyMessages() throws {
+        let cluster = try SharedFixture(count: 1)
+        let id = try cluster.nodes[0].signUp("ada@example.com").user.id
+        cluster.log.trim()
+        try cluster.add(AccountsFixture { $0.areShared = true }, 1)
+        try cluster.nodes[1].waitUntilComplete()
+        let tell = try #require(cluster.log.readers.withLock { $0.last })
+        for _ in 0..<80 {
+            for _ in 0..<1000 { tell([]) }
+            #expect(try cluster.nodes[1].user(id).email == "ada@example.com")
+        }
     }
 
     @Test("requests to a node that reads all accounts are answered once it has them")

@@ -280,7 +280,8 @@ import Testing
         let squatter = try squat(fixture)
         let code = try #require(
             try fixture.accounts.issueCode(
-                .resetPassword, for: .email("cto@example.com"), newEmail: nil, in: fixture.realm).issued)
+                .resetPassword, for: .email("cto@example.com"), newEmail: nil, in: fixture.realm
+            ).issued)
         _ = try fixture.accounts.resetPassword(code.text, to: "secret2", in: fixture.realm)
         let owner = try fixture.signIn("cto@example.com", "secret2").user
         try expectShutOut(squatter, owner, fixture)
