@@ -156,6 +156,17 @@ extension AccountFile {
             [.text(realm.key), .text(user), .text(OneTimeCode.Kind.recoverEmail.rawValue), .integer(time)])
     }
 
+    /// Removes the codes that were made since a user gave up an address, as the user has it again. False if it is not
+    /// an earlier one, to which a code would lead back.
+    func removeRecoveryCodes(_ realm: Realm, of user: String, since email: String) throws(AccountFailure) -> Bool {
+        let first = try integer(
+            "SELECT expiresAt FROM codes WHERE realm = ? AND user = ? AND kind = ? AND email = ? ORDER BY expiresAt LIMIT 1",
+            [.text(realm.key), .text(user), .text(OneTimeCode.Kind.recoverEmail.rawValue), .text(email)])
+        guard let first else { return false }
+        try removeRecoveryCodes(realm, of: user, expiringFrom: first)
+        return true
+    }
+
     /// Removes codes that expired so long ago that the error for expired codes is no longer needed.
     func removeCodes(expiredBefore time: Int64) throws(AccountFailure) {
         try run("DELETE FROM codes WHERE expiresAt < ?", [.integer(time)])

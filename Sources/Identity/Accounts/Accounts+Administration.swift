@@ -214,6 +214,9 @@ extension AccountFile {
     /// Writes an imported user. Tokens that are void stay void, whatever the import says.
     fileprivate func putImported(_ imported: User, in realm: Realm, now: Int64) throws(AccountFailure) {
         guard let before = try user(realm, id: imported.id) else { return try put(imported, in: realm) }
+        if let email = imported.email, email != before.email {
+            _ = try removeRecoveryCodes(realm, of: imported.id, since: email)
+        }
         var user = imported
         // Imports do not name these.
         user.hasCustomAuth = before.hasCustomAuth

@@ -28,7 +28,8 @@ extension Accounts {
     /// * A token of the user is good for it only with a recent sign-in.
     /// * Where tokens are void from now on, refresh tokens and codes are too. Where a way to sign in is gone, sessions
     ///   that began with it end, but for the one that asks.
-    /// * The owner of the former address gets a code to have it back.
+    /// * The owner of the former address gets a code to have it back, unless an administrator gives the user an earlier
+    ///   address back. Codes that were made since then are void.
     func settle(
         _ user: User, insteadOf before: User, for authority: Authority, in realm: Realm, _ file: AccountFile
     ) throws(AccountFailure) -> Settled {
@@ -57,6 +58,12 @@ extension Accounts {
         case .recovery: break
         case .owner, .code, .administrator:
             guard emailChanged, let former = before.email else { break }
+            // A user who gets an earlier address back has lost it to the owner of the one that goes.
+            if case .administrator = authority, let email = user.email,
+                try file.removeRecoveryCodes(realm, of: user.id, since: email)
+            {
+                break
+            }
             recovery = try file.issue(
                 .recoverEmail, to: former, newEmail: user.email, user: user.id, now: now, in: realm)
         }

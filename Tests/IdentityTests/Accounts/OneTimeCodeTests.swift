@@ -129,6 +129,36 @@ import Testing
         #expect(back.user.email == "ann@example.com")
     }
 
+    @Test("an address that an administrator gives back is kept", arguments: [false, true])
+    func givenBack(byImport: Bool) throws {
+        let fixture = try AccountsFixture()
+        let user = try fixture.signUp("ann@example.com")
+        var token = user.idToken
+        var codes: [String] = []
+        for email in ["thief@example.com", "thief2@example.com"] {
+            var change = UserChange()
+            change.email = email
+            let update = try fixture.accounts.update(.idToken(token), change, in: fixture.realm)
+            token = try #require(update.signIn).idToken
+            codes.append(try #require(update.recovery).text)
+            fixture.clock.advance(seconds: 1)
+        }
+        if byImport {
+            var restored = user.user
+            restored.email = "ann@example.com"
+            #expect(
+                try fixture.accounts.importUsers([ImportedUser(user: restored)], overwrites: true, in: fixture.realm)
+                    .isEmpty)
+        } else {
+            var change = UserChange()
+            change.email = "ann@example.com"
+            let update = try fixture.accounts.update(.user(user.user.id), change, in: fixture.realm)
+            #expect(update.user.email == "ann@example.com")
+            #expect(update.recovery == nil)
+        }
+        for code in codes { expectRefusal(.invalidCode) { try fixture.accounts.apply(code: code, in: fixture.realm) } }
+    }
+
     @Test("with protected addresses an address is changed only by the code that was sent to the new one")
     func verifyAndChange() throws {
         let fixture = try AccountsFixture { $0.protectsEmails = true }
