@@ -71,8 +71,8 @@ extension IdentityService {
         return page.response()
     }
 
-    /// Who changed the address may know the password, or have added other ways to sign in. A new password takes all of
-    /// these away, so the page leads to that.
+    /// Whoever changed the address may know the password, or have added other ways to sign in. A new password removes
+    /// all of these, so the page leads to that.
     private func recoveryPage(
         _ user: User, _ request: IdentityRequest, _ realm: Realm
     ) throws(AccountFailure) -> ActionPage {

@@ -15,8 +15,8 @@ extension Stream {
         }
     }
 
-    /// When the peer's system last acknowledged bytes that were sent to it. Where the kernel does not say, the time at
-    /// which it last took bytes itself, which is no sign of the peer.
+    /// When the peer's system last acknowledged bytes. If the kernel does not know, when the kernel itself last took
+    /// some, which says nothing about the peer.
     package var lastTaken: Taken {
         loop.assertIsCurrent()
         var (bytes, milliseconds): (UInt64, UInt32) = (0, 0)

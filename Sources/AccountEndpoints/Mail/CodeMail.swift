@@ -93,7 +93,7 @@ package final class CodeMailer: Sendable {
     }
 
     private struct Item: Sendable {
-        /// Nil for one that the client must not know to be missing: it has a place for as long as others.
+        /// Nil if nothing is sent and the client must not notice: the item takes its place all the same.
         let mail: CodeMail?
         let client: String
     }
@@ -132,7 +132,7 @@ package final class CodeMailer: Sendable {
     /// Gives back a place that is not needed.
     func free(for client: String) { places.value.withLock { $0.free(for: client) } }
 
-    /// Sends the mail for which a place was reserved; nil to look as if.
+    /// Sends the mail for which a place was reserved. With nil nothing is sent, and the place is in use for as long.
     func sendReserved(_ mail: CodeMail?, for client: String) {
         // Accounts from before may have any.
         if let mail, !AccountNames.isMailable(mail.recipient) {
@@ -147,7 +147,7 @@ package final class CodeMailer: Sendable {
 
     /// Sends a mail that nobody has asked for, if there is a place.
     ///
-    /// - parameter client: the one that is the reason for it.
+    /// - parameter client: the client whose request caused it.
     func send(_ mail: CodeMail, for client: String) {
         guard places.value.withLock({ $0.take(for: client, isAskedFor: false) }) else {
             return drop("too many are waiting")

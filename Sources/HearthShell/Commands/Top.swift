@@ -119,7 +119,7 @@ struct ServerRates {
             + "cpu \(Self.whole(cores * 100)) % of a core"
     }
 
-    /// What a server says may be larger than any integer.
+    /// A server's figures may exceed the range of integers.
     private static func whole(_ number: Double) -> Int { Int(exactly: number.rounded()) ?? .max }
 }
 
@@ -158,7 +158,7 @@ struct RequestSums {
                 request = Request(user: "-", text: "other requests")
             }
             var sum = sums[request] ?? Sum(request: request)
-            // What a server says may be too large to be added.
+            // The sum of a server's figures may exceed the range of integers.
             sum.count &+= entry["count"]?.integer ?? entry["others"]?.integer ?? 0
             sum.microseconds &+= entry["us"]?.integer ?? 0
             sums[request] = sum
