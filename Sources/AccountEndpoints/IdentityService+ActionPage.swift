@@ -71,8 +71,8 @@ extension IdentityService {
         return page.response()
     }
 
-    /// Whoever changed the address may know the password, or have added other ways to sign in. A new password removes
-    /// all of these, so the page leads to that.
+    /// The person who changed the address may know the password, or have added sign-in methods. A password reset
+    /// removes all of these, so the page links to one.
     private func recoveryPage(
         _ user: User, _ request: IdentityRequest, _ realm: Realm
     ) throws(AccountFailure) -> ActionPage {
@@ -83,8 +83,8 @@ extension IdentityService {
             ).issued
         else { return page }
         page.text +=
-            ". Whoever changed it may still be able to sign in, until you choose a new password. That removes all "
-            + "other ways to sign in."
+            ". Choose a new password now: until then, the person who changed the address may still be able to sign in. A "
+            + "new password removes all other ways to sign in."
         let next = try continuation(request.parameter("continueUrl"))
         let link = CodeLink(reset, request, configuration, isDevelopment, next: next, tenant: realm.tenant)
         note(reset, link, realm)

@@ -2,8 +2,7 @@ import Synchronization
 import HearthSystem
 
 /// Threads for requests about accounts, which wait for the disk, hash passwords and ask other servers. Each request
-/// goes to the thread with the least to do; how much may wait is limited. A client may have as many places as it leaves
-/// free: one alone half of them, two a third each, and so on.
+/// goes to the thread with the least to do; how much may wait is limited, also for each client (``ClientPlaces``).
 final class IdentityWorkers: Sendable {
     private final class Thread: Sendable {
         let worker: Worker<@Sendable () -> Void>
@@ -21,8 +20,7 @@ final class IdentityWorkers: Sendable {
 
     private let threads: [Thread]
     private let capacity: Int
-    /// Requests that wait or are under way, of each client that has some.
-    private let counts = Mutex<[String: Int]>([:])
+    private let places = Mutex(ClientPlaces())
 
     /// - parameter capacity: how much may wait for each thread.
     init(name: String, count: Int, capacity: Int) throws(SystemError) {
@@ -37,30 +35,14 @@ final class IdentityWorkers: Sendable {
     /// - parameter client: the network address of the client; empty if it is not known.
     func post(for client: String, _ work: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = threads.min(by: { $0.load.load(ordering: .relaxed) < $1.load.load(ordering: .relaxed) }),
-            thread.load.load(ordering: .relaxed) < capacity, enter(client)
+            thread.load.load(ordering: .relaxed) < capacity,
+            places.withLock({ $0.take(for: client, of: capacity * threads.count) })
         else { return false }
         thread.load.add(1, ordering: .relaxed)
         return thread.worker.post {
             work()
             thread.load.subtract(1, ordering: .relaxed)
-            self.leave(client)
-        }
-    }
-
-    private func enter(_ client: String) -> Bool {
-        let used = threads.reduce(0) { $0 + $1.load.load(ordering: .relaxed) }
-        return counts.withLock { counts in
-            let own = counts[client, default: 0]
-            guard client.isEmpty || used + own < capacity * threads.count else { return false }
-            counts[client] = own + 1
-            return true
-        }
-    }
-
-    private func leave(_ client: String) {
-        counts.withLock { counts in
-            let own = counts[client, default: 0] - 1
-            counts[client] = own > 0 ? own : nil
+            self.places.withLock { $0.free(for: client) }
         }
     }
 

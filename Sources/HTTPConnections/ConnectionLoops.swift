@@ -20,9 +20,9 @@ package final class ConnectionLoops: Sendable {
 
     /// Takes a connection that a listener has accepted.
     package func accept(_ stream: Stream, as role: ListenerRole) -> any StreamHandler {
-        let loop = loops.withLock { loops in loops.first { $0.loop === stream.loop } }
-        guard let loop else { preconditionFailure("a stream of a foreign loop") }
-        return loop.accept(stream, as: role)
+        let connections = loops.withLock { loops in loops.first { $0.loop === stream.loop } }
+        guard let connections else { preconditionFailure("a stream of a foreign loop") }
+        return connections.accept(stream, as: role)
     }
 
     package var all: [ConnectionLoop] { loops.withLock { $0 } }
@@ -30,9 +30,9 @@ package final class ConnectionLoops: Sendable {
     /// Tells all loops that the server takes no more requests, and waits until they know. Not from an event loop.
     package func beginStopping() {
         let known = Semaphore()
-        for loop in all {
-            let isTold = loop.loop.execute {
-                loop.beginStopping()
+        for connections in all {
+            let isTold = connections.loop.execute {
+                connections.beginStopping()
                 known.signal()
             }
             if isTold { known.wait() }
@@ -44,36 +44,40 @@ package final class ConnectionLoops: Sendable {
         _ operation: Operation, of database: UInt32, as principal: Principal, after milliseconds: Int,
         then: @escaping @Sendable (Reply) -> Void
     ) {
-        guard let loop = self[0] else { return then(.failed(.unavailable(.stopping))) }
+        guard let connections = self[0] else { return then(.failed(.unavailable(.stopping))) }
         let begin: @Sendable () -> Void = {
-            loop.shared.ask(operation, of: database, as: principal) { then($0) }
+            connections.shared.ask(operation, of: database, as: principal) { then($0) }
         }
-        let isTaken = loop.loop.execute {
-            if milliseconds == 0 { begin() } else { loop.loop.schedule(after: .milliseconds(milliseconds), begin) }
+        let isTaken = connections.loop.execute {
+            if milliseconds == 0 {
+                begin()
+            } else {
+                connections.loop.schedule(after: .milliseconds(milliseconds), begin)
+            }
         }
         if !isTaken { then(.failed(.unavailable(.stopping))) }
     }
 
     /// From the thread of the accounts.
     package func revoke(_ revocations: [Revocation]) {
-        for loop in loops.withLock({ $0 }) { loop.loop.execute { loop.revoke(revocations) } }
+        for connections in loops.withLock({ $0 }) { connections.loop.execute { connections.revoke(revocations) } }
     }
 
     /// Ends a session or an event stream, if it is there.
     package func end(_ connection: ConnectionID, reason: String) {
-        guard let loop = self[connection.loop] else { return }
-        loop.loop.execute { _ = loop.end(connection, reason: reason) }
+        guard let connections = self[connection.loop] else { return }
+        connections.loop.execute { _ = connections.end(connection, reason: reason) }
     }
 
     /// Ends a connection without an answer to its requests, if it exists.
     package func abandon(_ connection: ConnectionID, reason: String) {
-        guard let loop = self[connection.loop] else { return }
-        loop.loop.execute { loop.abandon(connection, reason: reason) }
+        guard let connections = self[connection.loop] else { return }
+        connections.loop.execute { connections.abandon(connection, reason: reason) }
     }
 
     /// The same for all connections that use a database.
     package func abandonAll(using database: UInt32, reason: String) {
-        for loop in all { loop.loop.execute { loop.abandonAll(using: database, reason: reason) } }
+        for connections in all { connections.loop.execute { connections.abandonAll(using: database, reason: reason) } }
     }
 
     /// Nil for a loop that is not there.
@@ -87,9 +91,9 @@ package final class ConnectionLoops: Sendable {
     ) {
         let all = self.all
         let box = Gathering<Answer>(expected: all.count)
-        for loop in all {
-            loop.loop.execute {
-                if let answers = box.add(question(loop)) { then(answers) }
+        for connections in all {
+            connections.loop.execute {
+                if let answers = box.add(question(connections)) { then(answers) }
             }
         }
     }
@@ -101,8 +105,8 @@ package final class ConnectionLoops: Sendable {
         } metrics: { [weak self] then in
             self?.askAll({ $0.metricsReport }, then: then)
         } end: { [weak self] id, reason, then in
-            guard let loop = self?[id.loop] else { return false }
-            loop.loop.execute { then(loop.end(id, reason: reason)) }
+            guard let connections = self?[id.loop] else { return false }
+            connections.loop.execute { then(connections.end(id, reason: reason)) }
             return true
         }
     }
@@ -125,19 +129,19 @@ package final class ConnectionLoops: Sendable {
 
     /// From a thread that streams a large read.
     package func deliver(_ piece: SnapshotStream.Piece, of stream: SnapshotStream) {
-        let loop = loops.withLock { $0[stream.read.connection.loop] }
-        loop.loop.execute { loop.deliver(piece, of: stream) }
+        let connections = loops.withLock { $0[stream.read.connection.loop] }
+        connections.loop.execute { connections.deliver(piece, of: stream) }
     }
 
     /// From the database thread; costs one wake-up of the loop.
     package func deliver(_ delivery: LoopDelivery, to index: Int) {
-        let loop = loops.withLock { $0[index] }
-        loop.loop.execute {
-            loop.deliver(delivery)
-            loop.services.databases.delivered(delivery.backlogBytes)
-            if loop.loop.outbound.isExceeded {
+        let connections = loops.withLock { $0[index] }
+        connections.loop.execute {
+            connections.deliver(delivery)
+            connections.services.databases.delivered(delivery.backlogBytes)
+            if connections.loop.outbound.isExceeded {
                 // After the writes at the end of this turn.
-                loop.loop.execute { self.relieve() }
+                connections.loop.execute { self.relieve() }
             }
         }
     }

@@ -131,8 +131,9 @@ extension Database {
         return CanonicalJSON(trusted: text + "\(handed.isEmpty ? "" : "}")}".utf8)
     }
 
-    /// Removes those of some jobs that have expired but were not removed yet. If it cannot, they are passed over. False
-    /// if there are none.
+    /// Removes the expired jobs among some. Those that cannot be removed are passed over.
+    ///
+    /// - returns: whether any have expired.
     private func removeExpired(among segments: [[UInt8]], at place: Path, in turn: inout Turn) -> Bool {
         let now = turn.record.time
         guard now >= indexes.nextExpiry else { return false }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Users, as administrators see them", .timeLimit(.minutes(15)))
 struct UserTests {
     @Test(
-        "have tokens that are valid after a time, unless the server says one that is no time",
+        "have a time from which their tokens are valid, but not an impossible one",
         arguments: [
             (.text("1700000000"), 1_700_000_000_000), (.integer(1_700_000_000), 1_700_000_000_000), (nil, nil),
             (.text("9223372036854775807"), nil), (.integer(.min), nil), (.text("soon"), nil),

@@ -51,7 +51,7 @@ import Testing
         #expect(try client.rest.ask("GET", "/auth/action").status == 400)
     }
 
-    @Test("who has an address back is led to a new password, and whoever took it gets in no more")
+    @Test("the page that restores an address links to a password reset, which locks the thief out")
     func recovery() throws {
         let folder = TemporaryFolder()
         let client = try IdentityClient(isDevelopment: false) {

@@ -26,6 +26,14 @@ import HearthSystem
         #"{"settings":{"rooms":{"$room":{".trigger":\#(trigger)}}}}"#
     }
 
+    /// Sets a trigger, and makes the child `a` with the value 5.
+    private static func beginEvent(of server: RealtimeTestServer, _ trigger: String) throws -> RESTClient {
+        let client = try server.connectREST()
+        _ = try client.ask("PUT", target, RESTClient.owner, settings(trigger))
+        _ = try client.ask("PUT", "/rooms/a.json", [], "5")
+        return client
+    }
+
     private static func field(_ name: String, _ post: EventReceiver.Post) -> String? {
         (try? JSONValue(parsing: post.body))?.object?[name]?.text
     }
@@ -237,10 +245,7 @@ import HearthSystem
     func gone() async throws {
         let receiver = try EventReceiver { _ in 410 }
         let server = try RealtimeTestServer(Self.configure)
-        let client = try server.connectREST()
-        let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
-        _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
-        _ = try client.ask("PUT", "/rooms/a.json", [], "5")
+        let client = try Self.beginEvent(of: server, #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#)
         try await eventually("an event that is set aside") {
             let metrics = try client.ask("GET", "/metrics", RESTClient.owner).text
             return metrics.contains(#"hearth_trigger_events_set_aside_total{database="default",trigger="t"} 1"#)
@@ -258,10 +263,7 @@ import HearthSystem
             }
         }
         let server = try RealtimeTestServer(Self.configure)
-        let client = try server.connectREST()
-        let trigger = #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#
-        _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
-        _ = try client.ask("PUT", "/rooms/a.json", [], "5")
+        _ = try Self.beginEvent(of: server, #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#)
         try await eventually("a second attempt") { receiver.posts.count == 2 }
         // The pause without it is 5 ms.
         let attempts = times.withLock { $0 }
@@ -275,15 +277,12 @@ import HearthSystem
         TemporaryFolder.write(
             Array("#!/bin/sh\ncat >/dev/null\necho $HEARTH_EVENT_REF >>\(folder.path)/refs\nexit 3\n".utf8), to: script)
         chmod(script, 0o700)
-        let trigger = #"{"name":"t","on":"created","command":"fail"}"#
         for isAllowed in [false, true] {
             let server = try RealtimeTestServer {
                 Self.configure(&$0)
                 if isAllowed { $0.triggers.commandFolder = folder.path }
             }
-            let client = try server.connectREST()
-            _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
-            _ = try client.ask("PUT", "/rooms/a.json", [], "5")
+            let client = try Self.beginEvent(of: server, #"{"name":"t","on":"created","command":"fail"}"#)
             try await eventually("two attempts") {
                 let metrics = try client.ask("GET", "/metrics", RESTClient.owner).text
                 let name = #"hearth_trigger_attempts_failed_total{database="default",trigger="t"} "#
@@ -306,10 +305,7 @@ import HearthSystem
             Self.configure(&$0)
             $0.triggers.commandFolder = folder.path
         }
-        let client = try server.connectREST()
-        let trigger = #"{"name":"t","on":"created","command":"keep"}"#
-        _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
-        _ = try client.ask("PUT", "/rooms/a.json", [], "5")
+        _ = try Self.beginEvent(of: server, #"{"name":"t","on":"created","command":"keep"}"#)
         func found() -> String? {
             guard let entries = opendir(folder.path) else { return nil }
             defer { closedir(entries) }

@@ -211,7 +211,7 @@ extension Accounts {
 }
 
 extension AccountFile {
-    /// Writes an imported user. Tokens that are void stay void, whatever the import says.
+    /// Writes an imported user. An import makes no void token valid again.
     fileprivate func putImported(_ imported: User, in realm: Realm, now: Int64) throws(AccountFailure) {
         guard let before = try user(realm, id: imported.id) else { return try put(imported, in: realm) }
         if let email = imported.email, email != before.email {

@@ -7,7 +7,7 @@ struct PassedJobs {
     private static let countMax = 500
 
     private var jobs: Set<JobPlace> = []
-    /// When they are tried again, in milliseconds since 1970; `.max` if there are none.
+    /// The time of the next attempt, in milliseconds since 1970; `.max` without such jobs.
     private(set) var retry = Int64.max
 
     var count: Int { jobs.count }

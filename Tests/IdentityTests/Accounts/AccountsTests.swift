@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test(
-        "an import with another password ends the user's sessions, whatever time it says",
+        "an import with another password ends the user's sessions, whatever its `validSince`",
         arguments: [0, nil] as [Int64?])
     func importedPassword(validSince: Int64?) throws {
         let fixture = try AccountsFixture()
