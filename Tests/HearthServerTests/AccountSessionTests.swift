@@ -228,6 +228,8 @@ import Testing
         peer.reset()
         try blockUntil("the end of the session") { client.server.sessionCount == 0 }
         #expect(try client.post("delete", #"{"idToken":"\#(user.token)"}"#).status == 200)
+        // The next request about accounts is answered after all loops were told of the loss.
+        _ = try Self.signUp(client, "b@example.com")
         gate.put(())
         try blockUntil("the end of the message") { server.services.requestMemory.bytesUsed == 0 }
         #expect(try client.rest.ask("GET", "/.json").text == "null")
