@@ -59,7 +59,9 @@ let rooms: [Room] = [
     Room(name: "EtcdMessages"),
     Room(name: "EtcdGateway", uses: ["System", "EtcdMessages", "HTTPCodec", "EventLoop", "CNghttp2"]),
     Room(name: "StorageErrors", testsUse: nil),
-    Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
+    Room(
+        name: "SQLite", uses: ["StorageErrors", "CSQLite", "CLinux"],
+        conditions: ["CLinux": .when(platforms: [.linux])], testsUse: nil),
     Room(
         name: "RealtimeDatabase",
         uses: ["Bytes", "JSONTree", "TreeText", "TreeQueries", "SecurityRules", "StorageErrors"],

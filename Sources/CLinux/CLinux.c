@@ -20,7 +20,9 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(linux_event) == sizeof(struct epoll_event), "layout of an event");
@@ -161,6 +163,17 @@ long long linux_physical_memory(void) {
 }
 
 int linux_reserve_descriptor(void) { return (int)RETRIED(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+// files
+
+int linux_file_identity(const char *path, uint64_t *device, uint64_t *inode) {
+    struct statx found;
+    ptrdiff_t result = RETRIED(statx(AT_FDCWD, path, 0, STATX_INO, &found));
+    if (result < 0) return (int)result;
+    *device = makedev(found.stx_dev_major, found.stx_dev_minor);
+    *inode = found.stx_ino;
+    return 0;
+}
 
 // threads and machine
 

@@ -72,6 +72,13 @@ long long linux_address_space_limit(void);
 // Bytes of the machine's memory, LLONG_MAX if unknown.
 long long linux_physical_memory(void);
 
+// files
+
+// The device and the inode that a path leads to. Asks for nothing else: a kernel that keeps times of files in
+// nanoseconds (6.13 and later) sets a new time of change at the first write after somebody has read it, and some file
+// systems then write the inode with the next fdatasync, which takes half as long again.
+int linux_file_identity(const char *path, uint64_t *device, uint64_t *inode);
+
 // threads and machine
 
 // The name is cut to the 15 bytes that Linux keeps.
