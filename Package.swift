@@ -59,9 +59,9 @@ let rooms: [Room] = [
     Room(name: "EtcdMessages"),
     Room(name: "EtcdGateway", uses: ["System", "EtcdMessages", "HTTPCodec", "EventLoop", "CNghttp2"]),
     Room(name: "StorageErrors", testsUse: nil),
-    Room(
-        name: "SQLite", uses: ["StorageErrors", "CSQLite", "CLinux"],
-        conditions: ["CLinux": .when(platforms: [.linux])], testsUse: nil),
+    Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
+    // Identity, format and checksums, which the files of trees, logs and accounts have in common.
+    Room(name: "ServerFiles", uses: ["CLinux", "StorageErrors", "SQLite"], testsUse: nil),
     Room(
         name: "RealtimeDatabase",
         uses: ["Bytes", "JSONTree", "TreeText", "TreeQueries", "SecurityRules", "StorageErrors"],
@@ -82,7 +82,7 @@ let rooms: [Room] = [
         name: "TreeStorage",
         uses: [
             "Bytes", "JSONTree", "TreeText", "JSONWebTokens", "SecurityRules", "StorageErrors", "RealtimeDatabase",
-            "DatabaseScheduler", "SQLite", "CSQLite",
+            "DatabaseScheduler", "SQLite", "CSQLite", "ServerFiles",
         ],
         testsUse: ["System", "TreeQueries"]),
     Room(
@@ -95,8 +95,8 @@ let rooms: [Room] = [
     Room(
         name: "Identity",
         uses: [
-            "Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "SQLite", "CSQLite", "COpenSSL",
-            "CCrypt",
+            "Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "SQLite", "CSQLite", "ServerFiles",
+            "COpenSSL", "CCrypt",
         ],
         testsUse: ["JSONTree"]),
     Room(name: "ServerLog", uses: ["System", "JSONValues"], testsUse: nil),

@@ -1,5 +1,6 @@
 import CHearthSQLite
 import Glibc
+import HearthServerFiles
 import HearthSQLite
 import HearthRealtimeDatabase
 package import HearthStorageErrors

@@ -1,3 +1,4 @@
+import HearthServerFiles
 package import HearthRealtimeDatabase
 import HearthSQLite
 package import HearthStorageErrors

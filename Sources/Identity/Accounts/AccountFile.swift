@@ -1,4 +1,5 @@
 import Glibc
+import HearthServerFiles
 import HearthStorageErrors
 import HearthSQLite
 

@@ -1,4 +1,5 @@
 import Glibc
+import HearthServerFiles
 import HearthSQLite
 package import HearthStorageErrors
 

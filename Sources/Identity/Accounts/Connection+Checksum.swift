@@ -1,4 +1,5 @@
 import CHearthSQLite
+import HearthServerFiles
 import HearthSQLite
 import HearthStorageErrors
 

@@ -1,4 +1,5 @@
 import Glibc
+import HearthServerFiles
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSQLite

@@ -1,4 +1,5 @@
 import Glibc
+import HearthServerFiles
 import HearthRealtimeDatabase
 import HearthSQLite
 import HearthStorageErrors

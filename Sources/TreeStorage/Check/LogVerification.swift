@@ -1,3 +1,4 @@
+import HearthServerFiles
 import HearthBytes
 import HearthJSONWebTokens
 import HearthRealtimeDatabase

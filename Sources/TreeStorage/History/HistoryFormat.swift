@@ -1,3 +1,4 @@
+import HearthServerFiles
 import HearthSQLite
 import HearthStorageErrors
 

@@ -1,3 +1,4 @@
+import HearthServerFiles
 import HearthSQLite
 
 /// The checksum that each row of a tree file carries, over its key, its sequence number and its value, so that bytes

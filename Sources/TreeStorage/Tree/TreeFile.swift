@@ -1,3 +1,4 @@
+import HearthServerFiles
 import HearthJSONTree
 package import HearthRealtimeDatabase
 import HearthSQLite

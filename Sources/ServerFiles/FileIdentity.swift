@@ -1,10 +1,5 @@
+import CHearthLinux
 package import HearthStorageErrors
-
-#if os(Linux)
-    import CHearthLinux
-#else
-    import Darwin
-#endif
 
 /// The file that a name meant when it was opened, to notice when it means another one, or none.
 package struct FileIdentity: Hashable, Sendable {
@@ -15,16 +10,9 @@ package struct FileIdentity: Hashable, Sendable {
     /// Nil if there is no such file.
     package init?(_ path: String) {
         self.path = path
-        #if os(Linux)
-            var (device, inode) = (UInt64(0), UInt64(0))
-            guard linux_file_identity(path, &device, &inode) == 0 else { return nil }
-            (self.device, self.inode) = (device, inode)
-        #else
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            device = UInt64(truncatingIfNeeded: status.st_dev)
-            inode = UInt64(truncatingIfNeeded: status.st_ino)
-        #endif
+        var (device, inode) = (UInt64(0), UInt64(0))
+        guard linux_file_identity(path, &device, &inode) == 0 else { return nil }
+        (self.device, self.inode) = (device, inode)
     }
 
     /// Throws ``StorageErrors/StorageError/replaced(_:)`` if the name does not mean the same file any more: it was

@@ -1,3 +1,4 @@
+package import HearthSQLite
 package import HearthStorageErrors
 
 extension Connection {
