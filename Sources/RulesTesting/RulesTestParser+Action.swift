@@ -124,11 +124,24 @@ extension RulesTestParser {
         }
     }
 
+    private static let contradictions: KeyValuePairs = [
+        "limitToFirst": ["limitToLast"], "equalTo": ["startAt", "startAfter", "endAt", "endBefore"],
+        "startAt": ["startAfter"], "endAt": ["endBefore"],
+    ]
+
     private func query(_ range: Range<Int>) throws(Mistake) -> Query {
         let members = try text.members(
             of: range,
             ["orderBy", "startAt", "startAfter", "endAt", "endBefore", "equalTo", "limitToFirst", "limitToLast"])
-        var index = QueryIndex.key
+        for (name, others) in Self.contradictions {
+            guard members[name] != nil else { continue }
+            for other in others {
+                guard let range = members[other] else { continue }
+                throw Mistake("a query has '\(name)' or '\(other)', not both", at: range.lowerBound)
+            }
+        }
+        // As for the SDKs' queries.
+        var index = QueryIndex.priority
         if let range = members["orderBy"] {
             let name = try text.string(range)
             guard let order = QueryIndex(description: name.replacing("$", with: ".")) else {

@@ -45,7 +45,9 @@ struct RulesTestParser {
             for (name, range) in try text.members(of: range) { users[name] = try principal(range) }
         }
         guard let list = file["tests"] else { throw Mistake("'tests' is missing", at: 0) }
-        for range in try text.elements(of: list) { tests.append(try test(range)) }
+        let ranges = try text.elements(of: list)
+        if ranges.isEmpty { throw Mistake("'tests' is empty", at: list.lowerBound) }
+        for range in ranges { tests.append(try test(range)) }
     }
 
     private func line(of range: Range<Int>) -> Int { RulePosition(of: range.lowerBound, in: text.bytes).line }

@@ -88,6 +88,22 @@ struct RulesTestFileTests {
         #expect(try failures(tests, rules: rules) == [])
     }
 
+    @Test("order a query that names no order by priority, as a server does")
+    func usualOrder() throws {
+        let rules = """
+            {"p": {".read": "query.orderByPriority && query.limitToFirst <= 10"},
+             "k": {".read": "query.orderByKey && query.limitToFirst <= 10"}}
+            """
+        let tests = """
+            {"tests": [
+              {"as": "ann", "read": "/p", "query": {"limitToFirst": 10}, "allowed": true},
+              {"as": "ann", "read": "/k", "query": {"limitToFirst": 10}, "allowed": false},
+              {"as": "ann", "read": "/k", "query": {"orderBy": "$key", "limitToFirst": 10}, "allowed": true}
+            ]}
+            """
+        #expect(try failures(tests, rules: rules) == [])
+    }
+
     @Test("ask for queries whose conditions, ranges and limits the rules require together")
     func conditions() throws {
         let rules = """
@@ -175,7 +191,19 @@ struct RulesTestFileTests {
             (#"{"tests":[{"read":"/","allowed":true,"why":"rate"}]}"#, "1:44: 'why' is for what is not allowed"),
             (#"{"tests":[{"read":"/","allowed":false,"returns":1}]}"#, "1:49: 'returns' is for what is allowed"),
             (#"{"tests":[{"steps":[],"read":"/"}]}"#, "1:30: 'read' belongs in one of the steps"),
-            (#"{"tests":[{"steps":[]}]}"#, "1:20: 'steps' is empty"),
+            (#"{"tests":[{"steps":[]}]}"#, "1:20: 'steps' is empty"), (#"{"tests":[]}"#, "1:10: 'tests' is empty"),
+            (
+                #"{"tests":[{"read":"/","query":{"limitToFirst":1,"limitToLast":5},"allowed":true}]}"#,
+                "1:63: a query has 'limitToFirst' or 'limitToLast', not both"
+            ),
+            (
+                #"{"tests":[{"read":"/","query":{"orderBy":"o","equalTo":1,"endAt":"z"},"allowed":true}]}"#,
+                "1:66: a query has 'equalTo' or 'endAt', not both"
+            ),
+            (
+                #"{"tests":[{"read":"/","query":{"orderBy":"o","startAt":1,"startAfter":1},"allowed":true}]}"#,
+                "1:71: a query has 'startAt' or 'startAfter', not both"
+            ),
             (
                 "{\"tests\":[{\"steps\":[{\"after\":5},\n{\"claim\":\"/q\",\"key\":\"a\",\"allowed\":true}]}]}",
                 "2:21: step 2: 'key' does not belong to 'claim'"

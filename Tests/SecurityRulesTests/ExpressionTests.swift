@@ -182,6 +182,8 @@ struct ExpressionTests {
             ("data.child(data.child('n').val()).exists()", "not a string"),
             ("data.hasChild(auth.none)", "not a string"),
             ("data.child(true ? 1 : null).exists()", "not a string"), ("data.hasChildren([auth.none])", "not a string"),
+            ("!data.hasChildren(['none', auth.none])", "not a string"),
+            ("!data.hasChildren([auth.none, 'none'])", "not a string"),
         ] as [(String, String)])
     func snapshots(expression: String, expected: String) throws {
         #expect(try outcome(expression) == expected)

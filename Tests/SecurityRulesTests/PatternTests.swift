@@ -17,6 +17,20 @@ private func finds(_ pattern: String, _ text: String, ignoresCase: Bool = false)
 
 @Suite("Regular expressions")
 struct PatternTests {
+    // U+017F and U+212A, whose other cases are s and k.
+    @Test("do not look for other cases of the characters of a class", arguments: ["\u{17F}", "\u{212A}"])
+    func classes(lookalike: String) throws {
+        for pattern in [#"^\w$"#, #"^[\w]$"#, #"^[\w-.]$"#] {
+            #expect(try finds(pattern, lookalike, ignoresCase: true) == false)
+            #expect(try finds(pattern, "K", ignoresCase: true) == true)
+        }
+        #expect(try finds(#"^\W$"#, lookalike, ignoresCase: true) == true)
+        #expect(try finds("^[ksS]$", lookalike, ignoresCase: true) == true)
+        #expect(try finds("^[KS@]$", "k", ignoresCase: true) == true)
+        #expect(try finds("^[@`]$", "`", ignoresCase: true) == true)
+        #expect(try finds("^@$", "`", ignoresCase: true) == false)
+    }
+
     @Test(
         "search, by the table of docs/rules.md 3.5",
         arguments: [

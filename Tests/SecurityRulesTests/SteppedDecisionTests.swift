@@ -50,6 +50,16 @@ struct SteppedDecisionTests {
         #expect(try Self.steps(Scene(auth: #"{"uid":"a"}"#), denied, Self.rules).0.verdict.isAllowed == false)
     }
 
+    @Test("pauses after each child that took long")
+    func pausesAfterLongRules() throws {
+        let rules = #"{".write":true,"list":{"$item":{".validate":"newData.val().matches(/^([a-z]|(aa|bb|cc))*$/)"}}}"#
+        let text = String(repeating: "a", count: 20_000)
+        let list = "{" + (0..<10).map { #""i\#($0)":"\#(text)""# }.joined(separator: ",") + "}"
+        let (explanation, pauses) = try Self.steps(Scene(), .write([assignment("list", list)]), rules)
+        #expect(explanation.verdict.isAllowed)
+        #expect(pauses >= 9)
+    }
+
     @Test("tells the rule that denies it, and no others", arguments: [nil, #"{"uid":"a"}"#])
     func denial(auth: String?) throws {
         let scene = Scene(auth: auth)

@@ -17,6 +17,8 @@ struct WarningTests {
             "query.orderByChild === 'owner' && query.equalTo === auth.uid && query.limitToFirst <= 100",
             "query.startAt == auth.token.team", "query.limitToFirst == auth.token.most", "query.where('x') == auth",
             "query.where('owner') == auth.uid || auth != null", "!(query.where('owner') != auth.uid)",
+            "(query.where('owner') == auth.uid) == true", "false != (query.where('owner') == auth.uid)",
+            "(query.where('owner') != auth.uid) == false",
             "!(query.where('owner') != auth.uid || auth != null)", "query.where('owner') == auth.uid ? true : false",
             "auth != null ? false : query.where('owner') == auth.uid",
             "auth == null && query.where('owner') == auth.uid",

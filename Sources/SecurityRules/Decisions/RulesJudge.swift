@@ -182,12 +182,14 @@ package final class RulesJudge {
         evaluator.query = nil
     }
 
-    /// Goes on until the write is decided, or until `mayGoOn` answers false: it is called after every few rules.
+    /// Goes on until the write is decided, or until `mayGoOn` answers false: it is called after every few rules, and
+    /// after each that took many steps.
     ///
     /// - returns: the verdict, with the rules that have denied the write; nil if there is more to look at.
     package func goOn(while mayGoOn: () -> Bool) throws(RuleTreeError) -> Explanation? {
         do throws(RuleTreeError) {
             var looks = 0
+            var stepsLeft = evaluator.stepsLeft
             while !isDecided {
                 if let denial = try look() {
                     let explanation = try explanation(of: denial)
@@ -195,7 +197,9 @@ package final class RulesJudge {
                     return explanation
                 }
                 looks += 1
-                if looks.isMultiple(of: Self.looksAtOnce), !mayGoOn() { return nil }
+                guard looks == Self.looksAtOnce || stepsLeft - evaluator.stepsLeft > Self.stepsAtOnce else { continue }
+                (looks, stepsLeft) = (0, evaluator.stepsLeft)
+                if !mayGoOn() { return nil }
             }
             rest()
             return Explanation(verdict: .allowed, rules: [])
@@ -206,6 +210,8 @@ package final class RulesJudge {
     }
 
     private static let looksAtOnce = 16
+    /// Steps of patterns and bytes of strings, which take a millisecond or a few.
+    private static let stepsAtOnce = 100_000
 
     /// All that is written was looked at.
     private var isDecided: Bool {

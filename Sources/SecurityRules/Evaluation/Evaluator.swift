@@ -17,7 +17,7 @@ final class Evaluator {
     var query: RuleQuery?
     /// Before the operation.
     private var before: (any RuleTree)?
-    private var stepsLeft = 0
+    private(set) var stepsLeft = 0
     let after = WrittenTree()
 
     /// The encoded path of the operation, or of a place below it. Changes between rules only.
@@ -145,11 +145,13 @@ final class Evaluator {
         case .test(let test, let target): return try run(test, try snapshot(target))
         case .hasChildren(let target, let first, let count):
             let parent = try snapshot(target)
+            var areThere = true
+            // One that is not a string is an error, also after one that is missing.
             for operand in first..<first + count {
                 let child = try child(of: parent, try text(code.operands[operand]))
-                if try !look(child).exists { return false }
+                if areThere { areThere = try look(child).exists }
             }
-            return true
+            return areThere
         case .textTest(let test, let target, let argument):
             let text = try text(target)
             let found = text.test(test, try self.text(argument), left: &stepsLeft)

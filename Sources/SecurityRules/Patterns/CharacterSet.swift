@@ -2,9 +2,23 @@
 struct CharacterSet: Hashable, Sendable {
     /// Code points.
     var ranges: [ClosedRange<UInt32>]
+    /// Those of `\w` and the like in a set. A character matches only as it is.
+    var classes: [ClosedRange<UInt32>] = []
     var isNegated = false
-    /// A letter matches both of its cases.
+    /// A letter of `ranges` matches both of its cases.
     var ignoresCase = false
+
+    init(ranges: [ClosedRange<UInt32>], classes: [ClosedRange<UInt32>] = [], isNegated: Bool = false) {
+        (self.ranges, self.classes, self.isNegated) = (ranges, classes, isNegated)
+    }
+
+    init(_ character: UInt32) { self.init(ranges: [character...character]) }
+
+    /// The character, if there is only one.
+    var single: UInt32? {
+        guard !isNegated, classes.isEmpty, ranges.count == 1, ranges[0].count == 1 else { return nil }
+        return ranges[0].lowerBound
+    }
 
     static let digits = CharacterSet(ranges: [0x30...0x39])
     static let wordCharacters = CharacterSet(ranges: [0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
@@ -13,7 +27,9 @@ struct CharacterSet: Hashable, Sendable {
     static let lineEnds = CharacterSet(ranges: [0x0A...0x0A, 0x0D...0x0D, 0x2028...0x2029])
 
     var inverted: CharacterSet {
-        CharacterSet(ranges: ranges, isNegated: !isNegated, ignoresCase: ignoresCase)
+        var inverted = self
+        inverted.isNegated.toggle()
+        return inverted
     }
 
     /// The complement as ranges.
@@ -28,18 +44,21 @@ struct CharacterSet: Hashable, Sendable {
     }
 
     func contains(_ character: UInt32) -> Bool {
-        var isListed = lists(character)
-        if ignoresCase, !isListed, let scalar = Unicode.Scalar(character) {
-            isListed =
-                lists(Self.only(scalar.properties.lowercaseMapping))
-                || lists(Self.only(scalar.properties.uppercaseMapping))
-        }
+        let isListed = lists(character) || classes.contains { $0.contains(character) } || ignoresCase && folds(character)
         return isListed != isNegated
     }
 
-    private func lists(_ character: UInt32?) -> Bool {
-        guard let character else { return false }
-        return ranges.contains { $0.contains(character) }
+    private func lists(_ character: UInt32) -> Bool { ranges.contains { $0.contains(character) } }
+
+    /// Whether the character is listed in its other case.
+    private func folds(_ character: UInt32) -> Bool {
+        guard character >= 0x80 else {
+            let isLetter = (0x61...0x7A).contains(character | 0x20)
+            return isLetter && lists(character ^ 0x20)
+        }
+        guard let properties = Unicode.Scalar(character)?.properties else { return false }
+        return Self.only(properties.lowercaseMapping).map(lists) ?? false
+            || Self.only(properties.uppercaseMapping).map(lists) ?? false
     }
 
     /// The character, if the text is one.

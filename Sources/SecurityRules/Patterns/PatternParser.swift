@@ -77,10 +77,10 @@ struct PatternParser {
             offset += 1
             return .set(CharacterSet.lineEnds.inverted)
         case UInt8(ascii: "\\"):
-            return .set(folded(try escape()))
+            let set = try escape()
+            return .set(set.single == nil ? set : folded(set))
         default:
-            let character = character()
-            return .set(folded(CharacterSet(ranges: [character...character])))
+            return .set(folded(CharacterSet(character())))
         }
     }
 
@@ -130,7 +130,7 @@ struct PatternParser {
         case UInt8(ascii: "S"): return CharacterSet.spaces.inverted
         case _ where "bBcfknpPrtuvx0123456789".utf8.contains(letter):
             throw mistake("'\\\(Unicode.Scalar(letter))' is not supported", at: start)
-        default: return CharacterSet(ranges: [character...character])
+        default: return CharacterSet(character)
         }
     }
 
@@ -184,7 +184,14 @@ struct PatternParser {
         let open = offset
         offset += 1
         let isNegated = skipIf(UInt8(ascii: "^"))
-        var ranges: [ClosedRange<UInt32>] = []
+        var (ranges, classes): ([ClosedRange<UInt32>], [ClosedRange<UInt32>]) = ([], [])
+        func add(_ element: CharacterSet) {
+            if element.single == nil {
+                classes += element.isNegated ? element.complement : element.ranges
+            } else {
+                ranges += element.ranges
+            }
+        }
         while offset < end, byte != UInt8(ascii: "]") {
             let start = offset
             let lower = try setElement()
@@ -192,7 +199,7 @@ struct PatternParser {
             guard byte == UInt8(ascii: "-"), offset + 1 < end, text[offset + 1] != UInt8(ascii: "]"),
                 let first = lower.single
             else {
-                ranges.append(contentsOf: lower.ranges)
+                add(lower)
                 continue
             }
             offset += 1
@@ -201,24 +208,16 @@ struct PatternParser {
                 guard first <= last else { throw mistake("a range that runs backwards", at: start) }
                 ranges.append(first...last)
             } else {
-                let dash = UInt32(UInt8(ascii: "-"))
-                ranges.append(contentsOf: lower.ranges + [dash...dash] + upper.ranges)
+                for element in [lower, CharacterSet(UInt32(UInt8(ascii: "-"))), upper] { add(element) }
             }
         }
         guard skipIf(UInt8(ascii: "]")) else { throw mistake("a set without an end", at: open) }
-        guard !ranges.isEmpty else { throw mistake("an empty set", at: open) }
-        return folded(CharacterSet(ranges: ranges, isNegated: isNegated))
+        guard !ranges.isEmpty || !classes.isEmpty else { throw mistake("an empty set", at: open) }
+        return folded(CharacterSet(ranges: ranges, classes: classes, isNegated: isNegated))
     }
 
-    /// A character, or the ranges of an escape.
-    private mutating func setElement() throws(Mistake) -> (ranges: [ClosedRange<UInt32>], single: UInt32?) {
-        guard byte == UInt8(ascii: "\\") else {
-            let character = character()
-            return ([character...character], character)
-        }
-        let set = try escape()
-        if set.isNegated { return (set.complement, nil) }
-        let isSingle = set.ranges.count == 1 && set.ranges[0].count == 1
-        return (set.ranges, isSingle ? set.ranges[0].lowerBound : nil)
+    /// A character, or the class of an escape.
+    private mutating func setElement() throws(Mistake) -> CharacterSet {
+        byte == UInt8(ascii: "\\") ? try escape() : CharacterSet(character())
     }
 }

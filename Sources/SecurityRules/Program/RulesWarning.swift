@@ -74,6 +74,10 @@ private struct NullComparisonSearch {
                 look(at: branch, being: value, knowing: known.union(terms(knownWith: test, being: isMet)))
             }
         case .equal(let a, let b, let isNegated):
+            for (side, other) in [(a, b), (b, a)] {
+                guard case .bool(let constant) = code.instructions[other] else { continue }
+                return look(at: side, being: constant == (value != isNegated), knowing: known)
+            }
             guard value != isNegated, let left = term(a), let right = term(b), left.isOfAuth != right.isOfAuth,
                 !known.contains(where: { $0.implies(left) || $0.implies(right) })
             else { return }
@@ -123,8 +127,7 @@ private struct NullComparisonSearch {
         case .logical(_, let first, let count): (Array(code.operands[first..<first + min(count, 1)]), [])
         case .equal(let a, let b, _), .index(let a, let b): ([a, b], [])
         case .child(let target, let path): ([target], [path])
-        case .hasChildren(let target, let first, let count):
-            ([target], Array(code.operands[first..<first + min(count, 1)]))
+        case .hasChildren(let target, let first, let count): ([target], Array(code.operands[first..<first + count]))
         case .length(let target), .lowercased(let target), .uppercased(let target), .negated(let target),
             .matches(let target, _):
             ([], [target])
