@@ -138,7 +138,8 @@ struct TransferTests {
         let folder = TemporaryFolder()
         let process = try HearthProcess(["export", "\(server.urlText)/", folder.path + "/out.json"])
         try await eventually("the beginning of the file") {
-            process.hasEnded || !contents(folder.path + "/out.json.part").isEmpty
+            process.hasEnded
+                || TemporaryFolder.files(in: folder.path).contains { !contents("\(folder.path)/\($0)").isEmpty }
         }
         process.signal(signal)
         #expect(try await process.outcome() == Outcome(code: 128 + signal, output: "", errors: ""))
@@ -152,7 +153,7 @@ struct TransferTests {
         #expect(refused == Outcome(code: 1, output: "", errors: "hearth export: HTTP 503: no!\n"))
         let usage = try await HearthProcess.run("export", "/", "/none/x", "--url", server.urlText)
         #expect(usage.code == 64)
-        #expect(usage.errors.contains("cannot write /none/x.part: No such file or directory"))
+        #expect(usage.errors.contains("cannot write /none/x: No such file or directory"))
         let database = try TestDatabase()
         try await database.connect().set(place("a"), to: try large(500_000, seed: 2))
         let full = try HearthProcess(["export", "\(database.urlText)/", "/dev/null/x"])

@@ -96,6 +96,11 @@ struct ChangingTests {
         #expect(shell.out.takeErrors() == [])
         #expect(await shell.run("rm small") == "")
         #expect(shell.out.takeErrors() == ["there is nothing at /small"])
+        // A long text is much, too.
+        await shell.run("set text \"\(String(repeating: "x", count: 1_000_001))\"")
+        #expect(await shell.run("rm text") == "nothing was done\n")
+        #expect(shell.prompter.takeQuestions().last?.hasPrefix("remove /text, which is ") == true)
+        #expect(await shell.run("rm text -y") == "")
         await shell.run("cd smal")
         #expect(shell.out.takeErrors() == ["there is nothing at /smal"])
         await shell.run("cd")
@@ -146,7 +151,12 @@ struct ChangingTests {
         // A file that cannot get its name leaves no trace.
         let folder = "\(shell.folder.path)/data"
         #expect(await shell.run("export x \(folder) --overwrite") == "\(folder) already exists, and is not a file\n")
-        #expect(access(shell.folder.path + "/data.part", F_OK) != 0)
+        #expect(!TemporaryFolder.files(in: shell.folder.path).contains { $0.hasSuffix(".part") })
+        // A file with another's temporary name is somebody's, and stays.
+        let other = shell.write("precious", to: "out.json.part")
+        #expect(await shell.run("export x \(shell.folder.path)/out.json") == "")
+        #expect(TemporaryFolder.contents(of: other) == Array("precious".utf8))
+        unlink("\(shell.folder.path)/out.json")
         let bad = shell.write(#"{"a":"#, to: "bad.json")
         #expect(await shell.run("import x \(bad) -y").contains("bad.json: "))
         #expect(await shell.run("import x /nonsense -y").contains("cannot read /nonsense"))

@@ -120,18 +120,18 @@ extension ShellSession {
         return JSONInput(try InputFile.contents(of: "-"), isRead: true)
     }
 
-    /// More children than that are much.
-    private static let muchChildren = 100
+    /// More than that is much.
+    private static let (muchChildren, muchBytes) = (100, 1_000_000)
     /// How often a value is copied that changes while it is moved.
     private static let movesMax = 10
 
     /// A short form of the value at a place, and whether the value is large.
     private func summary(_ path: Path) async throws(ShellError) -> (text: String, isMuch: Bool) {
         let page = try await page(path, limit: Self.muchChildren)
-        guard page.isObject else { return (page.node.text(painter), false) }
+        guard page.isObject else { return (page.node.text(painter), page.byteCount ?? 0 > Self.muchBytes) }
         if page.next == nil, let bytes = page.byteCount {
             let count = page.children.count
-            return ("{ \(count) \(count == 1 ? "child" : "children"), \(ByteText(bytes)) }", bytes > 1_000_000)
+            return ("{ \(count) \(count == 1 ? "child" : "children"), \(ByteText(bytes)) }", bytes > Self.muchBytes)
         }
         let limit = 5000
         let count = try await count(path, upTo: limit)

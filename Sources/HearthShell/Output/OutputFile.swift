@@ -12,6 +12,8 @@ package final class OutputFile: Sendable {
 
     /// Nil for standard output.
     let path: String?
+    /// Where a file is until it is whole: a new name in the same folder, which nobody knows beforehand.
+    private let partialPath: String
     /// Open for as long as anybody could write.
     private let descriptor: Int32
     private let state = Mutex(State())
@@ -27,9 +29,10 @@ package final class OutputFile: Sendable {
             guard replaces else { throw .usage("\(path) is there already: --overwrite replaces it") }
         }
         self.path = path
+        partialPath = "\(path ?? "").\(String(UInt32.random(in: .min ... .max), radix: 16)).part"
         descriptor =
-            path.map { open(Self.partial($0), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? STDOUT_FILENO
-        if descriptor < 0, let path { throw .usage(Self.reason(path)) }
+            path == nil ? STDOUT_FILENO : open(partialPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor < 0 { throw .usage(reason) }
     }
 
     deinit { if path != nil, descriptor >= 0 { close(descriptor) } }
@@ -44,7 +47,7 @@ package final class OutputFile: Sendable {
         if let path {
             if let code = writeAll(bytes, to: descriptor) {
                 let reason = String(cString: strerror(code))
-                state.withLock { $0.failure = "cannot write \(Self.partial(path)): \(reason)" }
+                state.withLock { $0.failure = "cannot write \(path): \(reason)" }
                 return false
             }
         } else if !StandardOutput.write(bytes) {
@@ -76,22 +79,18 @@ package final class OutputFile: Sendable {
 
     private func commit() throws(ShellError) {
         guard let path else { return }
-        guard fsync(descriptor) == 0, rename(Self.partial(path), path) == 0 else { throw .failed(Self.reason(path)) }
+        guard fsync(descriptor) == 0, rename(partialPath, path) == 0 else { throw .failed(reason) }
         // The name has to last, too.
         let slash = path.lastIndex(of: "/")
         let folder = open(slash.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw .failed(Self.reason(path)) }
+        guard folder >= 0 else { throw .failed(reason) }
         defer { close(folder) }
-        guard fsync(folder) == 0 else { throw .failed(Self.reason(path)) }
+        guard fsync(folder) == 0 else { throw .failed(reason) }
     }
 
     /// Removes the written file. A thread may still be writing.
-    package func discard() { if let path { unlink(Self.partial(path)) } }
-
-    private static func partial(_ path: String) -> String { path + ".part" }
+    package func discard() { if path != nil { unlink(partialPath) } }
 
     /// After a system call that failed.
-    private static func reason(_ path: String) -> String {
-        "cannot write \(partial(path)): \(String(cString: strerror(errno)))"
-    }
+    private var reason: String { "cannot write \(path ?? ""): \(String(cString: strerror(errno)))" }
 }
