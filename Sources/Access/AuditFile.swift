@@ -31,8 +31,8 @@ package final class AuditFile: Sendable {
     }
 
     /// Opens the file of that name again; the old one stays in use if that fails.
-    func reopen() {
-        guard let opened = try? Self.open(path) else { return }
+    func reopen() throws(SystemError) {
+        let opened = try Self.open(path)
         descriptor.withLock { descriptor in
             close(descriptor)
             descriptor = opened

@@ -1,7 +1,7 @@
 import HearthIdentity
 package import HearthServerLog
 import Synchronization
-import HearthSystem
+package import HearthSystem
 
 /// Something that an operator wants to look up after an attack: who got in, who tried, and who changed the permissions.
 /// Its fields hold no password, token or code.
@@ -100,7 +100,7 @@ package struct AuditTrail: Sendable {
     package var notesData: Bool { file != nil }
 
     /// Continues with a new file if the old one was renamed.
-    package func reopen() { file?.reopen() }
+    package func reopen() throws(SystemError) { try file?.reopen() }
 
     /// How many events there were of each kind, also of those that were not written.
     package var counts: [(kind: AuditEvent.Kind, count: Int64)] { counter.counts }

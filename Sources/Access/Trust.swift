@@ -50,17 +50,29 @@ package struct Trust: Sendable {
         let folder = configuration.folder
         mode = configuration.isDevelopment ? .development : .production(try KeyStore(folder: folder, now: now))
         serviceAccounts = try ServiceAccounts(folder: folder)
-        let file = try configuration.trustFile.map { try Self.read($0, fetcher) }
+        let (file, legacySecrets) = try Self.files(configuration, fetcher)
         providers = try ProviderDirectory(
             folder: folder, fixed: file?.providers ?? IdentityProviders([]), fetcher: fetcher)
-        let legacySecrets = try configuration.legacySecretFile.map { (path) throws(LoadError) in
+        verifier = TokenVerifier(
+            authority: TokenAuthority(project: configuration.project, mode: mode), accounts: serviceAccounts,
+            issuers: file?.issuers ?? [], legacySecrets: legacySecrets)
+    }
+
+    /// Reads the files that the operator names, and throws if one is invalid. Fetches nothing.
+    package static func check(_ configuration: Configuration, fetcher: any DocumentFetcher) throws(LoadError) {
+        _ = try files(configuration, fetcher)
+    }
+
+    private static func files(
+        _ configuration: Configuration, _ fetcher: any DocumentFetcher
+    ) throws(LoadError) -> (trust: TrustFile?, secrets: LegacySecrets?) {
+        let trust = try configuration.trustFile.map { (path) throws(LoadError) in try read(path, fetcher) }
+        let secrets = try configuration.legacySecretFile.map { (path) throws(LoadError) in
             do throws(LegacySecrets.Failure) { return try LegacySecrets(file: path) } catch {
                 throw LoadError(message: error.description)
             }
         }
-        verifier = TokenVerifier(
-            authority: TokenAuthority(project: configuration.project, mode: mode), accounts: serviceAccounts,
-            issuers: file?.issuers ?? [], legacySecrets: legacySecrets)
+        return (trust, secrets)
     }
 
     private static func read(_ path: String, _ fetcher: any DocumentFetcher) throws(LoadError) -> TrustFile {

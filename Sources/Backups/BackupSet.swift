@@ -70,6 +70,8 @@ package struct BackupSet: Sendable {
         }
         do throws(BackupError) {
             guard partialCode == 0 else { throw BackupError("cannot make \(partial)", partialCode) }
+            let lock = RemainsLock(partial)
+            defer { withExtendedLifetime(lock) {} }
             let manifest = try fill(
                 partial, from: folder, contents, databases: hasDatabases ? contents.databases : [],
                 hasHistory: hasHistory, now: now)
@@ -87,7 +89,7 @@ package struct BackupSet: Sendable {
             }
             return BackupSet(path, manifest)
         } catch {
-            UnfinishedFiles.ending(partial) { remove(partial) }
+            _ = UnfinishedFiles.ending(partial) { remove(partial) }
             throw error
         }
     }
@@ -165,28 +167,31 @@ package struct BackupSet: Sendable {
             }
     }
 
-    /// Removes all but the newest sets, and remains of failed backups. Answers the paths.
+    /// Removes all but the newest sets, and remains of failed backups. Answers the paths of those that are gone.
     package static func prune(_ target: String, keeping count: Int) -> [String] {
-        let removed = list(in: target).dropLast(max(count, 1)).map(\.path)
-        for path in removed { remove(path) }
-        return removed + removeRemains(in: target)
+        let sets = list(in: target).dropLast(max(count, 1)).map(\.path)
+        return sets.filter(remove) + removeRemains(in: target)
     }
 
-    /// Removes what failed backups have left. Answers the paths.
+    /// Removes what failed backups have left, and nothing of a backup that is being made. Answers the paths of those
+    /// that are gone.
     @discardableResult
     static func removeRemains(in target: String) -> [String] {
         let partial = FolderContents(target).files.filter { $0.hasPrefix(prefix) && $0.hasSuffix(partialSuffix) }
-        let removed = partial.sorted().map { "\(target)/\($0)" }
-        for path in removed { remove(path) }
-        return removed
+        return partial.sorted().map { "\(target)/\($0)" }.filter { path in
+            let lock = RemainsLock(path)
+            defer { withExtendedLifetime(lock) {} }
+            return !lock.isHeldElsewhere && remove(path)
+        }
     }
 
-    /// A folder with files and no folders.
-    static func remove(_ path: String) {
+    /// Removes a folder with files and no folders. Whether it is gone.
+    @discardableResult
+    static func remove(_ path: String) -> Bool {
         // Without its manifest it is no longer a set, even if the rest is not removed.
         unlink("\(path)/\(BackupManifest.fileName)")
         for file in FolderContents(path).files { unlink("\(path)/\(file)") }
-        rmdir(path)
+        return rmdir(path) == 0
     }
 
     // MARK: Checking

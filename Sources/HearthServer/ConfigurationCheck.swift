@@ -1,3 +1,4 @@
+import HearthAccess
 import HearthClusterNode
 import HearthDatabaseHost
 import HearthEtcdGateway
@@ -108,13 +109,30 @@ package struct ConfigurationCheck: Sendable {
     }
 
     private mutating func checkFiles() {
-        let files = [
-            ("--trust", configuration.trustFile), ("--legacy-secret-file", configuration.legacySecretFile),
-            ("--seed", configuration.seedFile),
-        ]
-        for case (let option, let file?) in files where access(file, R_OK) != 0 {
-            error("\(option): cannot read \(file): \(String(cString: strerror(errno)))")
+        let fetcher = HTTPSFetcher(Fetcher())
+        do throws(Trust.LoadError) {
+            try Trust.check(configuration.trust(in: configuration.dataFolder), fetcher: fetcher)
+        } catch { self.error(error.message) }
+        if let path = configuration.seedFile {
+            do throws(Server.StartError) { _ = try Server.readSeed(path) } catch { self.error(error.message) }
         }
+        if let path = configuration.auditFile { checkAuditFile(path) }
+    }
+
+    private mutating func checkAuditFile(_ path: String) {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            if status.st_mode & S_IFMT == S_IFDIR { return error("--audit-log: \(path) is a folder") }
+            if access(path, W_OK) != 0 { error("--audit-log: \(path) cannot be written") }
+            return
+        }
+        let folder = Self.parent(of: path)
+        if access(folder, F_OK) != 0 {
+            // The unit makes this one at the start.
+            if folder == "/var/log/hearth" { return warn("--audit-log: there is no folder \(folder) yet") }
+            return error("--audit-log: there is no folder \(folder)")
+        }
+        if access(folder, W_OK | X_OK) != 0 { error("--audit-log: \(path) cannot be made in \(folder)") }
     }
 
     private mutating func checkCertificate(now: Int64) {
@@ -144,8 +162,8 @@ package struct ConfigurationCheck: Sendable {
 
     private mutating func checkArchive() {
         guard let folder = configuration.archive?.folder else { return }
-        var path = folder
-        while access(path, F_OK) != 0, path != "/", path != "." { path = Self.parent(of: path) }
+        let path = access(folder, F_OK) == 0 ? folder : Self.parent(of: folder)
+        if access(path, F_OK) != 0 { return error("--archive: \(folder) cannot be made: there is no folder \(path)") }
         if access(path, W_OK | X_OK) != 0 { error("--archive: \(folder) cannot be written") }
         var (archive, data) = (stat(), stat())
         if stat(path, &archive) == 0, stat(configuration.dataFolder, &data) == 0, archive.st_dev == data.st_dev {
@@ -158,11 +176,12 @@ package struct ConfigurationCheck: Sendable {
         if configuration.durability == .memory { return }
         var status = stat()
         guard stat(folder, &status) == 0 else {
-            var parent = folder
-            repeat {
-                parent = Self.parent(of: parent)
-            } while access(parent, F_OK) != 0 && parent != "/" && parent != "."
-            if access(parent, W_OK | X_OK) != 0 { error("the data folder \(folder) cannot be made in \(parent)") }
+            let parent = Self.parent(of: folder)
+            if access(parent, F_OK) != 0 {
+                error("the data folder \(folder) cannot be made: there is no folder \(parent)")
+            } else if access(parent, W_OK | X_OK) != 0 {
+                error("the data folder \(folder) cannot be made in \(parent)")
+            }
             return
         }
         guard status.st_mode & S_IFMT == S_IFDIR else { return error("the data folder \(folder) is not a folder") }

@@ -5,9 +5,11 @@ import HearthBackups
 import HearthClusterNode
 import HearthDatabaseHost
 import HearthEventLoop
+import HearthJSONTree
 import HearthRealtimeSessions
 import HearthSecurityRules
 import HearthServerLog
+import HearthSystem
 import HearthTreeStorage
 import HearthTriggers
 
@@ -36,6 +38,15 @@ extension Server {
         let names = [configuration.defaultDatabase] + configuration.databaseNames.names.sorted()
         if let name = names.first(where: { !DatabaseName.isValid($0) }) {
             throw .configuration("a database name has 1 to 64 letters, digits, - and _, unlike '\(name)'")
+        }
+    }
+
+    /// The initial JSON of the default database.
+    static func readSeed(_ path: String) throws(StartError) -> CanonicalJSON {
+        guard let text = FileBytes.read(path) else { throw .configuration("cannot read the seed file \(path)") }
+        do throws(JSONError) { return try CanonicalJSON.parse(text).value } catch {
+            let (line, column) = error.position(in: text)
+            throw .configuration("\(path):\(line):\(column): \(error)")
         }
     }
 

@@ -68,7 +68,9 @@ extension Server {
             let manager = ends.withLock { $0 == 0 } ? ServiceManager.inherited : ServiceManager(socketName: nil)
             manager.notify(.reloading)
             defer { manager.notify(.ready(status)) }
-            trail.reopen()
+            do throws(SystemError) { try trail.reopen() } catch {
+                log.error("audit.reopen-failed", [("error", "\(error)")])
+            }
             guard let tls else { return }
             do throws(TLSError) {
                 try tls.reload()

@@ -345,14 +345,7 @@ package final class Server: Sendable {
     private static func seed(
         from path: String, _ services: Services, _ connectionLoops: ConnectionLoops
     ) throws(StartError) -> Seeding {
-        guard let text = FileBytes.read(path) else { throw .configuration("cannot read the seed file \(path)") }
-        let value: CanonicalJSON
-        do throws(JSONError) {
-            value = try CanonicalJSON.parse(text).value
-        } catch {
-            let (line, column) = error.position(in: text)
-            throw .configuration("\(path):\(line):\(column): \(error)")
-        }
+        let value = try readSeed(path)
         // The empty hash is that of no data.
         let write = Operation.set(WriteTarget(path: .root), IncomingValue(json: value), expecting: [])
         let nobody = services.clients.client(at: nil)

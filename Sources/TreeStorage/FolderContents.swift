@@ -12,6 +12,14 @@ package struct FolderContents: Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Throws if the names of its files cannot be read, which are then not empty but unknown.
+    package func requireReadable() throws(StorageError) {
+        guard let folder = opendir(path) else {
+            throw .readOnly("cannot read \(path): \(String(cString: strerror(errno)))")
+        }
+        closedir(folder)
+    }
+
     /// Throws while a restore of everything into the folder has not come to its end (``FolderRestore``), and after it
     /// was interrupted: some of what it was to have is missing.
     package func requireWhole() throws(StorageError) {
@@ -50,6 +58,8 @@ package struct FolderContents: Sendable {
         flock(lock, LOCK_UN)
         return false
     }
+
+    package var hasAccounts: Bool { access(path + "/accounts.sqlite", F_OK) == 0 }
 
     /// Paths of the rules that databases have of their own, sorted.
     package var rulesFiles: [String] { databases(withFileOf: ".rules").map { "\(path)/\($0).rules" } }

@@ -87,6 +87,7 @@ struct Arguments {
     private mutating func readFile(_ path: String, _ known: [Option]) throws(UsageError) {
         guard let bytes = FileBytes.read(path) else { throw UsageError(message: "cannot read \(path)") }
         let text = String(decoding: bytes, as: UTF8.self)
+        var linesOfNames: [String: Int] = [:]
         for (number, line) in text.lines.enumerated() {
             let line = line.trimmed
             if line.isEmpty || line.hasPrefix("#") { continue }
@@ -98,6 +99,9 @@ struct Arguments {
             guard known.contains(where: { $0.name == name }) else {
                 let suggestion = Suggestion.text(for: name, among: known.map(\.name))
                 throw UsageError(message: "\(path):\(number + 1): unknown option '\(name)'\(suggestion)")
+            }
+            if let first = linesOfNames.updateValue(number + 1, forKey: name) {
+                throw UsageError(message: "\(path):\(number + 1): '\(name)' is set in line \(first) already")
             }
             if options[name] == nil { options[name] = parts[1].trimmed }
         }

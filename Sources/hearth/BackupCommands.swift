@@ -214,6 +214,11 @@ extension Command {
             throw UsageError(message: "--\(name) is for a restore from an archive: add --archive DIR")
         }
         let path = try arguments.positional("FILE")[0]
+        if FolderContents(path).isFolder, !BackupSet.isSet(path) {
+            let newest = BackupSet.list(in: path).last.map { "; the newest backup in it is \($0.path)" }
+            StandardError.write("hearth restore: \(path) is a folder without a backup's manifest\(newest ?? "")\n")
+            return .failure
+        }
         return BackupSet.isSet(path) ? try restoreSet(path, arguments) : try restoreFile(path, arguments)
     }
 }

@@ -88,8 +88,15 @@ struct CheckedFolder {
             StandardError.write("hearth \(command): there is no data folder \(path)\n")
             return nil
         }
-        do throws(StorageError) { try contents.requireWhole() } catch {
+        do throws(StorageError) {
+            try contents.requireReadable()
+            try contents.requireWhole()
+        } catch {
             StandardError.write("hearth \(command): \(error.message)\n")
+            return nil
+        }
+        guard !contents.databases.isEmpty || contents.hasAccounts else {
+            StandardError.write("hearth \(command): \(path) has neither databases nor accounts\n")
             return nil
         }
         if let name = arguments["database"], !contents.databases.contains(name) {

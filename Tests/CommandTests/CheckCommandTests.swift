@@ -40,6 +40,14 @@ struct CheckCommandTests {
         #expect(unknown.errors == "hearth check: there is no database x in \(data)\n")
     }
 
+    @Test("a folder without anything to check is an error", arguments: ["check", "verify"])
+    func empty(command: String) async throws {
+        let folder = TemporaryFolder()
+        let outcome = try await HearthProcess.run(command, "--data", folder.path)
+        #expect(outcome.code == 1)
+        #expect(outcome.errors == "hearth \(command): \(folder.path) has neither databases nor accounts\n")
+    }
+
     @Test("says that a file was written by a newer version, and not that it is damaged", arguments: ["tree", "log"])
     func newer(suffix: String) async throws {
         let folder = TemporaryFolder()

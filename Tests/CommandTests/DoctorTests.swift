@@ -76,6 +76,22 @@ struct DoctorTests {
         #expect(absent.output.contains("cannot be reached"), "\(absent)")
     }
 
+    @Test("over TLS, too, the state of the server counts, whatever name its certificate has")
+    func secure() async throws {
+        let certificate = TestCertificate()
+        let (file, key) = (certificate.certificateFile, certificate.keyFile)
+        let ready = try await ServerProcess(data, "--tls-cert", file, "--tls-key", key)
+        #expect(try await HearthProcess.run("health", "--data", data) == .init(code: 0, output: "ready\n", errors: ""))
+        ready.process.signal(SIGTERM)
+        #expect(try await ready.process.outcome().code == 0)
+        let full = try await ServerProcess(
+            data, "--tls-cert", file, "--tls-key", key, "--free-mib-min", "100000000")
+        let outcome = try await HearthProcess.run("health", "--data", data)
+        #expect(outcome.code == 1, "\(outcome)")
+        #expect(outcome.output != "ready\n")
+        withExtendedLifetime(full) {}
+    }
+
     @Test("a public address whose date is no date is examined like others")
     func impossibleDate() async throws {
         let peer = try AnsweringPeer(

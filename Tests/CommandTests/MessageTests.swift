@@ -76,7 +76,7 @@ struct MessageTests {
         #expect(try await users.outcome().output == "1 of 1 users imported\n")
         #expect(try await HearthProcess.run("users", "export", "-", "--url", url).output.contains("\"ann\""))
         #expect(access("-", F_OK) != 0)
-        #expect(access("-.part", F_OK) != 0)
+        #expect(!TemporaryFolder.files(in: ".").contains { $0.hasSuffix(".part") })
     }
 
     @Test("the lines of scripts and configurations may end with CRLF")
@@ -89,6 +89,45 @@ struct MessageTests {
         let serve = try await HearthProcess.run("serve", "--check", "--config", configuration)
         #expect(serve.code == 64)
         #expect(serve.errors.contains("\(configuration):2: unknown option 'bogus'"), "\(serve)")
+    }
+
+    @Test("an option is in a configuration once")
+    func repeatedOption() async throws {
+        let configuration = folder.path + "/hearth.conf"
+        TemporaryFolder.write(Array("listen = 127.0.0.1:1\n# more\nlisten = 127.0.0.1:2\n".utf8), to: configuration)
+        let serve = try await HearthProcess.run("serve", "--check", "--config", configuration)
+        #expect(serve.code == 64)
+        #expect(serve.errors.contains("\(configuration):3: 'listen' is set in line 1 already"), "\(serve)")
+    }
+
+    @Test("a closed standard stream is like an empty one, and no other file takes its place")
+    func closedStreams() async throws {
+        let data = folder.path + "/data"
+        let server = try await ServerProcess(data)
+        func run(_ line: String) async throws -> HearthProcess.Outcome {
+            let words = ["-c", line, try HearthProcess.binary, "ws://\(server.address)", data, folder.path]
+            return try await HearthProcess(program: "/bin/sh", words).outcome()
+        }
+        let write = try await run(#""$0" set /a - --url "$1" <&-"#)
+        #expect(write.code == 65, "\(write)")
+        #expect(write.errors.contains("invalid JSON"), "\(write)")
+        #expect(try await run(#""$0" set /a 1 --url "$1" <&- >&- 2>&-"#).code == 0)
+        let backup = try await run(#""$0" backup "$3/a.backup" --data "$2" >&-"#)
+        #expect(backup == .init(code: 0, output: "", errors: ""))
+        #expect(try await HearthProcess.run("restore", folder.path + "/a.backup", "--check").code == 0)
+    }
+
+    @Test("a folder of backups is not a backup, but has some")
+    func folderOfBackups() async throws {
+        let (data, sets) = (folder.path + "/data", folder.path + "/sets")
+        let server = try await ServerProcess(data)
+        let empty = try await HearthProcess.run("restore", folder.path, "--check")
+        #expect(empty.code == 1)
+        #expect(empty.errors == "hearth restore: \(folder.path) is a folder without a backup's manifest\n")
+        #expect(try await HearthProcess.run("backup", "--to", sets, "--data", data).code == 0)
+        let full = try await HearthProcess.run("restore", sets, "--check")
+        #expect(full.errors.contains("; the newest backup in it is \(sets)/hearth-"), "\(full)")
+        withExtendedLifetime(server) {}
     }
 
     @Test("users who are there already are replaced by an import only if that is asked for")

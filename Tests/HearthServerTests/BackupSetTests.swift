@@ -3,6 +3,7 @@ import Glibc
 import HearthTestSupport
 import Testing
 import HearthTreeStorage
+import HearthStorageErrors
 
 @testable import HearthBackups
 
@@ -117,6 +118,28 @@ struct BackupSetTests {
         #expect(access(target + "/other", F_OK) == 0)
         #expect(BackupSet.prune(target, keeping: 0) == [paths[2]])
         #expect(try BackupSet.check(paths[3]).databases == ["default", "shop"])
+    }
+
+    @Test("a backup that is being made stays, and of what stays nobody says that it was removed")
+    func unfinished() throws {
+        try fill()
+        let path = try BackupSet.make(of: data, in: target, now: 0).path
+        let partial = target + "/hearth-x.part"
+        mkdir(partial, 0o700)
+        let lock = RemainsLock(partial)
+        #expect(!lock.isHeldElsewhere)
+        #expect(BackupSet.prune(target, keeping: 1) == [])
+        #expect(access(partial, F_OK) == 0)
+        mkdir(target + "/hearth-y.part", 0o700)
+        mkdir(target + "/hearth-y.part/folder", 0o700)
+        #expect(BackupSet.prune(target, keeping: 1) == [])
+        #expect(BackupSet.list(in: target).map(\.path) == [path])
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test("a full disk is not called that of the data folder, as the copy may be elsewhere")
+    func fullDisk() {
+        #expect(BackupError(.full).message == "no space left on the device of the copy")
     }
 
     @Test("a folder that cannot be copied leaves nothing")

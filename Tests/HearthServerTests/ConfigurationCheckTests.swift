@@ -132,6 +132,26 @@ struct ConfigurationCheckTests {
         #expect(served.contains { $0.contains("a server runs on") })
     }
 
+    @Test("reads the files of trust, secrets and data as the server will, and looks where others will be made")
+    func files() throws {
+        func error(_ part: String, _ change: (inout ServerConfiguration) -> Void) {
+            var changed = configuration()
+            change(&changed)
+            let found = findings(changed)
+            #expect(found.contains { $0.hasPrefix("error: ") && $0.contains(part) }, "\(part): \(found)")
+            #expect(throws: Server.StartError.self) { try Server(changed) }
+        }
+        let path = folder.path + "/file"
+        TemporaryFolder.write(Array("[1".utf8), to: path)
+        try #require(chmod(path, 0o644) == 0)
+        error("\(path):") { $0.trustFile = path }
+        error("\(path):1:") { $0.seedFile = path }
+        error(path) { $0.legacySecretFile = path }
+        error("--audit-log: \(folder.path) is a folder") { $0.auditFile = folder.path }
+        error("--audit-log: there is no folder \(folder.path)/a") { $0.auditFile = folder.path + "/a/audit.log" }
+        error("there is no folder \(folder.path)/a") { $0.dataFolder = folder.path + "/a/b" }
+    }
+
     @Test("finds a folder that cannot be used, and a disk that is nearly full")
     func folders() throws {
         var configuration = configuration()

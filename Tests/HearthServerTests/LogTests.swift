@@ -108,10 +108,17 @@ struct LogTests {
         #expect(status.st_mode & 0o777 == 0o600)
 
         try #require(rename(audit, audit + ".1") == 0)
-        server.server.services.trail.reopen()
+        try server.server.services.trail.reopen()
         try rest.ask("PUT", "/c.json", RESTClient.owner, "1")
         #expect(lines(audit).count == 1)
         #expect(lines(audit + ".1").count == 2)
+
+        // A file that cannot be opened again stays in use.
+        try #require(rename(audit, audit + ".2") == 0)
+        try #require(mkdir(audit, 0o700) == 0)
+        #expect(throws: SystemError.self) { try server.server.services.trail.reopen() }
+        try rest.ask("PUT", "/d.json", RESTClient.owner, "1")
+        #expect(lines(audit + ".2").count == 2)
     }
 
     @Test("an audit log that cannot be opened keeps the server from starting")

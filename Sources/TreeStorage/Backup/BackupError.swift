@@ -11,5 +11,13 @@ package struct BackupError: Error, Hashable, Sendable {
     /// After a system call that failed.
     package init(_ what: String, _ code: Int32 = errno) { message = "\(what): \(String(cString: strerror(code)))" }
 
-    package init(_ error: StorageError) { message = error.message }
+    /// The words of a storage error speak of the data folder, and a copy may be anywhere.
+    package init(_ error: StorageError) {
+        message =
+            switch error {
+            case .full: "no space left on the device of the copy"
+            case .readOnly(let why), .inputOutput(let why): why
+            default: error.message
+            }
+    }
 }

@@ -150,12 +150,7 @@ struct Doctor {
             return add(.warning, "a server runs, but \(folder)/admin-url does not say where", "restart it")
         }
         do throws(WaitingConnection.Failure) {
-            if address.isSecure, address.isLoopback {
-                // Its certificate names the public host.
-                _ = try WaitingConnection(host: address.host, port: address.port, timeout: .seconds(5))
-                return add(.good, "the server at \(url.text) takes connections")
-            }
-            let answer = try DoctorProbe(address, authorities: authorities).get("/readyz")
+            let answer = try DoctorProbe(serverOf: address, authorities: authorities).get("/readyz")
             if answer.status == 200 {
                 add(.good, "the server at \(url.text) is ready")
             } else {
@@ -177,7 +172,7 @@ struct Doctor {
     /// Through the proxy, as clients come.
     mutating func examinePublic(_ address: DoctorProbe.Address) {
         do throws(WaitingConnection.Failure) {
-            let probe = DoctorProbe(address, authorities: authorities)
+            let probe = DoctorProbe(address, .init(authorities: authorities))
             let health = try probe.get("/healthz")
             guard health.status == 200, health.text == "ok\n" else {
                 return add(

@@ -59,12 +59,36 @@ struct DoctorProbe {
         }
     }
 
-    let address: Address
-    let authorities: String?
+    /// Whose certificates are good.
+    enum Trust {
+        case system
+        /// Authorities in a PEM file.
+        case file(String)
+        /// Any, at a loopback address: the certificate names the public host.
+        case thisMachine
 
-    init(_ address: Address, authorities: String?) {
+        init(authorities: String?) { self = authorities.map { .file($0) } ?? .system }
+
+        fileprivate func context() throws(TLSError) -> TLSContext {
+            switch self {
+            case .system: try .client(trusting: .system)
+            case .file(let path): try .client(trusting: .file(path))
+            case .thisMachine: try .clientOfThisMachine()
+            }
+        }
+    }
+
+    let address: Address
+    let trust: Trust
+
+    init(_ address: Address, _ trust: Trust) {
         self.address = address
-        self.authorities = authorities
+        self.trust = trust
+    }
+
+    /// Asks the server that has a data folder.
+    init(serverOf address: Address, authorities: String?) {
+        self.init(address, address.isLoopback ? .thisMachine : Trust(authorities: authorities))
     }
 
     /// Connects, with TLS if the address says so.
@@ -73,7 +97,7 @@ struct DoctorProbe {
         guard address.isSecure else { return connection }
         let context: TLSContext
         do throws(TLSError) {
-            context = try TLSContext.client(trusting: authorities.map { .file($0) } ?? .system)
+            context = try trust.context()
         } catch {
             throw WaitingConnection.Failure(description: error.description)
         }

@@ -26,13 +26,12 @@ extension Command {
             output.show(JSONObject(["url": .text(url), "ready": .bool(isReady), "text": .text(text)]), [text])
         }
         do throws(WaitingConnection.Failure) {
-            if arguments["url"] == nil, address.isSecure, address.isLoopback {
-                // Its certificate names the public host.
-                _ = try WaitingConnection(host: address.host, port: address.port, timeout: .seconds(5))
-                show("takes connections", isReady: true)
-                return .success
-            }
-            let answer = try DoctorProbe(address, authorities: arguments["ca"]).get("/readyz")
+            let authorities = arguments["ca"]
+            let probe =
+                arguments["url"] == nil
+                ? DoctorProbe(serverOf: address, authorities: authorities)
+                : DoctorProbe(address, .init(authorities: authorities))
+            let answer = try probe.get("/readyz")
             show(answer.text.trimmed, isReady: answer.status == 200)
             return answer.status == 200 ? .success : .failure
         } catch {
