@@ -50,8 +50,8 @@ extension DatabaseCore {
         case .success:
             transaction.write = nil
             perform(tree.acknowledge(write.id))
-            let local = tree.localValue(at: transaction.path)
-            finish(transaction, .success((true, local.extent == .all ? local.node : write.assignments[0].value)))
+            // The value that is known now may include later transactions, which have outcomes of their own.
+            finish(transaction, .success((true, write.assignments[0].value)))
         case .failure(.refused(status: "datastale", _)):
             transaction.attempts += 1
             if transaction.isOverridden {

@@ -28,7 +28,8 @@ extension DatabaseReference {
         }
     }
 
-    /// Whether the change was made, and the value afterwards.
+    /// Whether the change was made, and the value that it made, with timestamps as estimated here. Without a change it
+    /// is the present value.
     ///
     /// - throws: `permissionDenied`, `refused`, `invalidPath`, `invalidValue`, `overridden`, `tooManyRetries`,
     ///   `disconnected`, `writeCancelled`, `cancelled`.

@@ -209,7 +209,8 @@ public struct TransactionResult: Sendable {
 public struct TransactionOutcome<Value: Sendable>: Sendable {
     /// Whether the block changed the value, and the server made the change.
     public let isCommitted: Bool
-    /// The value afterwards; nil if there is none.
+    /// The value that the change made, with timestamps as estimated here. Without a change it is the present value. Nil
+    /// if there is none.
     public let value: Value?
 
     /// An outcome, for tests of code that handles one.

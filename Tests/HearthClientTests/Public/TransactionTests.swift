@@ -149,6 +149,22 @@ struct TransactionTests {
         #expect(try await counter.getData().value == 40)
     }
 
+    @Test("many that are under way at once each have their own result")
+    func ownResults() async throws {
+        let database = try server.client { $0.startsOnline = false }
+        let log = EventLog()
+        for _ in 0..<10 {
+            database.reference(withPath: "tickets").runTransactionBlock { data in
+                data.value = .int(Int64((data.value.int ?? 0) + 1))
+                return .success(withValue: data)
+            } andCompletionBlock: { _, _, snapshot in
+                log.add("\(snapshot?.value ?? "no value")")
+            }
+        }
+        database.goOnline()
+        #expect(await log.next(10) == (1...10).map { "\($0)" })
+    }
+
     @Test("those made from the result of a hidden one that is refused are made again")
     func refusedHidden() async throws {
         let rules = #"{"rules":{".read":true,".write":true,"x":{".validate":"newData.val() != 'ab'"}}}"#
