@@ -296,7 +296,8 @@ final class Link: SessionOwner {
 
     /// A user has signed in or out.
     func credentialChanged() {
-        if state == .open, options.tokenProvider != nil { signIn() }
+        guard state == .open || state == .signingIn, options.tokenProvider != nil else { return }
+        signIn()
     }
 
     /// A user has signed in with this token, or out. Later requests run as that user.
