@@ -23,9 +23,9 @@ public struct MutableData: Sendable {
     // MARK: The value
 
     /// The value without priorities; null if there is nothing. Setting it replaces all children and keeps the priority
-    /// of the location. A server value is read as an estimate.
+    /// of the location. A server value that was set is read as it was set.
     public var value: DatabaseValue {
-        get { DatabaseValue(node) }
+        get { text.map { DatabaseValue($0) } ?? DatabaseValue(node) }
         set { set(newValue, at: .root) }
     }
 
@@ -110,7 +110,12 @@ public struct MutableData: Sendable {
 
     /// Copies of the children, in the order of their keys.
     public var children: [MutableData] {
-        node.children.map { MutableData(key: $0.key.description, node: $0.node) }
+        guard let text else { return node.children.map { MutableData(key: $0.key.description, node: $0.node) } }
+        return text.children.map { child in
+            var part = MutableData(key: child.key.description, node: node.child(child.key))
+            part.text = text.part(child.value)
+            return part
+        }
     }
 
     // MARK: Inside
@@ -183,6 +188,26 @@ public struct MutableData: Sendable {
 }
 
 extension DatabaseValue {
+    /// The value of a text, with its server values and without its priorities.
+    fileprivate init(_ text: CanonicalJSON) {
+        guard text.isLeaf else {
+            var children: [String: DatabaseValue] = [:]
+            for child in text.children { children[child.key.description] = DatabaseValue(text.part(child.value)) }
+            self = children.isEmpty ? .null : .object(children)
+            return
+        }
+        let leaf = text.part(text.leafRange)
+        guard leaf.bytes.first == UInt8(ascii: "{"), let server = try? DatabaseValue(json: leaf.bytes)[".sv"] else {
+            self = DatabaseValue(Node(leaf))
+            return
+        }
+        switch server["increment"] {
+        case .int(let value): self = .server(.addInteger(value))
+        case .double(let value): self = .server(.add(value))
+        default: self = .server(.now)
+        }
+    }
+
     /// Whether it has all elements of an encoded value, each in its place. Members can have come from defaults.
     fileprivate func holds(_ value: DatabaseValue) -> Bool {
         let stored = object ?? [:]

@@ -345,4 +345,39 @@ struct TransactionTests {
             }
         }
     }
+
+    @Test("server values that a block reads after setting them stay server values")
+    func readServerValues() async throws {
+        let place = try server.client().reference(withPath: "fruit")
+        try await place.setValue(["apples": 1, "pears": ["stock": 1]])
+        try await place.child("pears").setPriority(7)
+        try await place.runTransactionBlock { data in
+            data["updatedAt"].value = ServerValue.timestamp()
+            data["pears/stock"].value = ServerValue.increment(2)
+            data["pears/at"].value = [".value": ServerValue.timestamp(), ".priority": 1]
+            #expect(data["updatedAt"].value == ServerValue.timestamp())
+            #expect(data["pears"].value == ["stock": ServerValue.increment(2), "at": ServerValue.timestamp()])
+            data.value["apples"] = 2
+            return .success(withValue: data)
+        }
+        var snapshot = try await place.getData()
+        #expect(snapshot["apples"].int == 2)
+        #expect(snapshot["pears/stock"].int == 3)
+        #expect(snapshot["updatedAt"].int ?? 0 > 1_700_000_000_000)
+        #expect(snapshot["pears/at"].int ?? 0 > 1_700_000_000_000)
+
+        try await place.child("updatedAt").removeValue()
+        try await place.runTransactionBlock { data in
+            data["updatedAt"].value = ServerValue.timestamp()
+            for child in data.children {
+                var child = child
+                child.priority = .string(child.key ?? "")
+                data[child.key ?? ""] = child
+            }
+            return .success(withValue: data)
+        }
+        snapshot = try await place.getData()
+        #expect(snapshot["updatedAt"].int ?? 0 > 1_700_000_000_000)
+        #expect(snapshot.children.map(\.priority) == ["apples", "pears", "updatedAt"])
+    }
 }
