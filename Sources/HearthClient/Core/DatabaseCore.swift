@@ -175,11 +175,12 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
                 if listen.query?.query.conditions != nil { warn(ofMissingIndex: response, at: listen.path) }
                 // Servers without positions answer in the usual way.
                 let listening = try? response.listening()
-                perform(
-                    tree.listenCompleted(
-                        listen, listening?.position ?? [], isRecovered: listening?.recovered ?? false))
-                tell(estimateRestoredWrites(at: listen.path))
+                let output = tree.listenCompleted(
+                    listen, listening?.position ?? [], isRecovered: listening?.recovered ?? false)
+                // First, because an observer that ends with its event saves the value.
                 saveLater([listen])
+                perform(output)
+                tell(estimateRestoredWrites(at: listen.path))
                 transactionsMayBegin()
             case .success(let response) where response.isUnavailable: link.serverUnavailable()
             // The position comes from a server of another version.
@@ -273,10 +274,12 @@ final class DatabaseCore: LinkOwner, @unchecked Sendable {
         // Server values are estimated without it.
         let assignments = assignments.filter { !$0.hasServerValues }
             .map { NodeAssignment(target: $0.target, value: Node($0.value)) }
-        perform(
+        let output =
             tag.map { tree.serverChanged(tag: $0, assignments) }
-                ?? tree.serverChanged(assignments, position ?? [], isMerge: isMerge))
+            ?? tree.serverChanged(assignments, position ?? [], isMerge: isMerge)
+        // First, because an observer that ends with its event saves the value.
         saveLater(tree.listens(concernedBy: assignments.map(\.target.path), tag: tag))
+        perform(output)
         transactionsMayBegin()
     }
 

@@ -142,7 +142,7 @@ extension DatabaseQueryable {
         let handle = DatabaseHandle(number: database.makeObserverNumber())
         defer { removeObserver(withHandle: handle) }
         return try await database.wait { (reply: Reply<(DataSnapshot, String?), DatabaseError>) in
-            // Removed by this task, not at the event: the value is cached only once the listen is answered.
+            // Removed by this task, not at the event: the position of the value often comes after it.
             observe(type.kinds, handle, isOnce: false, onCancel: { reply.settle(.failure($0)) }) { event in
                 reply.settle(.success((event.snapshot, event.previous)))
             }

@@ -310,4 +310,30 @@ struct PersistenceTests {
         #expect(try file.integer("SELECT sum(length(value)) FROM listens") ?? 0 <= 11_000)
         #expect(try file.integer("SELECT count(*) FROM listens WHERE length(value) < 1000") == 1)
     }
+
+    @Test("the values of single events are kept, also if blocks get them")
+    func singleEvents() async throws {
+        try await server.client().reference(withPath: "list").setValue(["a": 1, "b": 2])
+        let values = ["1", #"{"b":2}"#, "null"]
+        for isOnline in [true, false] {
+            let database = try open(isOnline: isOnline)
+            let logs = values.map { _ in EventLog() }
+            func observe(_ query: some DatabaseQueryable, _ log: EventLog) {
+                query.observeSingleEvent(of: .value) {
+                    log.add("\($0.value)")
+                } withCancel: {
+                    log.add("cancelled: \($0)")
+                }
+            }
+            let list = database.reference(withPath: "list")
+            observe(list.child("a"), logs[0])
+            observe(list.queryOrderedByKey().queryLimited(toLast: 1), logs[1])
+            observe(database.reference(withPath: "nothing"), logs[2])
+            // Without a network, all that there is comes at once.
+            if !isOnline { await database.close() }
+            for (log, value) in zip(logs, values) { #expect(await log.next() == value, "\(isOnline)") }
+            await database.close()
+        }
+    }
+
 }
