@@ -173,7 +173,7 @@
             return (Node(value), position)
         }
 
-        /// Saves the values of listens, all or none.
+        /// Saves the values of listens, all or none. One that is larger than `bytesMax` would drive out all others.
         ///
         /// - parameter listens: the listens whose values are kept longest if there are too many.
         func save(_ entries: [CachedValue], at time: Int64, whileInUse listens: @autoclosure () -> [ServerListen]) {
@@ -190,8 +190,15 @@
                         try drop.run()
                     }
                     let insert = try file.prepare("INSERT OR REPLACE INTO listens VALUES (?1, ?2, ?3, ?4, ?5)")
+                    let remove = try file.prepare("DELETE FROM listens WHERE path = ?1 AND query = ?2")
                     for entry in entries {
                         let value = entry.value.canonical.bytes
+                        guard value.count <= bytesMax else {
+                            remove.bind(1, entry.listen.path.encoded)
+                            remove.bind(2, entry.listen.query?.text ?? [])
+                            try remove.run()
+                            continue
+                        }
                         savedBytes += value.count
                         insert.bind(1, entry.listen.path.encoded)
                         insert.bind(2, entry.listen.query?.text ?? [])

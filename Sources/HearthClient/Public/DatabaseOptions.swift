@@ -41,7 +41,7 @@ public struct DatabaseOptions: Sendable {
     /// in a build without the package's trait `Persistence`.
     public var persistenceFile: String?
     /// Bytes of values to keep in the file, temporarily up to twice as many. The least recently used values are dropped
-    /// first.
+    /// first. A value that alone is larger is not kept.
     public var persistedBytesMax: Int
 
     /// How Codable types are stored in the database.

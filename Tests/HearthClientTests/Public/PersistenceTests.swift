@@ -336,4 +336,25 @@ struct PersistenceTests {
         }
     }
 
+    @Test("a value that is larger than all that may be kept does not drive out others")
+    func tooLarge() async throws {
+        let database = try server.client { options in
+            options.persistenceFile = "\(folder.path)/cache"
+            options.persistedBytesMax = 5000
+        }
+        let place = database.reference(withPath: "list")
+        for number in 0..<3 {
+            try await place.child("\(number)").setValue(number)
+            _ = try await place.child("\(number)").observeSingleEvent(of: .value)
+        }
+        let large = place.child("large")
+        let log = EventLog()
+        try await large.setValue("small")
+        log.observe(large, "", [.value])
+        #expect(await log.next() == #"value: "small""#)
+        try await large.setValue(.string(String(repeating: "x", count: 6000)))
+        await database.close()
+        #expect(try file().integer("SELECT count(*) FROM listens") == 3)
+        #expect(try file().integer("SELECT max(length(value)) FROM listens") == 1)
+    }
 }
