@@ -16,16 +16,29 @@ extension Database {
     /// The location of a URL of this database, in the form of ``DatabaseReference/url``. With a URL of another server
     /// or database, every operation on the reference fails with an error.
     public func reference(fromURL text: String) -> DatabaseReference {
+        let (ordinary, isInfo) = Self.withoutInfo(text)
         do throws(DatabaseURLError) {
-            let url = try DatabaseURL(text)
+            let url = try DatabaseURL(ordinary)
             guard url.isSameServer(as: address), url.database == address.database else {
                 return DatabaseReference(
                     database: self, place: .failure(.invalidURL("'\(text)' is not a URL of \(self.url)")))
             }
-            return DatabaseReference(database: self, place: .success(DatabasePlace(path: url.path)))
+            return DatabaseReference(
+                database: self, place: .success(DatabasePlace(path: url.path, isInfo: isInfo)))
         } catch {
             return DatabaseReference(database: self, place: .failure(.invalidURL(error.reason)))
         }
+    }
+
+    /// A URL without `.info`, which is not a key, at the beginning of its path.
+    private static func withoutInfo(_ text: String) -> (url: String, isInfo: Bool) {
+        let address = text.prefix { $0 != "?" }
+        guard let host = address.firstRange(of: "://")?.upperBound,
+            let slash = address[host...].firstIndex(of: "/")
+        else { return (text, false) }
+        let path = address[slash...]
+        guard path == "/.info" || path.hasPrefix("/.info/") else { return (text, false) }
+        return ("\(address[..<slash])\(path.dropFirst("/.info".count))\(text[address.endIndex...])", true)
     }
 
     /// Writes that the server refuses, for programs that do not check each completion. Writes of an earlier process

@@ -19,12 +19,12 @@ public struct DatabaseReference: Sendable {
     }
 
     /// The URL of the location, which ``Database/reference(fromURL:)`` reads: `http://host:port/rooms/lobby?ns=name`,
-    /// or `https`.
+    /// or `https`. With an invalid path it is no URL.
     public var url: String {
+        guard let place = try? place.get() else { return path }
         let address = database.address
-        let path = (try? place.get())?.path ?? .root
-        var keys = ""
-        for key in path.keys { keys += "/" + DatabaseURL.encoded(key.utf8) }
+        var keys = place.isInfo ? "/.info" : ""
+        for key in place.path.keys { keys += "/" + DatabaseURL.encoded(key.utf8) }
         let name = address.database.isEmpty ? "" : "?ns=" + DatabaseURL.encoded(Array(address.database.utf8))
         return "\(address.usesTLS ? "https" : "http")://\(address.authority)\(keys.isEmpty ? "/" : keys)\(name)"
     }

@@ -27,6 +27,27 @@ struct PortedNameTests {
         }
     }
 
+    @Test("the URL of a location below .info leads back to it, and that of no location to none")
+    func specialURLs() async throws {
+        let server = try TestDatabase()
+        let database = try Database(url: server.urlText + "/?ns=shop")
+        let base = server.urlText.replacing("ws://", with: "http://")
+        for (path, url) in [(".info/connected", "/.info/connected?ns=shop"), (".info", "/.info?ns=shop")] {
+            let reference = database.reference(withPath: path)
+            #expect(reference.url == base + url)
+            #expect(database.reference(fromURL: reference.url) == reference)
+        }
+        try await database.reference(withPath: "a").setValue(1)
+        for wrong in [database.reference(withPath: "a.b").url, base + "/a/.info?ns=shop", base + "/.infos?ns=shop"] {
+            await #expect {
+                try await database.reference(fromURL: wrong).removeValue()
+            } throws: { error in
+                if case DatabaseError.invalidURL = error { true } else { false }
+            }
+        }
+        #expect(try await database.reference(withPath: "a").getData().int == 1)
+    }
+
     @Test("getData with a block gives the value, or the reason why not")
     func getData() async throws {
         let server = try TestDatabase()
