@@ -38,8 +38,15 @@ public enum ServerValue: Hashable, Sendable {
 // MARK: Reading
 
 extension DatabaseValue {
-    /// Whether this is null or empty.
-    public var isNull: Bool { self == .null }
+    /// Whether this is null or empty, also if it has members that are.
+    public var isNull: Bool {
+        switch self {
+        case .null: true
+        case .array(let elements): elements.allSatisfy(\.isNull)
+        case .object(let members): members.allSatisfy { $0.key == ".priority" || $0.value.isNull }
+        case .bool, .int, .double, .string, .server: false
+        }
+    }
 
     /// Nil if it is not a boolean.
     public var bool: Bool? {
@@ -97,10 +104,11 @@ extension DatabaseValue {
         }
         set {
             var children = object ?? [:]
-            for (index, element) in (array ?? []).enumerated() where object == nil && !element.isNull {
+            for (index, element) in (array ?? []).enumerated() where object == nil && element != .null {
                 children[String(index)] = element
             }
-            children[key] = newValue.isNull ? nil : newValue
+            // Empty values stay, because they are a part of JSON for other programs.
+            children[key] = newValue == .null ? nil : newValue
             self = children.isEmpty ? .null : .object(children)
         }
     }

@@ -24,4 +24,15 @@ struct DatabaseValueTests {
             return !reason.isEmpty
         }
     }
+
+    @Test(
+        "are null if nothing would be written",
+        arguments: [nil, [], [:], [[], nil], ["a": ["b": []]], [".value": nil, ".priority": 1]] as [DatabaseValue])
+    func nulls(value: DatabaseValue) throws {
+        #expect(value.isNull)
+        #expect("\(value)" == "null")
+    }
+
+    @Test("are not null otherwise", arguments: [false, 0, "", [nil, 0], ["a": ["b": ""]]] as [DatabaseValue])
+    func noNulls(value: DatabaseValue) { #expect(!value.isNull) }
 }
