@@ -9,7 +9,8 @@ extension DatabaseCore {
         let observer = Observer(
             onEvent: { _ in }, onCancel: { [weak self] in self?.finish(transaction, .failure($0)) })
         observe(keeper, DatabasePlace(path: transaction.path), .everything, [], observer)
-        run(transaction)
+        // A closed database has ended it.
+        if transactions[keeper] != nil { run(transaction) }
     }
 
     /// The value may be known now.

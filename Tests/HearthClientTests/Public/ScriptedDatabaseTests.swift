@@ -523,6 +523,34 @@ struct ScriptedDatabaseTests {
         #expect(await log.next() == "cancelled: the database was closed")
     }
 
+    @Test("a transaction that begins when the database is closed fails without a call of its block")
+    func lateTransaction() async throws {
+        let server = ScriptedServer()
+        let database = try open(server) { $0.startsOnline = false }
+        let log = EventLog()
+        database.run { core in
+            let known = WireAssignment(
+                target: WriteTarget(path: .root), value: CanonicalJSON(integer: 1), hasServerValues: false)
+            let observer = DatabaseCore.Observer(onEvent: { _ in }, onCancel: { log.add("observer: \($0)") })
+            core.observe(-1, DatabasePlace(path: .root), .everything, .value, observer)
+            core.received(.data(known, tag: nil))
+            core.close()
+            let transaction = Transaction(
+                path: .root, isVisible: true,
+                change: { _ in
+                    log.add("block")
+                    return .success(nil)
+                },
+                completion: { outcome in
+                    if case .failure(let error) = outcome { log.add("transaction: \(error)") }
+                })
+            core.begin(transaction, keeper: -2)
+            log.add("end")
+        }
+        let closed = "the database was closed"
+        #expect(await log.next(3) == ["observer: \(closed)", "transaction: \(closed)", "end"])
+    }
+
     @Test("a database that is closed is not connected")
     func closedInfo() async throws {
         let server = ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
