@@ -49,10 +49,11 @@ extension DatabaseCore {
     }
 
     /// Calls `completion` when all earlier writes are settled.
-    func waitForWrites(completion: @escaping () -> Void) {
+    func waitForWrites(isAbandoned: @escaping () -> Bool, completion: @escaping () -> Void) {
         let requests = outgoing.numbers(of: [.write, .onDisconnect]).map { Flushes.Write.request($0) }
         flushes.wait(
-            for: Set(requests).union(transactions.keys.map { .transaction($0) }), completion: completion)
+            for: Set(requests).union(transactions.keys.map { .transaction($0) }), isAbandoned: isAbandoned,
+            completion: completion)
     }
 
     private func pending(_ number: Int, _ assignments: [WireAssignment]) -> PendingWrite {

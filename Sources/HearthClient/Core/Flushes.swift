@@ -9,15 +9,22 @@ final class Flushes {
 
     private struct Flush {
         var unsettled: Set<Write>
+        /// Whether nobody waits any more.
+        let isAbandoned: () -> Bool
         let completion: () -> Void
     }
 
     private var flushes: [Flush] = []
 
+    /// The number of calls, including abandoned ones.
+    var count: Int { flushes.count }
+
     /// Calls `completion` once all of `writes` are settled; immediately if there are none.
-    func wait(for writes: Set<Write>, completion: @escaping () -> Void) {
+    func wait(for writes: Set<Write>, isAbandoned: @escaping () -> Bool, completion: @escaping () -> Void) {
         if writes.isEmpty { return completion() }
-        flushes.append(Flush(unsettled: writes, completion: completion))
+        // Without a connection, abandoned calls would accumulate.
+        flushes.removeAll { $0.isAbandoned() }
+        flushes.append(Flush(unsettled: writes, isAbandoned: isAbandoned, completion: completion))
     }
 
     func settled(_ write: Write) {

@@ -48,7 +48,7 @@ extension Database {
     /// - throws: `connectionFailed` and `timedOut` as a write does; `cancelled`, `disconnected`.
     public func waitForPendingWrites(timeout: Duration? = nil) async throws(DatabaseError) {
         try await wait { (core, reply: Reply<Void, DatabaseError>) in
-            core.waitForWrites { reply.settle(.success(())) }
+            core.waitForWrites(isAbandoned: { reply.isSettled }) { reply.settle(.success(())) }
             guard let timeout, !reply.isSettled else { return }
             core.loop.callLater(after: timeout) { [weak core] in
                 let reason = core?.link.reasonForWaiting ?? ""

@@ -1,7 +1,11 @@
+import HearthClientTransport
+import HearthMemoryTransport
 import HearthServerSupport
-import HearthClient
+import HearthTestSupport
 import Synchronization
 import Testing
+
+@testable import HearthClient
 
 @Suite("Writes that were not answered", .timeLimit(.minutes(15)))
 struct PendingWriteTests {
@@ -112,5 +116,28 @@ struct PendingWriteTests {
             #expect(value == 7, "\(number)")
             await second.close()
         }
+    }
+
+    /// How many calls wait for the writes of a database, as far as it knows.
+    private func waiters(of database: Database) async -> Int {
+        await withCheckedContinuation { continuation in
+            database.run { continuation.resume(returning: $0.flushes.count) }
+        }
+    }
+
+    @Test("and that nobody waits for any more take no memory for it")
+    func abandonedWaits() async throws {
+        let server = try server()
+        let database = try server.client { $0.startsOnline = false }
+        for number in 0..<10 { database.reference(withPath: "\(number)").setValue(1, withCompletionBlock: nil) }
+        for _ in 0..<100 {
+            await #expect(throws: DatabaseError.self) {
+                try await database.waitForPendingWrites(timeout: .milliseconds(1))
+            }
+        }
+        #expect(await waiters(of: database) == 1)
+        #expect(database.pendingWriteCount == 10)
+    }
+
     }
 }
