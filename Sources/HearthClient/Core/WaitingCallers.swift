@@ -6,7 +6,7 @@ final class WaitingCallers {
     private struct Caller {
         let isAnswered: () -> Bool
         let fail: (DatabaseError) -> Void
-        /// Nil without a limit. All have the same timeout, so these are in order.
+        /// Nil without a limit, or with one of its own. The others have the same timeout, so these are in order.
         let deadline: Duration?
     }
 
@@ -25,10 +25,15 @@ final class WaitingCallers {
     }
 
     /// The cost per call is negligible.
-    func add(isAnswered: @escaping () -> Bool, fail: @escaping (DatabaseError) -> Void) {
+    ///
+    /// - parameter hasOwnTimeout: whether the call limits its time itself.
+    func add(
+        isAnswered: @escaping () -> Bool, hasOwnTimeout: Bool = false, fail: @escaping (DatabaseError) -> Void
+    ) {
         if callers.count >= sweepCount { dropAnswered() }
-        callers.append(Caller(isAnswered: isAnswered, fail: fail, deadline: timeout.map { loop.time + $0 }))
-        armTimer()
+        let deadline = hasOwnTimeout ? nil : timeout.map { loop.time + $0 }
+        callers.append(Caller(isAnswered: isAnswered, fail: fail, deadline: deadline))
+        if deadline != nil { armTimer() }
     }
 
     private func dropAnswered() {
@@ -43,7 +48,7 @@ final class WaitingCallers {
     }
 
     private func armTimer() {
-        guard !isTimerArmed, let deadline = callers.first?.deadline else { return }
+        guard !isTimerArmed, let deadline = callers.lazy.compactMap(\.deadline).first else { return }
         isTimerArmed = true
         loop.callLater(after: deadline - loop.time) { [weak self] in self?.expire() }
     }
@@ -51,8 +56,9 @@ final class WaitingCallers {
     private func expire() {
         isTimerArmed = false
         dropAnswered()
-        let late = callers.prefix { $0.deadline.map { $0 <= loop.time } ?? false }
-        callers.removeFirst(late.count)
+        let isLate = { [now = loop.time] (caller: Caller) in caller.deadline.map { $0 <= now } ?? false }
+        let late = callers.filter(isLate)
+        callers.removeAll(where: isLate)
         if let timeout, !late.isEmpty {
             let error = DatabaseError.timedOut("no answer within \(timeout)\(reasonForWaiting())")
             for caller in late { caller.fail(error) }

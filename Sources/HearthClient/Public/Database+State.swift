@@ -47,7 +47,7 @@ extension Database {
     ///   ``DatabaseOptions/requestTimeout``.
     /// - throws: `connectionFailed` and `timedOut` as a write does; `cancelled`, `disconnected`.
     public func waitForPendingWrites(timeout: Duration? = nil) async throws(DatabaseError) {
-        try await wait { (core, reply: Reply<Void, DatabaseError>) in
+        try await wait(hasOwnTimeout: timeout != nil) { (core, reply: Reply<Void, DatabaseError>) in
             core.waitForWrites(isAbandoned: { reply.isSettled }) { reply.settle(.success(())) }
             guard let timeout, !reply.isSettled else { return }
             core.loop.callLater(after: timeout) { [weak core] in

@@ -161,12 +161,14 @@ public final class Database: Sendable {
 
     /// Waits for a result from the database's thread.
     ///
-    /// - parameter unasked: the error if the task is cancelled already; nothing is done then.
+    /// - parameters:
+    ///   - unasked: the error if the task is cancelled already; nothing is done then.
+    ///   - hasOwnTimeout: whether the operation limits the time itself.
     func wait<Value: Sendable>(
-        unasked: DatabaseError = .cancelled,
+        unasked: DatabaseError = .cancelled, hasOwnTimeout: Bool = false,
         _ work: @escaping @Sendable (DatabaseCore, Reply<Value, DatabaseError>) -> Void
     ) async throws(DatabaseError) -> Value {
-        try await wait(unasked: unasked) { (reply: Reply<Value, DatabaseError>) in
+        try await wait(unasked: unasked, hasOwnTimeout: hasOwnTimeout) { (reply: Reply<Value, DatabaseError>) in
             let isPosted = run { core in
                 // The loop accepts work for a moment after the end.
                 if core.isClosed { reply.settle(.failure(.closed)) } else { work(core, reply) }
@@ -178,14 +180,16 @@ public final class Database: Sendable {
     /// Waits for a result of an operation that posts its own work. Of a server that has refused this client, only what
     /// is known here is a result; writes stay queued.
     func wait<Value: Sendable>(
-        unasked: DatabaseError = .cancelled, beginning begin: (Reply<Value, DatabaseError>) -> Void
+        unasked: DatabaseError = .cancelled, hasOwnTimeout: Bool = false,
+        beginning begin: (Reply<Value, DatabaseError>) -> Void
     ) async throws(DatabaseError) -> Value {
         if Task.isCancelled { throw unasked }
         let reply = Reply<Value, DatabaseError>()
         begin(reply)
         let isPosted = run { core in
             if case .refused(let error) = core.link.status.value { return reply.settle(.failure(error)) }
-            core.callers.add(isAnswered: { reply.isSettled }, fail: { reply.settle(.failure($0)) })
+            core.callers.add(
+                isAnswered: { reply.isSettled }, hasOwnTimeout: hasOwnTimeout, fail: { reply.settle(.failure($0)) })
         }
         if !isPosted { reply.settle(.failure(.closed)) }
         return try await reply.value()

@@ -139,5 +139,19 @@ struct PendingWriteTests {
         #expect(database.pendingWriteCount == 10)
     }
 
+    @Test("can be waited for longer than for other requests")
+    func longWait() async throws {
+        let network = MemoryNetwork()
+        let server = ScriptedServer(
+            .init(received: { peer, text in peer.loop.callLater(after: .seconds(3)) { peer.answer(to: text) } }),
+            in: network)
+        let database = try server.client { $0.requestTimeout = .seconds(1) }
+        let write = Task { try await database.reference(withPath: "x").setValue(1) }
+        try await eventually("the write") { database.pendingWriteCount == 1 }
+        let wait = Task { try await database.waitForPendingWrites(timeout: .seconds(10)) }
+        try await eventually("the wait") { await waiters(of: database) == 1 }
+        await network.advance(by: .seconds(3))
+        try await wait.value
+        await #expect(throws: DatabaseError.timedOut("no answer within 1.0 seconds")) { try await write.value }
     }
 }
