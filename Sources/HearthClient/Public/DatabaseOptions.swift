@@ -47,8 +47,9 @@ public struct DatabaseOptions: Sendable {
     /// How Codable types are stored in the database.
     public var coding: DatabaseCodingOptions
 
-    /// Receives log lines about connections, failed attempts, and refused tokens, listeners and writes. Called on the
-    /// database's thread, which it must not block. Nil for no log.
+    /// Receives log lines about connections, failed attempts, refused tokens, listeners and writes, and calls that are
+    /// invalid and have no block for the error. Called on the database's thread, which it must not block. Nil for no
+    /// log.
     public var logger: (@Sendable (DatabaseLogEntry) -> Void)?
 
     /// The transport to the server; nil for the system's default, on Linux an event loop with sockets and TLS. Tests

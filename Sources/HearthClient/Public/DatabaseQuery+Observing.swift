@@ -55,7 +55,7 @@ extension DatabaseQueryable {
         _ type: DataEventType, andPreviousSiblingKeyWith block: @escaping @Sendable (DataSnapshot, String?) -> Void,
         withCancel cancel: (@Sendable (DatabaseError) -> Void)? = nil
     ) -> DatabaseHandle {
-        observe(type.kinds, onCancel: { cancel?($0) }) { block($0.snapshot, $0.previous) }
+        observe(type.kinds, onCancel: cancel) { block($0.snapshot, $0.previous) }
     }
 
     /// Calls a block for the first event only.
@@ -63,7 +63,7 @@ extension DatabaseQueryable {
         of type: DataEventType, with block: @escaping @Sendable (DataSnapshot) -> Void,
         withCancel cancel: (@Sendable (DatabaseError) -> Void)? = nil
     ) {
-        observe(type.kinds, isOnce: true, onCancel: { cancel?($0) }) { block($0.snapshot) }
+        observe(type.kinds, isOnce: true, onCancel: cancel) { block($0.snapshot) }
     }
 
     /// The same, with the key of the child before it; nil as for observers.
@@ -71,7 +71,7 @@ extension DatabaseQueryable {
         of type: DataEventType, andPreviousSiblingKeyWith block: @escaping @Sendable (DataSnapshot, String?) -> Void,
         withCancel cancel: (@Sendable (DatabaseError) -> Void)? = nil
     ) {
-        observe(type.kinds, isOnce: true, onCancel: { cancel?($0) }) { block($0.snapshot, $0.previous) }
+        observe(type.kinds, isOnce: true, onCancel: cancel) { block($0.snapshot, $0.previous) }
     }
 
     /// Removes an observer. Events that are being delivered may still arrive, but none after the next operation of this
@@ -84,15 +84,34 @@ extension DatabaseQueryable {
     /// tasks that wait for an event, transactions and ``keepSynced(_:)`` are not affected.
     public func removeAllObservers() {
         let isWhole = query.isWhole
-        guard let (place, object) = try? query.resolved() else { return }
-        query.ref.database.run { $0.removeObservers(at: place, isWhole ? nil : object.query) }
+        run("keeps its observers") { core, place, object in
+            core.removeObservers(at: place, isWhole ? nil : object.query)
+        }
     }
 
     /// Keeps the selection up to date, even without observers, until it is called with `false`.
     public func keepSynced(_ isKept: Bool) {
-        guard let (place, object) = try? query.resolved(), !place.isInfo else { return }
         let number = query.ref.database.makeObserverNumber()
-        query.ref.database.run { $0.keepSynced(isKept, place, object, number) }
+        run("is not kept up to date") { core, place, object in
+            if !place.isInfo { core.keepSynced(isKept, place, object, number) }
+        }
+    }
+
+    /// Runs work for a valid query. An invalid one is logged, because nobody gets the error.
+    ///
+    /// - parameter consequence: of an invalid query, for the log.
+    private func run(
+        _ consequence: String, _ work: @escaping @Sendable (DatabaseCore, DatabasePlace, QueryObject) -> Void
+    ) {
+        let query = query
+        query.ref.database.run { core in
+            do throws(DatabaseError) {
+                let (place, object) = try query.resolved()
+                work(core, place, object)
+            } catch {
+                core.options.log(.warning, "\(query.ref) \(consequence): \(error)")
+            }
+        }
     }
 
     // MARK: Tasks
@@ -226,11 +245,13 @@ extension DatabaseQuery {
 extension DatabaseQueryable {
     /// Begins to observe. An invalid query is reported to `onCancel`, on the database's thread.
     ///
-    /// - parameter handle: of a loop or task, which removes the observer itself; nil for a block of the program.
+    /// - parameters:
+    ///   - handle: of a loop or task, which removes the observer itself; nil for a block of the program.
+    ///   - onCancel: nil if the program does not want to know; an invalid query is then logged.
     @discardableResult
     func observe(
         _ kinds: EventKinds, _ handle: DatabaseHandle? = nil, isOnce: Bool = false,
-        onCancel: @escaping @Sendable (DatabaseError) -> Void, onEvent: @escaping @Sendable (ObservedEvent) -> Void
+        onCancel: (@Sendable (DatabaseError) -> Void)?, onEvent: @escaping @Sendable (ObservedEvent) -> Void
     ) -> DatabaseHandle {
         let query = query
         let database = query.ref.database
@@ -240,13 +261,15 @@ extension DatabaseQueryable {
         let isPosted = database.run { [ref = query.ref, order = query.order] core in
             let observer = DatabaseCore.Observer(
                 isInfo: (try? resolved.get().place.isInfo) ?? false, isOnce: isOnce, isRemovable: isRemovable,
-                onEvent: { onEvent(ObservedEvent($0, at: ref, order: order)) }, onCancel: onCancel)
+                onEvent: { onEvent(ObservedEvent($0, at: ref, order: order)) }, onCancel: { onCancel?($0) })
             switch resolved {
             case .success(let (place, object)): core.observe(handle.number, place, object, kinds, observer)
-            case .failure(let error): onCancel(error)
+            case .failure(let error):
+                if onCancel == nil { core.options.log(.warning, "\(ref) is not observed: \(error)") }
+                onCancel?(error)
             }
         }
-        if !isPosted { onCancel(.closed) }
+        if !isPosted { onCancel?(.closed) }
         return handle
     }
 }

@@ -207,18 +207,21 @@ extension DatabaseReference {
     }
 
     func write(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {
-        post(make, completion) { write, core, completion in write.begin(core, completion) }
+        post("a write", make, completion) { write, core, completion in write.begin(core, completion) }
     }
 
     func onDisconnect(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {
-        post(make, completion) { write, core, completion in
+        post("an on-disconnect write", make, completion) { write, core, completion in
             core.onDisconnect(write.onDisconnect, completion: completion)
         }
     }
 
-    /// Completions are always called on the database's thread, or on this one if that has ended.
+    /// Completions are always called on the database's thread, or on this one if that has ended. Without a completion,
+    /// nobody would know of a write that cannot be made, so it is logged.
+    ///
+    /// - parameter what: names the write in the log.
     private func post(
-        _ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?,
+        _ what: String, _ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?,
         _ begin: @escaping @Sendable (Write, DatabaseCore, @escaping DatabaseCore.Settled) -> Void
     ) {
         let reference = self
@@ -232,7 +235,9 @@ extension DatabaseReference {
             }
             switch write {
             case .success(let write): begin(write, core, done)
-            case .failure(let error): done(.failure(error))
+            case .failure(let error):
+                if completion == nil { core.options.log(.warning, "\(what) at \(reference) is not made: \(error)") }
+                done(.failure(error))
             }
         }
         if !isPosted { completion?(.closed, reference) }

@@ -11,7 +11,8 @@ import HearthWireProtocol
 /// that was sent before the connection was lost ends with `disconnected`: it may have taken effect.
 extension DatabaseReference {
     /// - parameter block: changes the value, and returns whether to make the change.
-    /// - parameter completion: gets an error or nil, whether the change was made, and the value afterwards.
+    /// - parameter completion: gets an error or nil, whether the change was made, and the value as for
+    ///   ``runTransactionBlock(withLocalEvents:_:)``. Without it, errors are logged.
     /// - parameter withLocalEvents: whether observers see the change before the server has confirmed it.
     public func runTransactionBlock(
         _ block: @escaping @Sendable (inout MutableData) -> TransactionResult,
@@ -23,7 +24,11 @@ extension DatabaseReference {
             switch outcome {
             case .success(let (isCommitted, value)):
                 completion?(nil, isCommitted, DataSnapshot(value, at: reference))
-            case .failure(let error): completion?(error, false, nil)
+            case .failure(let error):
+                if completion == nil, error != .closed {
+                    reference.database.core.options.log(.warning, "a transaction at \(reference) is not made: \(error)")
+                }
+                completion?(error, false, nil)
             }
         }
     }
