@@ -1,6 +1,7 @@
 import HearthEtcdGateway
 import HearthEtcdMessages
 import HearthReplicatedLog
+import HearthStorageErrors
 import HearthTreeStorage
 import Synchronization
 package import HearthSystem
@@ -101,8 +102,9 @@ extension ClusterNode {
             return (state.table.placement, state.store(of: database))
         }
         guard let store = store(of: database), let state, let lease = state.lease,
+            let files = filesEnd(of: database),
             store.removals.state(
-                database, placement, lease: lease, isSettled: state.isSettled(timing), store.makeClient())
+                database, files, placement, lease: lease, isSettled: state.isSettled(timing), store.makeClient())
         else { return false }
         shared.state.withLock { state in
             state.syncFailures[database] = nil
@@ -110,5 +112,15 @@ extension ClusterNode {
             state.located[database] = nil
         }
         return true
+    }
+
+    /// Where the files of a database end; nil if they cannot be read.
+    private func filesEnd(of database: String) -> LogPosition? {
+        do throws(StorageError) {
+            let end = try folder.logEnd(of: database)
+            return LogPosition(epoch: end?.epoch, sequence: end?.sequence ?? 0)
+        } catch {
+            return nil
+        }
     }
 }

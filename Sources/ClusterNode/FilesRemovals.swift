@@ -80,8 +80,11 @@ final class FilesRemovals: Sendable {
     }
 
     /// Looks once more, and says in etcd that there are no files.
+    ///
+    /// - parameter files: where they end.
     func state(
-        _ database: String, _ placement: Placement, lease: Int64, isSettled: Bool, _ client: EtcdClient
+        _ database: String, _ files: LogPosition, _ placement: Placement, lease: Int64, isSettled: Bool,
+        _ client: EtcdClient
     ) -> Bool {
         let removal = state.withLock { state in
             state.removable.remove(database)
@@ -91,6 +94,7 @@ final class FilesRemovals: Sendable {
         do {
             let look = try client.call(removal.look, within: Self.callDuration)
             let permit = try removal.decide(look, placement, isSettled: isSettled)
+            try FilesRemoval.check(files, in: try client.call(removal.lookAtHistory, within: Self.callDuration))
             let deadline = MonotonicTime.current + Self.patience
             while true {
                 do throws(EtcdError) {

@@ -97,6 +97,22 @@ package final class Readiness: Sendable {
         }
     }
 
+    /// Whether the files of a database follow the log of the cluster, as far as is known.
+    func isFollowing(_ name: String) -> Bool {
+        state.withLock { state in
+            if case .cannotFollow = state.databases[name] { return false }
+            return !state.unseen.contains(name)
+        }
+    }
+
+    /// The files of a database are gone, as others hold it.
+    func forget(_ name: String) {
+        state.withLock { state in
+            state.databases[name] = nil
+            state.unseen.remove(name)
+        }
+    }
+
     /// A problem of the data folder as a whole.
     func folder(_ error: StorageError?) { state.withLock { $0.folder = error } }
 

@@ -30,6 +30,8 @@ package struct FilesRemoval: Hashable, Sendable {
         case firstLook
         /// A holder has not said that its files reach far enough.
         case holder(String)
+        /// The node's own files may have what the log does not have.
+        case otherHistory
     }
 
     /// What depends on nothing having changed.
@@ -108,6 +110,20 @@ package struct FilesRemoval: Hashable, Sendable {
             conditions.append(.init(keys.held(by: holder), .equal, .modRevision(value.modRevision)))
         }
         return Permit(conditions: conditions, ownRevision: ownRevision)
+    }
+
+    /// Tells whether the files of this node are a part of the log. Asked after ``look``, whose permit depends on the
+    /// history.
+    package var lookAtHistory: EtcdTransaction { ReplicatedLog.look(at: database) }
+
+    /// Throws unless the log has had all that the node's own files have, by the answer to ``lookAtHistory``. Otherwise
+    /// they may be the only copy.
+    package static func check(_ files: LogPosition, in reply: EtcdTransactionReply) throws(Obstacle) {
+        guard let reading = LogReading(reply), let head = reading.head else { throw .noLog }
+        switch LogMismatch.of(files, in: reading, head) {
+        case nil, .behind, .continued: break
+        case .replaced, .foreign, .ahead: throw .otherHistory
+        }
     }
 
     /// Says that the node has no files. After that it may remove them, which are closed.

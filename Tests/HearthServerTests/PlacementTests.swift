@@ -5,6 +5,7 @@ import HearthEtcdGateway
 import HearthEtcdMessages
 import HearthReplicatedLog
 import HearthServer
+import HearthSystem
 import HearthTestSupport
 import HearthTreeStorage
 import Testing
@@ -255,6 +256,35 @@ extension ClusterTests {
                 for node in five { #expect(try Self.get(database, at: node, cluster) == "1") }
                 try Self.put("2", to: database, at: "n3", cluster)
             }
+        }
+
+        @Test("files of another history than the log's stay, though three other nodes hold the database")
+        func foreignFiles() throws {
+            let other = try TestCluster(names: ["n1"]) { $0.databaseNames.names = Set(Self.databases) }
+            let database = Self.databases[0]
+            try Self.put("7", to: database, at: "n1", other)
+            try other.stop("n1")
+            let cluster = try Self.cluster()
+            for database in Self.databases { try Self.put("1", to: database, at: "n1", cluster) }
+            try Self.awaitPlacement(Self.four, cluster)
+            let holders = Self.holders(Self.four, of: database)
+            let away = try #require(Self.four.first { !holders.contains($0) })
+            let removed = try Self.metric("hearth_cluster_databases_removed_total", at: away, cluster)
+            let log = FileBytes.read("\(other.dataFolder(of: "n1"))/\(database).log") ?? []
+            #expect(!log.isEmpty)
+            let path = "\(cluster.dataFolder(of: away))/\(database).log"
+            TemporaryFolder.write(log, to: path + ".part")
+            #expect(rename(path + ".part", path) == 0)
+            try cluster.wait("a node that cannot follow") {
+                try cluster[away].connectAdminREST().ask("GET", "/readyz").text.contains("of another history")
+            }
+            // Longer than it takes to find out that nobody uses a database, and that its holders have it.
+            let end = MonotonicTime.current + .milliseconds(2 * Self.timing.idleMilliseconds)
+            try cluster.wait("the time after which files are removed") {
+                try #require(Self.hasFiles(of: database, at: away, cluster))
+                return MonotonicTime.current > end
+            }
+            #expect(try Self.metric("hearth_cluster_databases_removed_total", at: away, cluster) == removed)
         }
 
         @Test("a backup is restored at a node that has no files of the database")

@@ -180,6 +180,26 @@ import HearthReplicatedLog
         #expect(cluster.obstacle() == .holder("n4"))
     }
 
+    @Test("not if its own files have what the log has not, or never had") func ownFiles() throws {
+        let cluster = Cluster()
+        cluster.put(cluster.keys.past, LogPast([.init(name: 6, end: 40)]).bytes)
+        func obstacle(_ epoch: UInt64?, _ sequence: UInt64) throws -> FilesRemoval.Obstacle? {
+            let reply = try cluster.engine.apply(cluster.removal.lookAtHistory).get()
+            do throws(FilesRemoval.Obstacle) {
+                try FilesRemoval.check(LogPosition(epoch: epoch, sequence: sequence), in: reply)
+                return nil
+            } catch { return error }
+        }
+        for (epoch, sequence) in [(7, 100), (7, 1), (6, 40), (nil, 0)] as [(UInt64?, UInt64)] {
+            #expect(try obstacle(epoch, sequence) == nil, "\(sequence)")
+        }
+        for (epoch, sequence) in [(5, 10), (6, 41), (7, 101)] as [(UInt64, UInt64)] {
+            #expect(try obstacle(epoch, sequence) == .otherHistory, "\(sequence)")
+        }
+        cluster.delete(cluster.keys.head)
+        #expect(try obstacle(7, 100) == .noLog)
+    }
+
     /// Each change between the look and the removal makes it fail, and the files stay.
     @Test("only if nothing has changed since the look", arguments: 0..<6) func changes(number: Int) throws {
         let cluster = Cluster()

@@ -146,6 +146,7 @@ extension HostedDatabases {
         where !cluster.holds(database.name) && !listed.withRestoredCopies.contains(database.name)
             && profilers[index] == nil && tails[index] == nil
             && !placed.isArriving(index) && database.isUnused(milliseconds: cluster.idleMilliseconds)
+            && database.hasCaughtUp && host.readiness.isFollowing(database.name)
         {
             wanted[database.name] = index
         }
@@ -161,6 +162,7 @@ extension HostedDatabases {
     /// The files are gone, or had to stay.
     func endRemoval(_ index: UInt32) {
         let hasFiles = folder.hasDatabase(directory.name(of: index))
+        if !hasFiles { host.readiness.forget(directory.name(of: index)) }
         let requests = placed.endRemoval(index, isRemoved: !hasFiles)
         guard finished == nil else { return host.refuse(requests, because: .stopping) }
         if hasFiles || isHeld(index) {
