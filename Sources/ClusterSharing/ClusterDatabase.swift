@@ -23,6 +23,8 @@ package final class ClusterDatabase: Sendable {
         ) -> Void
 
     private let folder: DataFolder
+    /// The data folder of the node.
+    var folderPath: String { folder.path }
     private let databases: DatabaseThread
     private let asking: Asking
     private let index: UInt32

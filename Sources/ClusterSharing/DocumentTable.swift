@@ -32,6 +32,7 @@ final class DocumentTable {
     private var whenLoaded: (@Sendable () -> Void)?
     /// Why those were refused that this node could not take over, as the log has it.
     private var refusals: [String: String] = [:]
+    private let bases: DocumentBases
 
     private static let patience = Duration.seconds(10)
     private static let pause = Duration.milliseconds(20)
@@ -46,6 +47,7 @@ final class DocumentTable {
         self.database = database
         self.cluster = cluster
         self.fixed = fixed
+        bases = DocumentBases(folder: database.folderPath)
         self.rules = rules
         self.log = log
         self.isStopping = isStopping
@@ -180,11 +182,19 @@ final class DocumentTable {
         }
         var plain = try open(new.text, document)
         let own = document.read()
-        if let own, let before = texts.taken[new.name], let base = try? open(before, document), own != base {
+        if let own, let base = base(of: document), own != base {
             // It was changed here meanwhile; ``look()`` tells the others.
             plain = document.merge(base, own, plain)
         }
         if own != plain { try document.adopt(plain) }
+        // Afterwards: a crash in between merges the same once more.
+        if document.keepsBase { try bases.keep(new.text, of: new.name) }
+    }
+
+    /// The text that this node's was last made of; nil if that is not known.
+    private func base(of document: SharedDocument) -> [UInt8]? {
+        if let text = texts.taken[document.name] { return try? open(text, document) }
+        return document.keepsBase ? bases.text(of: document.name) : nil
     }
 
     private func open(_ text: [UInt8], _ document: SharedDocument) throws(SharedDocument.Failure) -> [UInt8] {

@@ -16,6 +16,9 @@ package struct SharedDocument: Sendable {
     let name: String
     /// Only nodes may read it.
     var isSecret = false
+    /// Changes in the node's file are told to the others even if the process has ended before it could: the text of the
+    /// cluster that they were made in is on disk.
+    private(set) var keepsBase = false
     /// The text of this node; nil if it has none.
     let read: @Sendable () -> [UInt8]?
     /// Takes over the text of the cluster.
@@ -52,15 +55,18 @@ package struct SharedDocument: Sendable {
             do throws(KeyStoreError) { try accounts.adopt(text) } catch { throw Failure(description: "\(error)") }
         }
         document.merge = { ServiceAccounts.merge(base: $0, own: $1, shared: $2) }
+        document.keepsBase = true
         return document
     }
 
     static func openIDProviders(_ providers: ProviderDirectory) -> SharedDocument {
-        SharedDocument("openid-providers") {
+        var document = SharedDocument("openid-providers") {
             providers.fileText
         } adopt: { (text) throws(Failure) in
             do throws(KeyStoreError) { try providers.adopt(text) } catch { throw Failure(description: "\(error)") }
         }
+        document.keepsBase = true
+        return document
     }
 
     private static let rulesPrefix = "rules:"

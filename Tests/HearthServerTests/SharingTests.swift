@@ -5,6 +5,7 @@ import HearthSystem
 import HearthTestSupport
 import Testing
 import HearthAccountEndpoints
+import HearthClusterNode
 
 @Suite(
     "What the nodes of a cluster share", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized,
@@ -12,15 +13,31 @@ import HearthAccountEndpoints
 struct SharingTests {
     private static let rules = #"{"rules":{".read":"auth != null",".write":"auth != null"}}"#
 
+    private static let secret = "a secret of at least 32 characters"
+
     /// Three nodes as in production.
     private final class Fixture {
         let folder = TemporaryFolder()
         let cluster: TestCluster
+        private let secrets: Secrets
+
+        /// What the nodes that start from now on have in their files.
+        private final class Secrets {
+            var secret = ClusterSecret(SharingTests.secret)
+        }
+
+        var secret: ClusterSecret {
+            get { secrets.secret }
+            set { secrets.secret = newValue }
+        }
 
         init() throws {
+            let secrets = Secrets()
+            self.secrets = secrets
             let rules = "\(folder.path)/rules.json"
             TemporaryFolder.write(Array(SharingTests.rules.utf8), to: rules)
-            cluster = try TestCluster(forwardsWrites: true) { configuration in
+            cluster = try TestCluster(forwardsWrites: true, others: ["n4"]) { configuration in
+                configuration.cluster?.peers?.secret = secrets.secret
                 configuration.isDevelopment = false
                 configuration.rulesFile = rules
                 var identity = IdentityConfiguration()
@@ -48,6 +65,25 @@ struct SharingTests {
             let answer = try ask("POST", path, body, at: node)
             #expect(answer.status == 200, "\(answer)")
             return answer.members
+        }
+
+        /// The names of the keys that sign tokens, as a node publishes them.
+        func signingKeys(at node: String) throws -> Set<String> {
+            let path = "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
+            let documents = try ask("GET", path, at: node).members
+            return Set(documents.members.map { String(decoding: $0.name, as: UTF8.self) })
+        }
+
+        /// Waits until all nodes believe an administrator's key. Returns a header with a token of it.
+        func authorization(_ key: AdministratorKey) throws -> String {
+            var token: String?
+            for name in TestCluster.names {
+                try cluster.wait("the key at \(name)") {
+                    token = try accessToken(key, at: name)
+                    return token != nil
+                }
+            }
+            return "authorization: Bearer \(try #require(token))"
         }
 
         /// An access token of an administrator's key, or nil if a node does not believe it.
@@ -169,5 +205,43 @@ struct SharingTests {
         #expect(try fixture.ask("GET", "/open2.json", at: "n1").status == 200)
         #expect(try fixture.ask("PUT", "/n3.json", #"{"a":1,"b":1}"#, at: "n1").status == 409)
         #expect(try fixture.ask("GET", "/.json?ns=new", at: "n1").members["n3"]?.integer == 1)
+    }
+
+    @Test("a key that was removed while its node did not run is gone at all nodes, and one that was made is there")
+    func changesWhileStopped() throws {
+        let fixture = try Fixture()
+        let cluster = fixture.cluster
+        _ = try cluster.recordedOwner()
+        let key = try AdministratorKey(folder: cluster.dataFolder(of: "n1"))
+        _ = try fixture.authorization(key)
+        try cluster.stop("n1")
+        let accounts = try ServiceAccounts(folder: cluster.dataFolder(of: "n1"))
+        #expect(try accounts.removeKey(try #require(accounts.keys.first).id))
+        let made = try AdministratorKey(folder: cluster.dataFolder(of: "n1"))
+        // Changed elsewhere meanwhile.
+        let other = try AdministratorKey(folder: cluster.dataFolder(of: "n2"))
+        try cluster.wait("the key at another node") { try fixture.accessToken(other, at: "n3") != nil }
+        try cluster.start("n1")
+        _ = try fixture.authorization(made)
+        _ = try fixture.authorization(other)
+        for name in TestCluster.names { #expect(try fixture.accessToken(key, at: name) == nil, "\(name)") }
+    }
+
+    @Test("a node that comes back after a key was removed elsewhere does not bring it back")
+    func removedElsewhere() throws {
+        let fixture = try Fixture()
+        let cluster = fixture.cluster
+        _ = try cluster.recordedOwner()
+        let key = try AdministratorKey(folder: cluster.dataFolder(of: "n1"))
+        _ = try fixture.authorization(key)
+        try cluster.stop("n1")
+        let accounts = try ServiceAccounts(folder: cluster.dataFolder(of: "n2"))
+        #expect(try accounts.removeKey(try #require(accounts.keys.first).id))
+        try cluster.wait("the end of the key") { try fixture.accessToken(key, at: "n3") == nil }
+        try cluster.start("n1")
+        // What is said later comes after that.
+        let later = try AdministratorKey(folder: cluster.dataFolder(of: "n1"))
+        _ = try fixture.authorization(later)
+        for name in TestCluster.names { #expect(try fixture.accessToken(key, at: name) == nil, "\(name)") }
     }
 }

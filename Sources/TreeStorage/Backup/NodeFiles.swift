@@ -98,6 +98,8 @@ extension DataFolder {
 
 extension FolderContents {
     static let membersFile = "cluster-members"
+    /// What the cluster had of a document when the node last took it over, such as `service-accounts.cluster`.
+    package static let baseSuffix = ".cluster"
 
     var keptMembers: [UInt8]? { Self.bytes(of: "\(path)/\(Self.membersFile)") }
 
@@ -119,5 +121,6 @@ extension FolderContents {
     package func forgetCluster() {
         unlink("\(path)/\(Self.membersFile)")
         for name in databases(withFileOf: ".etcd") { unlink(DatabaseFiles(name: name, folder: path).store) }
+        for name in databases(withFileOf: Self.baseSuffix) { unlink("\(path)/\(name)\(Self.baseSuffix)") }
     }
 }
