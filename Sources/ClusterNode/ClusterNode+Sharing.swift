@@ -1,4 +1,6 @@
 import HearthJSONWebTokens
+import HearthTreeStorage
+import Synchronization
 
 /// For what nodes share beside databases.
 extension ClusterNode {
@@ -16,6 +18,19 @@ extension ClusterNode {
 
     /// Nil if nodes with another secret have sealed it.
     package func open(sealed text: [UInt8]) -> [UInt8]? {
-        peers.flatMap { (try? Cryptography.open(sealed: text, key: $0.secret.sealingKey)) ?? nil }
+        guard let secret = peers?.secret else { return nil }
+        return Self.open(text, secret) ?? secret.other.flatMap { Self.open(text, $0) }
+    }
+
+    private static func open(_ text: [UInt8], _ secret: ClusterSecret) -> [UInt8]? {
+        (try? Cryptography.open(sealed: text, key: secret.sealingKey)) ?? nil
+    }
+
+    /// Whether this node is to seal a text again, as it was sealed with the secret that is being replaced. Only the
+    /// node that takes the writes does: while nodes get the new secret, not all of them use the same one.
+    package func mustSealAgain(_ text: [UInt8]) -> Bool {
+        guard let secret = peers?.secret, let other = secret.other else { return false }
+        let isOwner = shared.state.withLock { $0.keepers[DataFolder.clusterDatabase]?.isOwner ?? false }
+        return isOwner && Self.open(text, secret) == nil && Self.open(text, other) != nil
     }
 }

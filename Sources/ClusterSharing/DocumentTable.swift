@@ -25,7 +25,7 @@ final class DocumentTable {
     private var position: UInt64?
     /// Of the log at the position.
     private var epoch: UInt64 = 0
-    /// This node confirms nothing while it has not taken over all of them.
+    /// This node confirms nothing while it has not taken over all rules and settings.
     private var texts = DocumentTexts()
     /// The operations that wrote them, where these are known.
     private var sequences: [String: UInt64] = [:]
@@ -108,7 +108,13 @@ final class DocumentTable {
         }
     }
 
-    private func confirm(_ sequence: UInt64) { if texts.pending.isEmpty { cluster.confirm(sequence) } }
+    /// Rules and settings up to an operation are in force. Nobody waits for other documents.
+    private func confirm(_ sequence: UInt64) {
+        let areInForce = texts.pending.joined().allSatisfy { name, _ in fixed.contains { $0.name == name } }
+        if areInForce { cluster.confirm(sequence) }
+    }
+
+    func catchUp() { _ = hasCaughtUp() }
 
     /// Takes over the documents in the log of this node. False if it cannot be read.
     @discardableResult
@@ -205,6 +211,10 @@ final class DocumentTable {
         return plain
     }
 
+    private func mustSealAgain(_ text: [UInt8], _ document: SharedDocument) -> Bool {
+        document.isSecret && Base64.standard.decode(text).map { cluster.mustSealAgain($0) } ?? false
+    }
+
     // MARK: Writing
 
     /// Looks whether a document was changed at this node, and tries again to take over those that were refused.
@@ -221,7 +231,9 @@ final class DocumentTable {
                 continue
             }
             // One that was refused is newer than this node's.
-            guard texts.isTaken(document.name), let base = try? open(shared, document), base != own else { continue }
+            guard texts.isTaken(document.name), let base = try? open(shared, document),
+                base != own || mustSealAgain(shared, document)
+            else { continue }
             _ = set(document, own, expecting: NodeHash.hash(CanonicalJSON(string: shared)))
         }
         catchUp()

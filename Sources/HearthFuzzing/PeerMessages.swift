@@ -37,7 +37,8 @@ private func readCaller(_ message: [UInt8]) {
 }
 
 private func readCalled(_ message: [UInt8]) {
-    precondition((try? PeerHandshake.called(message[...], by: own, secret)) == nil, "a stranger has the secret")
+    var secret = secret
+    precondition((try? PeerHandshake.called(message[...], by: own, &secret)) == nil, "a stranger has the secret")
 }
 
 /// Frames, each after its length in one byte, of a link whose other end has been sent three messages.

@@ -88,13 +88,47 @@ struct PeerHandshakeTests {
         .init(name: name, incarnation: 7, session: name == "caller" ? Array(repeating: 5, count: 16) : [])
     }
 
+    private static func called(
+        _ message: [UInt8], by caller: PeerHandshake.Hello
+    ) throws(PeerHandshake.Failure) -> PeerHandshake.Hello {
+        var secret = secret
+        return try PeerHandshake.called(message[...], by: caller, &secret)
+    }
+
+    /// Whether a node can call another one.
+    private static func areAtOne(_ caller: ClusterSecret, _ called: ClusterSecret) throws -> Bool {
+        let (first, second) = (hello("caller"), hello("called"))
+        var proved = caller
+        let answer = PeerHandshake.message(from: second, to: first, called)
+        guard (try? PeerHandshake.called(answer[...], by: first, &proved)) != nil else { return false }
+        let proof = PeerHandshake.proof(of: first, to: second, proved)
+        guard (try? PeerHandshake.check(proof[...], of: first, to: second, called)) != nil else { return false }
+        return PeerHandshake.key(first, second, proved) == PeerHandshake.key(first, second, called)
+    }
+
+    @Test("while the secret is replaced node by node, each of them can call each other one")
+    func replacing() throws {
+        let (old, new) = (String(repeating: "o", count: 32), String(repeating: "n", count: 32))
+        let steps = [
+            ClusterSecret(old), ClusterSecret(old, accepting: new), ClusterSecret(new, accepting: old),
+            ClusterSecret(new),
+        ]
+        for (before, after) in zip(steps, steps.dropFirst()) {
+            for (caller, called) in [(before, after), (after, before), (after, after)] {
+                #expect(try Self.areAtOne(caller, called))
+            }
+        }
+        #expect(try !Self.areAtOne(steps[0], steps[3]))
+        #expect(try !Self.areAtOne(steps[3], steps[1]))
+    }
+
     @Test("each side knows the other, and both have the same key")
     func success() throws {
         let (caller, called) = (Self.hello("caller"), Self.hello("called"))
         let seen = try PeerHandshake.caller(PeerHandshake.message(from: caller)[...])
         #expect(seen == caller)
         let answer = PeerHandshake.message(from: called, to: seen, Self.secret)
-        let found = try PeerHandshake.called(answer[...], by: caller, Self.secret)
+        let found = try Self.called(answer, by: caller)
         #expect(found == called)
         let proof = PeerHandshake.proof(of: caller, to: found, Self.secret)
         try PeerHandshake.check(proof[...], of: seen, to: called, Self.secret)
@@ -115,7 +149,7 @@ struct PeerHandshakeTests {
         let other = ClusterSecret("ffffffffffffffffffffffffffffffff")
         let answer = PeerHandshake.message(from: called, to: caller, other)
         #expect(throws: PeerHandshake.Failure.wrongSecret) {
-            try PeerHandshake.called(answer[...], by: caller, Self.secret)
+            try Self.called(answer, by: caller)
         }
         func check(_ proof: ArraySlice<UInt8>) {
             #expect(throws: PeerHandshake.Failure.wrongSecret) {
@@ -171,18 +205,16 @@ struct PeerHandshakeTests {
         let seen = try PeerHandshake.caller(PeerHandshake.message(from: caller)[...])
         #expect(seen == caller)
         let answer = PeerHandshake.message(from: called, to: seen, Self.secret)
-        #expect(try PeerHandshake.called(answer[...], by: caller, Self.secret).version == PeerHandshake.version)
+        #expect(try Self.called(answer, by: caller).version == PeerHandshake.version)
         called.version = 9
         let later = PeerHandshake.message(from: called, to: seen, Self.secret)
         #expect(throws: PeerHandshake.Failure.unknownVersion(9)) {
-            try PeerHandshake.called(later[...], by: caller, Self.secret)
+            try Self.called(later, by: caller)
         }
         // One that speaks only an earlier version is not to be answered with this one.
         caller.version = 1
         #expect(throws: PeerHandshake.Failure.unknownVersion(2)) {
-            try PeerHandshake.called(
-                PeerHandshake.message(from: Self.hello("called"), to: caller, Self.secret)[...], by: caller, Self.secret
-            )
+            try Self.called(PeerHandshake.message(from: Self.hello("called"), to: caller, Self.secret), by: caller)
         }
         caller.version = 0
         #expect(throws: PeerHandshake.Failure.unknownVersion(0)) {

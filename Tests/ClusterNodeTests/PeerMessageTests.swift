@@ -100,7 +100,7 @@ struct PeerMessageTests {
 }
 
 @Suite("The secret of a cluster") struct ClusterSecretTests {
-    @Test("is one line of a file that nobody else may read")
+    @Test("is one line of a file that nobody else may read, or two while it is being replaced")
     func files() throws {
         let folder = TemporaryFolder()
         let path = "\(folder.path)/secret"
@@ -113,7 +113,13 @@ struct PeerMessageTests {
         let secret = String(repeating: "a", count: 32)
         #expect(try failure(secret) == nil)
         #expect(try failure(secret + "\r\n") == nil)
-        #expect(try failure(secret + "\n" + secret)?.contains("must hold one line") == true)
+        let (old, new) = (String(repeating: "o", count: 32), String(repeating: "n", count: 32))
+        #expect(try failure(new + "\n" + old + "\n") == nil)
+        let both = try ClusterSecret(file: path)
+        #expect(both.sealingKey == ClusterSecret(new).sealingKey)
+        #expect(both.other?.sealingKey == ClusterSecret(old).sealingKey)
+        #expect(try failure([secret, new, old].joined(separator: "\n"))?.contains("or two of them") == true)
+        #expect(try failure(secret + "\nshort")?.contains("at least 32") == true)
         #expect(try failure("short")?.contains("at least 32") == true)
         #expect(try failure("")?.contains("must hold one line") == true)
         #expect(try failure(secret, mode: 0o644)?.contains("chmod 600") == true)

@@ -244,4 +244,55 @@ struct SharingTests {
         _ = try fixture.authorization(later)
         for name in TestCluster.names { #expect(try fixture.accessToken(key, at: name) == nil, "\(name)") }
     }
+
+    @Test("the secret is replaced node by node, while rules are put in force and signing keys are shared")
+    func secretsReplaced() throws {
+        let fixture = try Fixture()
+        let cluster = fixture.cluster
+        _ = try cluster.recordedOwner()
+        let header = try fixture.authorization(try AdministratorKey(folder: cluster.dataFolder(of: "n1")))
+        func pushRules(at node: String) throws {
+            let answer = try fixture.ask("PUT", "/.settings/rules.json", Self.rules, [header], at: node)
+            #expect(answer.status == 200, "\(answer)")
+        }
+        func restart(with secret: ClusterSecret) throws {
+            fixture.secret = secret
+            for name in TestCluster.names {
+                try cluster.stop(name)
+                try cluster.start(name)
+                for other in TestCluster.names { try pushRules(at: other) }
+            }
+        }
+        let new = "another secret, as long as the first"
+        try restart(with: ClusterSecret(Self.secret, accepting: new))
+        try restart(with: ClusterSecret(new, accepting: Self.secret))
+        // All that is sealed is sealed again: a node that never had the earlier one can open it.
+        let before = try fixture.signingKeys(at: "n1")
+        fixture.secret = ClusterSecret(new)
+        try cluster.start("n4")
+        try cluster.wait("the keys at a new node") { try fixture.signingKeys(at: "n4") == before }
+        try cluster.stop("n4")
+        try restart(with: ClusterSecret(new))
+        // The next signing key, made at one node.
+        let store = try KeyStore(folder: cluster.dataFolder(of: "n1"), now: WallClock.milliseconds / 1000)
+        _ = try store.rotate(now: WallClock.milliseconds / 1000 + KeyStore.rotationSeconds)
+        for name in ["n2", "n3"] {
+            try cluster.wait("the next key at \(name)") {
+                try fixture.signingKeys(at: name).isStrictSuperset(of: before)
+            }
+        }
+    }
+
+    @Test("signing keys that were sealed with another secret do not keep rules from being put in force")
+    func otherSecret() throws {
+        let fixture = try Fixture()
+        let cluster = fixture.cluster
+        _ = try cluster.recordedOwner()
+        let header = try fixture.authorization(try AdministratorKey(folder: cluster.dataFolder(of: "n1")))
+        fixture.secret = ClusterSecret("another secret, which replaces the first at once")
+        for name in TestCluster.names { try cluster.stop(name) }
+        for name in TestCluster.names { try cluster.start(name) }
+        let answer = try fixture.ask("PUT", "/.settings/rules.json", Self.rules, [header], at: "n2")
+        #expect(answer.status == 200, "\(answer)")
+    }
 }

@@ -33,7 +33,8 @@ final class CopyReceiver {
         guard size <= Self.messageBytesMax else { throw Self.malformed }
         let message = try Self.take(size, &input, connection, isWanted)
         let called: PeerHandshake.Hello
-        do throws(PeerHandshake.Failure) { called = try PeerHandshake.called(message[...], by: own, secret) } catch {
+        var secret = secret
+        do throws(PeerHandshake.Failure) { called = try PeerHandshake.called(message[...], by: own, &secret) } catch {
             throw error == .wrongSecret
                 ? CopyFailure(description: "it has another --cluster-secret") : Self.malformed
         }

@@ -66,7 +66,7 @@ final class PeerConnection: StreamHandler {
 
     let isCaller: Bool
     private var own: PeerHandshake.Hello
-    private let secret: ClusterSecret
+    private var secret: ClusterSecret
     private let handshakeTimeout: Duration
     /// Where the caller is; nil for the caller.
     let callerAddress: SocketAddress?
@@ -211,7 +211,7 @@ final class PeerConnection: StreamHandler {
                 try PeerHandshake.check(message, of: caller, to: own, secret)
                 setCodes(PeerHandshake.key(caller, own, secret))
             case .awaitingCalled:
-                let called = try PeerHandshake.called(message, by: own, secret)
+                let called = try PeerHandshake.called(message, by: own, &secret)
                 other = called
                 sendPlain(PeerHandshake.proof(of: own, to: called, secret))
                 setCodes(PeerHandshake.key(own, called, secret))

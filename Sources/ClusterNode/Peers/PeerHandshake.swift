@@ -10,6 +10,9 @@ import HearthJSONWebTokens
 /// A caller of a later version may speak this one too: then the called side says so, and the caller goes on or ends. So
 /// nodes of two versions can work together, whichever of them calls.
 ///
+/// The called side proves that it has the secret that it uses. A caller that knows another one too goes on with the
+/// one that was proved (``ClusterSecret``).
+///
 /// A proof is an HMAC-SHA256, with the secret as its key, of the role and of both first messages but for the proof. The
 /// same with another word is the key of the codes of all later frames.
 package enum PeerHandshake {
@@ -91,9 +94,11 @@ package enum PeerHandshake {
         return bytes
     }
 
-    /// The other side, which has proved that it has the secret.
+    /// The other side, which has proved that it has a secret that the caller knows.
+    ///
+    /// - parameter secret: becomes the one that was proved, which is that of the connection.
     package static func called(
-        _ message: ArraySlice<UInt8>, by caller: Hello, _ secret: ClusterSecret
+        _ message: ArraySlice<UInt8>, by caller: Hello, _ secret: inout ClusterSecret
     ) throws(Failure) -> Hello {
         let head = 2 + nonceSize + 8
         guard message.count >= head + proofSize else { throw .malformed }
@@ -101,9 +106,12 @@ package enum PeerHandshake {
         let called = try Hello.parse(
             message.prefix(head) + message.dropFirst(head + proofSize), sessionSize: 0,
             versions: versionMin...max(versionMin, min(version, caller.version)))
-        guard Cryptography.areEqual(proof, secret.code(of: "called", transcript(caller, called))) else {
-            throw .wrongSecret
+        let transcript = transcript(caller, called)
+        let proved = [secret, secret.other].compactMap(\.self).first {
+            Cryptography.areEqual(proof, $0.code(of: "called", transcript))
         }
+        guard let proved else { throw .wrongSecret }
+        secret = proved
         return called
     }
 
