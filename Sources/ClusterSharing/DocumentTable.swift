@@ -10,7 +10,7 @@ import HearthStorageErrors
 import HearthSystem
 
 /// The documents of the cluster as a node knows them. Used by one thread, which waits for the database.
-final class DocumentTable {
+final class DocumentTable: SharedDocuments.Table {
     typealias Text = DocumentTexts.Text
 
     private let database: ClusterDatabase
@@ -85,7 +85,7 @@ final class DocumentTable {
             // The one that comes first counts.
             if let text = document.read() { _ = set(document, text, expecting: []) }
         }
-        guard catchUp() else { return }
+        guard hasCaughtUp() else { return }
         confirm(position ?? end.sequence)
         whenLoaded?()
         whenLoaded = nil
@@ -117,8 +117,7 @@ final class DocumentTable {
     func catchUp() { _ = hasCaughtUp() }
 
     /// Takes over the documents in the log of this node. False if it cannot be read.
-    @discardableResult
-    func catchUp() -> Bool {
+    private func hasCaughtUp() -> Bool {
         guard let position else { return false }
         do throws(StorageError) {
             var confirmed: UInt64?
@@ -280,7 +279,8 @@ final class DocumentTable {
         // No node has, as far as is known.
         var missing = [cluster.name]
         repeat {
-            guard catchUp(), let sequence = texts.compactMap({ sequences[$0.name] }).max() else { continue }
+            if position == nil { load() }
+            guard hasCaughtUp(), let sequence = texts.compactMap({ sequences[$0.name] }).max() else { continue }
             missing = cluster.unconfirmed(sequence) ?? missing
             if missing.isEmpty { return nil }
         } while !isOver(deadline)

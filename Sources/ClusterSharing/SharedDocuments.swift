@@ -16,24 +16,39 @@ package final class SharedDocuments: Sendable {
     private let worker: Worker<Message>
     private let isStopping: StopFlag
 
+    /// The state of the thread.
+    protocol Table {
+        func begin(_ whenLoaded: @escaping @Sendable () -> Void)
+        func catchUp()
+        func look()
+        func put(_ texts: [(name: String, text: [UInt8])]) -> SharingFailure?
+    }
+
     /// - parameter makeTable: makes the state of the thread. It gives up waiting once the flag is set.
-    init(_ makeTable: @escaping @Sendable (StopFlag) -> DocumentTable) throws(SystemError) {
+    init(_ makeTable: @escaping @Sendable (StopFlag) -> any Table) throws(SystemError) {
         let isStopping = StopFlag()
         self.isStopping = isStopping
         worker = try Worker(name: "documents") {
             let table = makeTable(isStopping)
-            return { messages in
-                for message in messages where !isStopping.isSet {
-                    switch message {
-                    case .begin(let whenLoaded): table.begin(whenLoaded)
-                    case .arrived: table.catchUp()
-                    case .look: table.look()
-                    case .put: break
-                    }
-                }
-                for case .put(let texts, let then) in messages { then(table.put(texts)) }
+            return { Self.work(off: $0, table, isStopping) }
+        }
+    }
+
+    /// While no node takes writes, each look waits for one, and meanwhile many others are asked for. One does for all,
+    /// and those who want something put do not wait for it.
+    private static func work(off messages: [Message], _ table: any Table, _ isStopping: StopFlag) {
+        var (mustLook, hasArrived) = (false, false)
+        for message in messages {
+            switch message {
+            case .begin(let whenLoaded): if !isStopping.isSet { table.begin(whenLoaded) }
+            case .arrived: hasArrived = true
+            case .look: mustLook = true
+            case .put(let texts, let then): then(table.put(texts))
             }
         }
+        if isStopping.isSet { return }
+        // This catches up as well.
+        if mustLook { table.look() } else if hasArrived { table.catchUp() }
     }
 
     /// Reads the documents of the cluster, and gives it those that only this node has.
