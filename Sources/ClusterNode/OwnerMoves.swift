@@ -192,10 +192,10 @@ package final class OwnerMoves {
                 }
                 let reply = try call(
                     MoveRequest.asked(node: move.to).put(for: move.database, lease: lease), at: move.store)
-                guard reply.hasSucceeded else {
+                guard let request = MoveRequest.revision(reply, lease: lease) else {
                     throw Failure(description: "a move of the database is under way already")
                 }
-                waiting.append((move, reply.revision))
+                waiting.append((move, request))
             } catch {
                 report(move, error)
             }

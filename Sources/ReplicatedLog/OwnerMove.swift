@@ -45,7 +45,16 @@ package enum MoveRequest: Hashable, Sendable {
         let key = LogKeys(database: database).move
         return EtcdTransaction(
             if: [.init(key, .equal, .createRevision(0))], then: [.put(key: key, value: bytes, lease: lease)],
-            isRepeatable: true)
+            else: [.range(EtcdRange(.key(key)))], isRepeatable: true)
+    }
+
+    /// The revision at which a request was put, by an answer to ``put(for:lease:)``; nil if another one is there.
+    ///
+    /// - parameter lease: of the asker. An earlier attempt, whose answer was lost, may have put it.
+    package static func revision(_ reply: EtcdTransactionReply, lease: Int64) -> Int64? {
+        if reply.hasSucceeded { return reply.revision }
+        guard let value = reply.values(0).first, value.lease == lease else { return nil }
+        return value.createRevision
     }
 
     /// Withdraws a request, as it was put at a revision, or removes its refusal.

@@ -315,4 +315,23 @@ import HearthReplicatedLog
         Self.goOn(&world) { Self.statement(of: 1, in: $0) != .failing }
         #expect(Self.statement(of: 1, in: world) == .through(epoch: 1, sequence: 1))
     }
+
+    @Test("is to be moved, and an attempt to ask whose answer was lost is known again") func askingTwice() throws {
+        var engine = SimulatedEngine()
+        for lease in [8, 9] as [Int64] { _ = engine.grant(lease, until: .max) }
+        func ask(lease: Int64) throws -> Int64? {
+            let reply = try engine.apply(MoveRequest.asked(node: "n2").put(for: "main", lease: lease)).get()
+            return MoveRequest.revision(reply, lease: lease)
+        }
+        let first = try #require(try ask(lease: 8))
+        #expect(engine.values[LogKeys(database: "main").move]?.createRevision == first)
+        #expect(try ask(lease: 8) == first)
+        #expect(try ask(lease: 9) == nil)
+        // The owner has refused it in the meantime.
+        let refused = MoveRequest.refused("no").bytes
+        _ = engine.apply(
+            EtcdTransaction(
+                then: [.put(key: LogKeys(database: "main").move, value: refused, lease: 8)], isRepeatable: true))
+        #expect(try ask(lease: 8) == first)
+    }
 }
