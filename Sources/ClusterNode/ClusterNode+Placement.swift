@@ -10,8 +10,7 @@ package import HearthSystem
 extension ClusterNode {
     /// Takes over the members as etcd has them.
     static func take(
-        document: EtcdKeyValue?, _ name: String, _ folder: DataFolder, _ shared: Shared,
-        _ news: @Sendable (ClusterNews) -> Void
+        document: EtcdKeyValue?, _ name: String, _ shared: Shared, _ news: @Sendable (ClusterNews) -> Void
     ) {
         let change = shared.state.withLock { state -> (before: Placement, after: Placement, (@Sendable () -> Void)?)? in
             if state.document == .read(document) { return nil }
@@ -23,7 +22,6 @@ extension ClusterNode {
             return (before, state.table.placement, state.placementChanged)
         }
         guard let (before, after, changed) = change else { return }
-        if let last = after.last, last != before.last { try? folder.keepMembers(last.bytes) }
         if case .known(let members, _) = after.members {
             if members != before.last { news(.members(members.names)) }
         } else if case .known = before.members {
@@ -38,7 +36,7 @@ extension ClusterNode {
         let pause = Semaphore()
         while MonotonicTime.current < deadline {
             if let reply = try? client.call(EtcdRange(.key(ClusterMembers.key)), within: .seconds(2)) {
-                return Self.take(document: reply.values.first, name, folder, shared, news)
+                return Self.take(document: reply.values.first, name, shared, news)
             }
             _ = pause.wait(atMost: .milliseconds(100))
         }

@@ -111,7 +111,7 @@ package final class ClusterNode: Sendable {
             try NamedThread(name: "lease") {
                 var registration = NodeRegistration(name, record, store, news: news)
                 while !shared.isStopping {
-                    Self.run(&registration, in: store, of: name, folder, shared, news)
+                    Self.run(&registration, in: store, of: name, shared, news)
                     _ = store.wakeUp.wait(atMost: .milliseconds(100))
                 }
                 registration.end()

@@ -37,6 +37,8 @@ struct PlacementWorker {
     private let news: @Sendable (ClusterNews) -> Void
     private var keeper: MembersKeeper
     private var home: OwnerHome
+    /// The members that the node's folder has.
+    private var keptMembers: ClusterMembers?
     /// The nodes that run, with the revisions of their registrations, and since when.
     private var running: [String: (revision: Int64, since: Int64)] = [:]
     private var nextLost: Int64 = 0
@@ -61,6 +63,7 @@ struct PlacementWorker {
         self.timing = timing
         self.news = news
         client = store.makeClient()
+        keptMembers = folder.keptMembers.flatMap { ClusterMembers($0) }
         keeper = MembersKeeper(options: timing.members)
         home = OwnerHome(at: name, runMilliseconds: timing.settleMilliseconds)
     }
@@ -68,6 +71,7 @@ struct PlacementWorker {
     private var now: Int64 { MonotonicTime.currentWithSleep.milliseconds }
 
     mutating func run(_ node: Node, isStopping: () -> Bool) {
+        if store.isHome { keepMembers(node.placement.last) }
         guard let lease = node.lease else {
             keeper.pause()
             running = [:]
@@ -84,6 +88,13 @@ struct PlacementWorker {
     }
 
     // MARK: Members
+
+    /// Notes the members in the node's folder. The disk may be slow, and the thread that renews the lease must not wait
+    /// for it.
+    private mutating func keepMembers(_ members: ClusterMembers?) {
+        guard let members, members != keptMembers, (try? folder.keepMembers(members.bytes)) != nil else { return }
+        keptMembers = members
+    }
 
     /// Looks who runs, and keeps the members if that is up to this node. False if etcd did not answer.
     private mutating func look(_ node: Node) -> Bool {

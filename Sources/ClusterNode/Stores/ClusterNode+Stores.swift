@@ -8,8 +8,8 @@ import HearthTreeStorage
 extension ClusterNode {
     /// Does due work for the lease in an etcd cluster, and tells the logs there of it. On the thread of the lease.
     static func run(
-        _ registration: inout NodeRegistration, in store: NodeStore, of name: String, _ folder: DataFolder,
-        _ shared: Shared, _ news: @Sendable (ClusterNews) -> Void
+        _ registration: inout NodeRegistration, in store: NodeStore, of name: String, _ shared: Shared,
+        _ news: @Sendable (ClusterNews) -> Void
     ) {
         let (confirmed, hasOwnerChanged) = shared.state.withLock { state in
             defer { state.stores[store.index].hasOwnerChanged = false }
@@ -22,7 +22,7 @@ extension ClusterNode {
         let (lease, nodes) = registration.run()
         take(lease, nodes, isCutOff: registration.isCutOff, in: store, name, shared)
         if store.isHome, case .read(let document) = registration.document {
-            take(document: document, name, folder, shared, news)
+            take(document: document, name, shared, news)
         }
     }
 
