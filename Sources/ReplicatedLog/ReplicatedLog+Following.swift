@@ -164,10 +164,10 @@ extension ReplicatedLog {
             role = .claimed(term: term, head: head)
             call(transactions.tidy(after: head, term: term), for: .tidy)
         case .follower:
-            if let owner = reading.owner, owner.record.node == transactions.owner.node {
-                // Of this process with its present lease: a claim whose answer was lost. Or of an earlier lease or
-                // process, which cannot use it any more.
-                if owner.record == transactions.owner, owner.lease == lease, rank != nil, mayOwn {
+            if let owner = reading.owner, owner.record == transactions.owner {
+                // With the present lease: a claim whose answer was lost. Or with an earlier one, which cannot be used
+                // any more.
+                if owner.lease == lease, rank != nil, mayOwn {
                     role = .claimed(term: owner.term)
                     return
                 }
@@ -197,7 +197,7 @@ extension ReplicatedLog {
                 if isFed, owner.record.node != ownerName { following = .reading }
                 see(owner)
                 // The claim whose answer is under way, or one whose answer was lost.
-                if owner.record.node == transactions.owner.node { following = .reading }
+                if owner.record == transactions.owner { following = .reading }
             case .delete(let key, _) where key == transactions.keys.owner: see(nil)
             case .put(let value) where value.key == transactions.keys.head:
                 guard let head = LogHead(value.value) else { return stop("the head cannot be read") }
@@ -229,6 +229,7 @@ extension ReplicatedLog {
         // Another owner may pass on what an earlier one did not.
         if owner?.record.node != ownerName { (nextFeed, feedPause) = (.min, options.feedMilliseconds) }
         ownerName = owner?.record.node
+        isOwnerNamesake = ownerName == transactions.owner.node && owner?.record != transactions.owner
         ownerlessSince = owner == nil ? ownerlessSince ?? now : nil
     }
 

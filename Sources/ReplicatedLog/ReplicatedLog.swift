@@ -223,6 +223,8 @@ package struct ReplicatedLog: Sendable {
     package internal(set) var floor: UInt64 = 1
     /// As far as the node knows.
     package internal(set) var ownerName: String?
+    /// Another process of this node's name owns the log: one that was killed a moment ago, or that of a cloned machine.
+    var isOwnerNamesake = false
     /// Since when the log has no owner, as far as the node knows.
     var ownerlessSince: Int64?
     package internal(set) var lease: Int64?
@@ -317,7 +319,7 @@ package struct ReplicatedLog: Sendable {
     /// The log was given to this node, or claimed by it, and it does not own it yet.
     package var isTakingOver: Bool {
         switch role {
-        case .follower: ownerName == transactions.owner.node
+        case .follower: ownerName == transactions.owner.node && !isOwnerNamesake
         case .claimed: true
         case .owner, .leaving: false
         }

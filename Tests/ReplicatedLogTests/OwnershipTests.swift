@@ -334,4 +334,34 @@ import HearthReplicatedLog
                 then: [.put(key: LogKeys(database: "main").move, value: refused, lease: 8)], isRepeatable: true))
         #expect(try ask(lease: 8) == first)
     }
+
+    @Test("by another process of the same name is waited for, and etcd is not asked again and again")
+    func sameName() throws {
+        var engine = SimulatedEngine()
+        let keys = LogKeys(database: "d")
+        // A machine that was cloned, or a process that was killed a moment ago.
+        let other = LogTransactions(keys, owner: OwnerRecord(node: "a", incarnation: 1))
+        _ = engine.grant(1, until: .max)
+        let term = try engine.apply(other.claim(lease: 1)).get().revision
+        let head = LogHead(epoch: 1, lastSequence: 0, lastTime: 0, lastAppend: AppendID(term: term, number: 0))
+        _ = try engine.apply(other.establish(head, past: LogPast(), term: term)).get()
+
+        var node = LoneLog("a", rank: 0, isRunning: false, &engine)
+        for _ in 0..<100 {
+            node.answer(&engine)
+            node.tell(.tick, after: 10)
+        }
+        #expect(node.made.count < 5, "\(node.made.count) calls in a second")
+        #expect(!node.made.contains { $0.success == [.delete(.key(keys.owner))] })
+        #expect(!node.log.isTakingOver)
+
+        engine.end(1)
+        guard case .watching(let serial) = node.log.following else {
+            Issue.record("it does not watch")
+            return
+        }
+        node.tell(.watched(serial, [.delete(key: keys.owner, revision: engine.revision)]))
+        node.run(&engine)
+        #expect(node.log.isOwner)
+    }
 }
