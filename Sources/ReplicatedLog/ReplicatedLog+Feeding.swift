@@ -68,7 +68,7 @@ extension ReplicatedLog {
 
     /// The node has the log, or reads it. One that cannot own the log passes nothing on: it may watch nothing itself.
     private var passesOn: Bool {
-        guard options.isFed, hasBegun, following != .copying else { return false }
+        guard options.isFed, hasBegun, following != .copying, unfollowable == nil else { return false }
         return switch role {
         case .owner: true
         case .follower, .claimed: rank != nil

@@ -94,7 +94,11 @@ extension ReplicatedLog {
             position.epoch = head.epoch
             emit(.begin(epoch: head.epoch))
         }
-        if let mismatch = LogMismatch.of(position, in: reading, head) { return copy(head, reading, mismatch) }
+        let isStillAhead = head.epoch == unfollowable && position.epoch == head.epoch
+        unfollowable = nil
+        if let mismatch = isStillAhead ? .ahead : LogMismatch.of(position, in: reading, head) {
+            return copy(head, reading, mismatch)
+        }
         if !isOfLog, !areEmpty { emit(.begin(epoch: head.epoch)) }
         isOfLog = true
         let start = position.sequence
@@ -241,15 +245,19 @@ extension ReplicatedLog {
     }
 
     private mutating func copy(_ head: LogHead, _ reading: LogReading, _ mismatch: LogMismatch) {
-        following = .copying
-        fileSequence = nil
-        // What follows the copy must still be there when the copy is.
         switch mismatch {
         case .behind, .replaced:
+            (following, fileSequence) = (.copying, nil)
+            // What follows the copy must still be there when the copy is.
             pinsLog = true
             keptSequence = floor - 1
             nextKeep = now
-        case .continued, .foreign, .ahead: pinsLog = false
+        case .continued:
+            (following, fileSequence) = (.copying, nil)
+            pinsLog = false
+        case .foreign, .ahead:
+            unfollowable = head.epoch
+            readLater()
         }
         // Another node can own the log meanwhile.
         leaveIfOwner(reading)
@@ -258,9 +266,9 @@ extension ReplicatedLog {
 
     /// The store has no log, and should have one.
     private mutating func miss(_ reading: LogReading) {
-        following = .reading
-        retryAt = now + 20 * options.retryMilliseconds
+        readLater()
         isLost = true
+        unfollowable = nil
         leaveIfOwner(reading)
         emit(.lost)
     }
@@ -279,10 +287,14 @@ extension ReplicatedLog {
         return LogPast(past.epochs.filter { $0.name != epoch } + [.init(name: epoch, end: position.sequence)])
     }
 
-    /// The store is read again later: an operator may have repaired it.
     private mutating func stop(_ reason: String) {
+        readLater()
+        emit(.damaged(reason))
+    }
+
+    /// An operator may have repaired the store by then.
+    private mutating func readLater() {
         following = .reading
         retryAt = now + 20 * options.retryMilliseconds
-        emit(.damaged(reason))
     }
 }

@@ -134,7 +134,8 @@ package struct ReplicatedLog: Sendable {
         /// records up to this were passed to ``follow(_:)`` or reported as appended.
         case settled(through: UInt64)
         /// The node's files cannot follow the log from where they are. They need a copy of another node's, or have to
-        /// be told of the present history. Answered by ``Event/copied(_:)``.
+        /// be told of the present history. Answered by ``Event/copied(_:)``. If neither would help
+        /// (``LogMismatch/foreign``, ``LogMismatch/ahead``), the log is read again after a while.
         case copy(epoch: UInt64, from: UInt64, because: LogMismatch)
         /// The store does not have the log that the files are of, this node's or those of others. It is not founded
         /// again by itself, as another node may have more of it.
@@ -246,6 +247,9 @@ package struct ReplicatedLog: Sendable {
     /// The store has no log, though there are files of it.
     var isLost = false
     var statesFiles = false
+    /// The history of the log, which the node's files cannot follow: they are of another one, or go beyond its end. If
+    /// they go beyond it, what is appended later is not what they have.
+    var unfollowable: UInt64?
     /// For nodes that follow this one.
     var recent = RecentBatches()
     package internal(set) var followers: Set<String> = []

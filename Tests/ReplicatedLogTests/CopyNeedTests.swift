@@ -1,4 +1,5 @@
 import HearthEtcdMessages
+import HearthRealtimeDatabase
 import Testing
 import HearthReplicatedLog
 
@@ -135,6 +136,56 @@ import HearthReplicatedLog
         #expect(LogReplacement.present(reply)?.head?.lastSequence == 9)
         let again = try engine.apply(LogReplacement.establish("d", with: LogPast(), epoch: 9)).get()
         #expect(!again.hasSucceeded)
+    }
+
+    private static let unfollowable = [
+        (LogPosition(epoch: 7, sequence: 21), LogMismatch.ahead), (LogPosition(epoch: 8, sequence: 9), .foreign),
+    ]
+
+    @Test(
+        "and that no copy would help looks at the log again, and says what it has once the store has lost that",
+        arguments: unfollowable)
+    func lostLater(position: LogPosition, mismatch: LogMismatch) throws {
+        var (_, engine) = try Self.actions(position)
+        var log = ReplicatedLog(
+            database: "d", owner: OwnerRecord(node: "n", incarnation: 1), position: position, isOfLog: true,
+            foundingEpoch: 1)
+        let stuck = Self.run(
+            &log, [.lease(5), .rank(0), .kept(through: position.sequence), .tick], from: 0, &engine)
+        #expect(Self.mismatch(stuck) == mismatch)
+        // In four seconds.
+        #expect(stuck.count { if case .call = $0 { true } else { false } } <= 5)
+        // An operator has given the members of etcd empty folders.
+        engine = SimulatedEngine()
+        _ = engine.grant(6, until: .max)
+        let lost = Self.run(&log, [.lease(6), .tick], from: 10_000, &engine)
+        #expect(lost.contains { if case .lost = $0 { true } else { false } })
+        let stated = engine.values[LogKeys(database: "d").files(of: "n")].flatMap { LogPast($0.value) }
+        let end = LogPast.Epoch(name: try #require(position.epoch), end: position.sequence)
+        #expect(stated == LogPast([end]))
+    }
+
+    @Test("as they went beyond its end follows it no more in that history, whose later records are other ones")
+    func overtaken() throws {
+        let position = LogPosition(epoch: 7, sequence: 21)
+        var (_, engine) = try Self.actions(position)
+        var log = ReplicatedLog(
+            database: "d", owner: OwnerRecord(node: "n", incarnation: 1), position: position, isOfLog: true,
+            foundingEpoch: 1)
+        _ = Self.run(&log, [.lease(5), .rank(nil), .kept(through: 21), .tick], from: 0, &engine)
+        // A node with fewer records has appended others.
+        let records = (21...23).map { LogRecord(firstSequence: $0, count: 1, time: 0, body: [7]) }
+        let (batch, _) = LogBatch.make(
+            records, AppendID(term: 9, number: 1), epoch: 7, partBytesMax: 1000, compresses: false)
+        let head = LogHead(epoch: 7, lastSequence: 23, lastTime: 0, lastAppend: batch.id)
+        let keys = LogKeys(database: "d")
+        _ = engine.apply(
+            EtcdTransaction(
+                then: [.put(key: keys.batch(21), value: batch.bytes), .put(key: keys.head, value: head.bytes)],
+                isRepeatable: true))
+        let actions = Self.run(&log, [.tick], from: 10_000, &engine)
+        #expect(!actions.contains { if case .follow = $0 { true } else { false } })
+        #expect(Self.mismatch(actions) == .ahead)
     }
 
     @Test("says what it has copied if the store loses the log before it has read it again")

@@ -228,9 +228,10 @@ extension Simulation {
     ) throws(Violation) {
         guard machines[node].process?.isOpen == true else { return }
         if mismatch == .foreign, let own = machines[node].files.epoch, givenUp.contains(own) {
-            // An operator gives it an empty folder.
+            // An operator starts it on an empty folder.
+            end(node, losesPower: false)
             machines[node].files = SimulatedNode.Files()
-            return try tell(node, .copied(LogPosition(epoch: nil, sequence: 0)))
+            return try start(node)
         }
         if mismatch == .foreign || mismatch == .ahead { throw violation("node \(node) is \(mismatch)") }
         if mismatch == .replaced { replacedCount += 1 }
