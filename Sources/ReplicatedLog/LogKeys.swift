@@ -11,6 +11,7 @@ package import HearthEtcdMessages
 /// /hearth/1/part/NAME/FIRST/TERM-NUMBER/INDEX                a part of a batch that is too large for one value
 /// /hearth/1/kept/NAME/NODE             lease of the node     8 bytes: the last sequence number in the node's own files
 /// /hearth/1/held/NAME/NODE             lease of the node     HeldFiles: what the node has in its own files
+/// /hearth/1/tail/NAME                                        TailMeasure: the bytes of the log, for trimming
 /// /hearth/1/move/NAME                  lease of the asker    MoveRequest: another node is to own the log
 /// /hearth/1/files/NAME/NODE            lease of the node     LogPast of the node's files, the last end being theirs; there
 ///                                                            while etcd does not have the log that they are of
@@ -74,6 +75,8 @@ package struct LogKeys: Hashable, Sendable {
     package func kept(by node: String) -> [UInt8] { Array("/hearth/1/kept/\(database)/\(node)".utf8) }
 
     package var move: [UInt8] { Array("/hearth/1/move/\(database)".utf8) }
+
+    package var tail: [UInt8] { Array("/hearth/1/tail/\(database)".utf8) }
 
     package var allKept: EtcdKeyRange { .prefix(Array("/hearth/1/kept/\(database)/".utf8)) }
 

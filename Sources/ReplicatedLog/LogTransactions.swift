@@ -69,10 +69,12 @@ package struct LogTransactions: Hashable, Sendable {
     }
 
     /// Removes what earlier owners have left of batches that they did not finish, which begin where the log ends. Parts
-    /// of the term itself stay: this may be carried out again after it has appended.
+    /// of the term itself stay: this may be carried out again after it has appended. The first result of the reply says
+    /// what earlier owners have stated of the log's bytes.
     func tidy(after head: LogHead, term: Int64) -> EtcdTransaction {
         let left = keys.parts(of: head.lastSequence + 1, exceptOf: term)
-        return EtcdTransaction(if: isCurrent(term), then: left.map { .delete($0) }, isRepeatable: true)
+        return EtcdTransaction(
+            if: isCurrent(term), then: [range(keys.tail)] + left.map { .delete($0) }, isRepeatable: true)
     }
 
     func put(part: [UInt8], _ index: Int, of batch: LogBatch) -> EtcdTransaction {
@@ -85,13 +87,16 @@ package struct LogTransactions: Hashable, Sendable {
     /// Appends a batch. The first condition keeps out all who are not the owner any more, the second keeps sequence
     /// numbers free of gaps and overlaps. If they do not hold, the reply has the owner, and the batch at this
     /// place, which may be this very one from an earlier attempt.
-    func append(_ batch: LogBatch, after old: LogHead, _ new: LogHead) -> EtcdTransaction {
-        EtcdTransaction(
-            if: isCurrent(batch.id.term) + [.init(keys.head, .equal, .value(old.bytes))],
-            then: [
-                .put(key: keys.batch(batch.firstSequence), value: batch.bytes),
-                .put(key: keys.head, value: new.bytes),
-            ], else: [range(keys.owner), range(keys.batch(batch.firstSequence))], isRepeatable: true)
+    ///
+    /// - parameter tail: the log's bytes with the batch, if they are to be stated.
+    func append(_ batch: LogBatch, after old: LogHead, _ new: LogHead, _ tail: TailMeasure?) -> EtcdTransaction {
+        var puts: [EtcdTransaction.Operation] = [
+            .put(key: keys.batch(batch.firstSequence), value: batch.bytes), .put(key: keys.head, value: new.bytes),
+        ]
+        if let tail { puts.append(.put(key: keys.tail, value: tail.bytes(of: new.epoch))) }
+        return EtcdTransaction(
+            if: isCurrent(batch.id.term) + [.init(keys.head, .equal, .value(old.bytes))], then: puts,
+            else: [range(keys.owner), range(keys.batch(batch.firstSequence))], isRepeatable: true)
     }
 
     /// States how far the node's own files reach.

@@ -14,7 +14,9 @@ extension ReplicatedLog {
                 let part = append.parts[append.partCount]
                 call(transactions.put(part: part, append.partCount, of: append.batch), for: .part)
             } else {
-                call(transactions.append(append.batch, after: head, append.head), for: .append)
+                let measure = measure(with: append)
+                let isNew = measure.lastBeginning != statedTail
+                call(transactions.append(append.batch, after: head, append.head, isNew ? measure : nil), for: .append)
             }
         } else if nextOfMove(term, head) {
             return
@@ -43,6 +45,9 @@ extension ReplicatedLog {
             role = .follower
             return
         }
+        // What no process of the node has followed counts, too: nodes that are started again and again would trim
+        // nothing.
+        statedTail = tail.complete(with: reply.values(0).first?.value, of: head.epoch, from: floor)
         role = .owner(term: term, head: head)
         following = .idle
         ownerName = transactions.owner.node
@@ -104,10 +109,18 @@ extension ReplicatedLog {
         self.append = nil
         position.sequence = append.batch.lastSequence
         role = .owner(term: term, head: append.head)
-        let bytes = append.batch.byteCount + append.parts.reduce(0) { $0 + $1.count }
-        tail.add(append.batch.firstSequence, bytes: bytes)
+        tail = measure(with: append)
+        // Stated with this append, if not before.
+        statedTail = tail.lastBeginning
         passOn(append.batch)
         emit(.appended(through: position.sequence))
+    }
+
+    private func measure(with append: Append) -> TailMeasure {
+        var measure = tail
+        let bytes = append.batch.byteCount + append.parts.reduce(0) { $0 + $1.count }
+        measure.add(append.batch.firstSequence, bytes: bytes)
+        return measure
     }
 
     mutating func appendFailed(_ error: EtcdError) {

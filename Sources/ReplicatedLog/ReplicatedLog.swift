@@ -219,6 +219,8 @@ package struct ReplicatedLog: Sendable {
     /// What the nodes of the cluster may write, as the owner has seen it last.
     var format = StoreFormat.plain
     var tail: TailMeasure
+    /// Where the last stretch begins of the statement of ``tail`` in the store. Only at the log's owner.
+    var statedTail: UInt64?
     var appendCount: UInt64 = 0
     /// Of the log in the store.
     package internal(set) var floor: UInt64 = 1

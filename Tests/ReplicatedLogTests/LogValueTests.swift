@@ -201,4 +201,23 @@ import HearthReplicatedLog
         #expect(tail.bytes == 180)
         #expect(tail.beginning(upTo: 55) == nil)
     }
+
+    @Test("the bytes of a log that were stated count for a process that has not followed it") func statedTail() {
+        var owner = TailMeasure(stretchBytes: 100)
+        for first in stride(from: 1 as UInt64, to: 60, by: 10) { owner.add(first, bytes: 60) }
+        let statement = owner.bytes(of: 7)
+        var next = TailMeasure(stretchBytes: 100)
+        next.add(41, bytes: 60)
+        #expect(next.complete(with: statement, of: 8, from: 21) == nil, "another history")
+        #expect(next.complete(with: [9] + statement.dropFirst(), of: 7, from: 21) == nil, "a later version")
+        #expect(next.complete(with: statement.dropLast(), of: 7, from: 21) == nil)
+        #expect(next.bytes == 60)
+        // Another time, nothing is counted again.
+        for _ in 0..<2 {
+            #expect(next.complete(with: statement, of: 7, from: 21) == 51)
+            // The one that began at 31 may have been filled.
+            #expect(next.bytes == 60 + 100 + 60)
+            #expect(next.floor(keeping: 160) == 31)
+        }
+    }
 }

@@ -25,13 +25,17 @@ struct LoneLog {
     }()
 
     /// - parameter rank: nil for a node that never owns the log.
+    /// - parameter position: of the node's files.
     /// - parameter isRunning: the node has done all that it can do, or only made its first request.
-    init(_ name: String, rank: Int?, isRunning: Bool = true, _ engine: inout SimulatedEngine) {
+    init(
+        _ name: String, rank: Int?, at position: LogPosition = LogPosition(epoch: nil, sequence: 0),
+        options: ReplicatedLog.Options = Self.options, isRunning: Bool = true, _ engine: inout SimulatedEngine
+    ) {
         let number = UInt64(name.utf8.first ?? 0)
         lease = Int64(number)
         log = ReplicatedLog(
-            database: "d", owner: OwnerRecord(node: name, incarnation: number),
-            position: LogPosition(epoch: nil, sequence: 0), foundingEpoch: number, options: Self.options)
+            database: "d", owner: OwnerRecord(node: name, incarnation: number), position: position,
+            isOfLog: position.epoch != nil, foundingEpoch: number, options: options)
         _ = engine.grant(lease, until: .max)
         tell(.rank(rank))
         tell(.lease(lease))

@@ -146,7 +146,7 @@ struct TwoNodes {
     mutating func apply(_ transaction: EtcdTransaction) -> Result<EtcdTransactionReply, EtcdError> {
         let result = engine.apply(transaction)
         guard case .success(let reply) = result, reply.hasSucceeded else { return result }
-        for case .put(_, let value, _) in transaction.success {
+        for case .put(let key, let value, _) in transaction.success where LogKeys(database: "main").isBatch(key) {
             guard let batch = LogBatch(value), let records = batch.records() else { continue }
             if batch.firstSequence != truth.count + 1 { violation = "a gap or an overlap" }
             truth += records.compactMap(\.body.first)
