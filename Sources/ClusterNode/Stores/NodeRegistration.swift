@@ -123,16 +123,18 @@ struct NodeRegistration {
 
     private mutating func register(_ lease: Int64) {
         nextAttempt = .current + Self.attemptInterval
-        guard case .agreed = store.identities.withLock({ $0.state }), isNamed || takesName() else { return }
-        guard case .success(let reply) = call(record.registration(of: name, lease: lease)) else { return }
+        guard case .agreed = store.identities.withLock({ $0.state }), isNamed || takesName() && keeps(lease) else {
+            return
+        }
+        guard case .success(let reply) = call(record.registration(of: name, lease: lease)), keeps(lease) else { return }
         let other = reply.values(0).first
         // An attempt whose answer was lost may have been successful.
         if reply.hasSucceeded || other?.lease == lease {
             // Before this node can begin a log.
-            guard case .success(let reply) = call(FormatOverview.request) else { return }
+            guard case .success(let reply) = call(FormatOverview.request), keeps(lease) else { return }
             if let beginning = FormatOverview(reply).beginning {
                 // Another node may have registered meanwhile.
-                guard case .success(let begun) = call(beginning), begun.hasSucceeded else { return }
+                guard case .success(let begun) = call(beginning), begun.hasSucceeded, keeps(lease) else { return }
             }
             failures = 0
             isRegistered = true
@@ -146,6 +148,12 @@ struct NodeRegistration {
                     address: other.flatMap { NodeRecord($0.value) }?.address ?? "?", store: store.name,
                     isHome: store.isHome))
         }
+    }
+
+    /// Renews the lease if it is time: a slow call must not keep it from being renewed. False if it has ended.
+    private mutating func keeps(_ lease: Int64) -> Bool {
+        handle(.tick)
+        return granted == lease
     }
 
     /// Whether the etcd cluster is the one of this name. Nodes that mistake one for another would begin logs again.
