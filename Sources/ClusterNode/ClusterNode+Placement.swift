@@ -105,7 +105,7 @@ extension ClusterNode {
                 database, files, placement, lease: lease, isSettled: state.isSettled(timing), store.makeClient())
         else { return false }
         shared.state.withLock { state in
-            state.syncFailures[database] = nil
+            (state.syncFailures[database], state.copied[database]) = (nil, nil)
             // The note of where the log is goes with the files.
             state.located[database] = nil
         }

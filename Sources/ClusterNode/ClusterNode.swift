@@ -17,6 +17,8 @@ package final class ClusterNode: Sendable {
         /// Failed syncs of files that have no keeper. They are remembered while the process runs, or until the files
         /// go.
         var syncFailures: [String: StorageError] = [:]
+        /// Databases whose files are being copied, and what they need.
+        var copied: [String: CopyNeed] = [:]
         /// In the order of the etcd clusters.
         var stores: [StoreState]
         /// The etcd clusters of the logs that were opened, as far as they were found.
@@ -292,7 +294,10 @@ package final class ClusterNode: Sendable {
             past: LogPast(file), isOfLog: file.isOfCluster,
             foundingEpoch: hasData ? .random(in: 1 ... .max) : epochs.current.name, options: options)
         // Before the log is read: what is heard of it comes at any time from then on.
-        let failure = shared.state.withLock { $0.syncFailure(of: database) }
+        let failure = shared.state.withLock { state in
+            state.copied[database] = nil
+            return state.syncFailure(of: database)
+        }
         let disk = try LogSync(file, through: sequence, after: failure)
         try? disk.sync()
         let progress = LogProgress()
@@ -305,7 +310,10 @@ package final class ClusterNode: Sendable {
                     if case .ownership? = arrivals.first { shared?.ownerChanged(of: database) }
                     report(arrivals)
                 },
-                needsCopy: needsCopy, reachesNodes: peers != nil
+                needsCopy: { [weak shared] need in
+                    shared?.state.withLock { $0.copied[database] = need }
+                    needsCopy(need)
+                }, reachesNodes: peers != nil
             ) { [weak shared, name] action in
                 if let shared { Self.carryOut(action, of: database, at: name, shared) }
             }
@@ -333,8 +341,11 @@ package final class ClusterNode: Sendable {
         let request = ReplicatedLog.look(at: database)
         guard let reply = try? client.call(request, within: .seconds(3)) else { return need }
         let position = LogPosition(epoch: epoch, sequence: sequence)
-        guard let (mismatch, epoch, floor) = ReplicatedLog.mismatch(of: position, in: reply) else { return nil }
-        return CopyNeed(mismatch, epoch: epoch, floor: floor)
+        let present = ReplicatedLog.mismatch(of: position, in: reply).flatMap { mismatch, epoch, floor in
+            CopyNeed(mismatch, epoch: epoch, floor: floor)
+        }
+        shared.state.withLock { $0.copied[database] = present }
+        return present
     }
 
     /// A database has been told that its log is handed over (``Ownership/handingOver``), and all that it has begun to

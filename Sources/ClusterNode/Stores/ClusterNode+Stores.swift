@@ -11,10 +11,12 @@ extension ClusterNode {
         _ registration: inout NodeRegistration, in store: NodeStore, of name: String, _ shared: Shared,
         _ news: @Sendable (ClusterNews) -> Void
     ) {
-        let (confirmed, hasOwnerChanged) = shared.state.withLock { state in
+        let (confirmed, copied, hasOwnerChanged) = shared.state.withLock { state in
             defer { state.stores[store.index].hasOwnerChanged = false }
-            return (state.confirmed, state.stores[store.index].hasOwnerChanged)
+            let copied = state.copied.filter { $0.value.files != .continued && state.located[$0.key] == store.index }
+            return (state.confirmed, copied, state.stores[store.index].hasOwnerChanged)
         }
+        registration.copied = copied.mapValues { $0.floor - 1 }
         if hasOwnerChanged { registration.lookSoon() }
         // Home has the database that this is about.
         if store.isHome { registration.confirmed = confirmed }

@@ -37,6 +37,11 @@ struct NodeRegistration {
     /// See ``Confirmations``; 0 for nothing.
     var confirmed: UInt64 = 0
     private var toldConfirmed: UInt64 = 0
+    /// Databases whose files are being copied, and the last operations that the log need not keep for them. While the
+    /// log of one is closed, it says nothing itself.
+    var copied: [String: UInt64] = [:]
+    /// As they were stated with the present lease.
+    private var statedCopied: [String: UInt64] = [:]
 
     private static let callDuration = Duration.seconds(1)
     /// A node that cannot reach home when it starts is not ready, and says so. Of another etcd cluster it reports this.
@@ -46,6 +51,7 @@ struct NodeRegistration {
     /// A process that was killed keeps the name for as long as its lease lasts.
     private static let attemptInterval = Duration.milliseconds(200)
     private static let failuresUnremarked = 50
+    private static let statementsAtOnce = 20
 
     init(
         _ name: String, _ record: NodeRecord, _ store: NodeStore, news: @escaping @Sendable (ClusterNews) -> Void
@@ -72,6 +78,8 @@ struct NodeRegistration {
         if isRegistered, confirmed > 0, confirmed != toldConfirmed, let granted { confirm(granted) }
         handle(.tick)
         if isRegistered, unreached != statedUnreached, let granted { state(unreached, granted) }
+        handle(.tick)
+        if isRegistered, copied != statedCopied, let granted { stateCopied(granted) }
         handle(.tick)
         if isRegistered, MonotonicTime.current >= nextLook { look() }
         if isTold == nil, !isRegistered, store.isHome || MonotonicTime.current - begun < Self.beginning {
@@ -112,6 +120,7 @@ struct NodeRegistration {
                 }
                 toldConfirmed = 0
                 statedUnreached = UnreachedNodes()
+                statedCopied = [:]
                 nodes = [:]
             }
         }
@@ -177,6 +186,17 @@ struct NodeRegistration {
 
     private mutating func state(_ new: UnreachedNodes, _ lease: Int64) {
         if case .success = call(new.statement(of: name, lease: lease)) { statedUnreached = new }
+    }
+
+    private mutating func stateCopied(_ lease: Int64) {
+        statedCopied = statedCopied.filter { copied[$0.key] != nil }
+        let owner = OwnerRecord(node: name, incarnation: record.incarnation)
+        for (database, sequence) in copied.filter({ statedCopied[$0.key] != $0.value }).prefix(Self.statementsAtOnce) {
+            let transactions = LogTransactions(LogKeys(database: database), owner: owner)
+            let statement = transactions.keep(sequence, .copying, after: 0, lease: lease)
+            guard case .success = call(statement), keeps(lease) else { return }
+            statedCopied[database] = sequence
+        }
     }
 
     private mutating func look() {
