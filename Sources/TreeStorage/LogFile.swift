@@ -10,7 +10,8 @@ package import HearthStorageErrors
 ///     chain BLOB)                                                              see LogChain
 /// epoch(start INTEGER, name INTEGER)                                           see Epochs
 /// meta(name TEXT PRIMARY KEY, value)                                           the edge of the chain; used by `probe`;
-///                                                                              whether it is of a cluster
+///                                                                              whether it is of a cluster; the last
+///                                                                              erasing
 /// ```
 /// Large texts are beside it (``LogParts``). ``LogFormat`` makes the tables.
 ///

@@ -25,6 +25,19 @@ enum LogFormat {
         (try? Connection(path: path, mode: .readOnly)).flatMap { try? isOfCluster($0) } ?? false
     }
 
+    /// In `meta`: another number after each ``Erasure``.
+    static let erasureMark = "erasure"
+
+    /// The number of the last erasing; nil if nothing was ever erased.
+    static func erasure(in log: Connection, schema: String = "main") throws(StorageError) -> Int64? {
+        guard try log.integer("SELECT 1 FROM \(schema).sqlite_schema WHERE name = 'meta'") != nil else { return nil }
+        return try log.integer("SELECT value FROM \(schema).meta WHERE name = '\(erasureMark)'")
+    }
+
+    static func set(erasure number: Int64, in log: Connection) throws(StorageError) {
+        try log.execute("INSERT OR REPLACE INTO meta VALUES ('\(erasureMark)', \(number))")
+    }
+
     /// The epochs of a log in the order of their rows. One that has given out no number begins where the next one does.
     static let epochTable = "epoch (start INTEGER NOT NULL, name INTEGER NOT NULL)"
 

@@ -1,4 +1,6 @@
 import Glibc
+import HearthSQLite
+import HearthStorageErrors
 
 /// The names in an archive of databases:
 ///
@@ -36,6 +38,11 @@ package struct ArchiveFolder: Sendable {
         package let sequence: UInt64
 
         package var base: String { path + "/base.backup" }
+
+        /// The number of the last erasing in the log when its copy was made.
+        func erasure() throws(StorageError) -> Int64? {
+            try Backup.erasure(in: Connection(path: base, mode: .readOnly))
+        }
 
         init?(_ name: String, in folder: String) {
             let parts = name.split(separator: "-", omittingEmptySubsequences: false)

@@ -12,32 +12,33 @@ package enum ArchiveSegment {
     static let version: Int64 = 1
 
     /// Whether a log has a row of an archive, so that the same rows follow it.
-    static func has(_ end: LogEnd, in log: Connection) throws(StorageError) -> Bool {
-        let select = try log.prepare("SELECT count, checksum FROM log WHERE first = ?1")
-        select.bind(1, end.first)
-        guard try select.step() else { return false }
-        let numbers = try LogEnd.numbers(first: end.first, count: select.integer(0))
-        return numbers.upperBound == end.last && select.integer(1) == end.checksum
+    ///
+    /// - parameter mayBeErased: something may have been erased from one of them since.
+    static func has(
+        _ end: LogEnd, in log: Connection, mayBeErased: Bool = false
+    ) throws(StorageError) -> Bool {
+        try LogEnd(at: end.first, in: log)?.isSame(as: end, mayBeErased: mayBeErased) ?? false
     }
 
     // MARK: Making
 
-    /// Copies the rows after `first`, and no more than about `bytesMax`, to a new file. Answers its contents; nil if
-    /// there are no rows. Flat memory.
+    /// Copies the rows after `first` and up to `end`, and no more than about `bytesMax`, to a new file. Answers its
+    /// contents; nil if there are no rows. Flat memory.
     static func make(
-        from log: String, after first: Int64, kind: ArchiveFolder.Segment.Kind, in chain: String,
-        bytesMax: Int64 = 64 << 20
+        from log: String, after first: Int64, through end: Int64 = .max, kind: ArchiveFolder.Segment.Kind,
+        in chain: String, bytesMax: Int64 = 64 << 20
     ) throws(BackupError) -> ArchiveFolder.Segment? {
         let output = PartialFile(chain + "/new.segment")
         output.discard()
         do throws(StorageError) {
-            guard let end = try write(from: log, after: first, bytesMax: bytesMax, to: output.partialPath) else {
+            let path = output.partialPath
+            guard let rows = try write(from: log, after: first, through: end, bytesMax: bytesMax, to: path) else {
                 output.discard()
                 return nil
             }
             try LogSync.sync(log)
             let segment = ArchiveFolder.Segment(
-                first: UInt64(bitPattern: end.begin), last: end.last, kind: kind, in: chain)
+                first: UInt64(bitPattern: rows.begin), last: rows.last, kind: kind, in: chain)
             try commit(output, as: segment)
             return segment
         } catch {
@@ -51,7 +52,7 @@ package enum ArchiveSegment {
     }
 
     private static func write(
-        from log: String, after first: Int64, bytesMax: Int64, to path: String
+        from log: String, after first: Int64, through end: Int64, bytesMax: Int64, to path: String
     ) throws(StorageError) -> (begin: Int64, last: UInt64)? {
         let connection = try open(path)
         try attach(log, to: connection)
@@ -60,9 +61,10 @@ package enum ArchiveSegment {
             let select = try connection.prepare(
                 """
                 SELECT first, \(LogFile.byteCount(large: "source.large")) FROM source.log
-                WHERE first > ?1 ORDER BY first
+                WHERE first > ?1 AND first <= ?2 ORDER BY first
                 """)
             select.bind(1, first)
+            select.bind(2, end)
             var bytes: Int64 = 0
             while bytes < bytesMax, try select.step() {
                 rows = (rows?.begin ?? select.integer(0), select.integer(0))

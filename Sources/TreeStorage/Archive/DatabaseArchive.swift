@@ -47,6 +47,7 @@ package struct DatabaseArchive: Sendable {
 
     /// - parameters:
     ///   - data: the data folder of the database.
+    ///   - archive: a folder that is there.
     ///   - clock: that of the machine, in milliseconds since 1970.
     ///   - uptime: a monotonic clock that also runs while the machine sleeps, in milliseconds.
     package init(
@@ -62,7 +63,8 @@ package struct DatabaseArchive: Sendable {
     }
 
     /// Archives everything that is in the log. A new archive, and one whose end the log does not have, begins with a
-    /// copy. Costs a look at the folder and two calls of `stat` when nothing has changed.
+    /// copy. So does one of a log from which something was erased since. Costs a look at the folder and two calls of
+    /// `stat` when nothing has changed.
     package mutating func advance() throws(BackupError) -> Progress {
         let now = clock()
         let files = DatabaseFiles(name: name, folder: data)
@@ -77,12 +79,13 @@ package struct DatabaseArchive: Sendable {
         if chains.isEmpty, try isBeingMade(files) { return Progress(sequence: 0) }
         var progress = Progress(sequence: 0)
         if let chain, let end = try extend(chain, from: files.log) {
-            progress.sequence = end
-            if isDue, end > chain.sequence {
+            progress.sequence = end.last
+            // A copy without what was erased, also of a database to which nothing is written any more.
+            if end.isErased || isDue && end.last > chain.sequence {
                 try begin(after: chain, log: files.log, &progress)
             }
         } else {
-            progress.hasGap = !chains.isEmpty
+            progress.hasGap = !chains.isEmpty || !archived.isEmpty
             try begin(after: nil, log: files.log, &progress)
         }
         progress.removed = removeOld(now: now)
@@ -108,15 +111,22 @@ package struct DatabaseArchive: Sendable {
         }
     }
 
-    /// Appends to a chain the log's records after its end. Answers the last commit; nil if the log does not have the
-    /// end.
-    private func extend(_ chain: ArchiveFolder.Chain, from log: String) throws(BackupError) -> UInt64? {
-        var end: LogEnd?
+    /// Appends to a chain the log's records after its end. Answers the last commit, and whether something was erased
+    /// from the log since the chain's copy was made; nil if the log does not have the end, or the copy is lost.
+    ///
+    /// - parameter sequence: the last record that is appended.
+    private func extend(
+        _ chain: ArchiveFolder.Chain, from log: String, through sequence: UInt64 = .max
+    ) throws(BackupError) -> (last: UInt64, isErased: Bool)? {
+        let end: LogEnd?
+        let isErased: Bool
         do throws(StorageError) {
-            end = try Self.end(of: chain)
             let source = try Connection(path: log, mode: .readOnly)
+            guard let found = try Self.isErased(source, since: chain) else { return nil }
+            isErased = found
+            end = try Self.end(of: chain)
             if let end {
-                guard try ArchiveSegment.has(end, in: source) else { return nil }
+                guard try ArchiveSegment.has(end, in: source, mayBeErased: isErased) else { return nil }
             } else if let first = try source.integer("SELECT min(first) FROM log"), first != 1 {
                 return nil
             }
@@ -125,7 +135,8 @@ package struct DatabaseArchive: Sendable {
         }
         var last = end?.last ?? 0
         var first = end?.first ?? 0
-        while let tail = try ArchiveSegment.make(from: log, after: first, kind: .tail, in: chain.path) {
+        let edge = Int64(clamping: sequence)
+        while let tail = try ArchiveSegment.make(from: log, after: first, through: edge, kind: .tail, in: chain.path) {
             guard tail.first == last + 1 else {
                 unlink(tail.path)
                 return nil
@@ -134,7 +145,16 @@ package struct DatabaseArchive: Sendable {
             first = try Self.lastRow(of: tail)
         }
         try merge(chain)
-        return last
+        return (last, isErased)
+    }
+
+    /// Whether something was erased from a log since a chain's copy was made; nil if the copy is lost.
+    private static func isErased(
+        _ log: Connection, since chain: ArchiveFolder.Chain
+    ) throws(StorageError) -> Bool? {
+        let number = try LogFormat.erasure(in: log)
+        guard access(chain.base, F_OK) == 0 else { return nil }
+        do throws(StorageError) { return try chain.erasure() != number } catch .damaged { return nil }
     }
 
     private static func lastRow(of segment: ArchiveFolder.Segment) throws(BackupError) -> Int64 {
@@ -163,20 +183,19 @@ package struct DatabaseArchive: Sendable {
         for tail in tails { unlink(tail.path) }
     }
 
-    /// Begins a chain with a copy of the database. The one before is first extended to the end of the copy, so that
-    /// there is no moment between them that cannot be restored.
+    /// Begins a chain with a copy of the database. The one before is first extended to the end of the copy and no
+    /// further, so that there is no moment between them that cannot be restored, and their ends tell so.
     private mutating func begin(
         after chain: ArchiveFolder.Chain?, log: String, _ progress: inout Progress
     ) throws(BackupError) {
-        for path in [FolderSync.folder(of: folder.path), folder.path] {
-            let code = FolderSync.makeFolder(path)
-            guard code == 0 else { throw BackupError("cannot make \(path)", code) }
-        }
+        // Not the archive's own folder: without it, its disk is not mounted.
+        let code = FolderSync.makeFolder(folder.path)
+        guard code == 0 else { throw BackupError("cannot make \(folder.path)", code) }
         ArchiveFolder.remove(folder.new)
         guard mkdir(folder.new, 0o700) == 0 else { throw BackupError("cannot make \(folder.new)") }
         let base = try Backup.make(of: name, in: data, to: folder.new + "/base.backup", hasHistory: false, clock: clock)
         do throws(StorageError) { try LogSync.sync(log) } catch { throw BackupError(error) }
-        if let chain, try extend(chain, from: log) == nil { progress.hasGap = true }
+        if let chain, try extend(chain, from: log, through: base.sequence) == nil { progress.hasGap = true }
         let path = folder.chainPath(time: base.time, sequence: base.sequence)
         guard rename(folder.new, path) == 0 else { throw BackupError("cannot rename \(folder.new)") }
         try PartialFile.sync(folder.path)

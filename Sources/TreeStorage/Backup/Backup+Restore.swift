@@ -94,6 +94,9 @@ extension Backup {
         if keepsEpochs {
             try connection.execute("INSERT INTO main.epoch SELECT start, name FROM source.epoch ORDER BY start, rowid")
         }
+        if let erasure = try erasure(in: connection, schema: "source") {
+            try LogFormat.set(erasure: erasure, in: connection)
+        }
         try connection.execute("DETACH source")
         try addCommits(connection)
         // Later records are chained to these, which have no chain themselves.

@@ -14,7 +14,8 @@ import HearthStorageErrors
 /// kept_…, past_…                                the history that the settings keep, if there is one (Backup+History)
 /// epoch(start, name)                            as in the log file; only in a copy with the history
 /// backup(name TEXT PRIMARY KEY, value)          version: 2; database: its name; time: ms since 1970;
-///                                               checksum: of the rows; reached: the last operation that they include
+///                                               checksum: of the rows; reached: the last operation that they include;
+///                                               erasure: that of the log (LogFormat), if there was one
 /// ```
 /// The application id is `applicationID`, the user version that of the tree file (``TreeFormat``). Version 1 was made
 /// of tree files without checksums.
@@ -188,6 +189,9 @@ extension Backup {
                 INSERT INTO main.epoch SELECT start, name FROM history.epoch ORDER BY start, rowid;
                 """)
         }
+        if let erasure = try LogFormat.erasure(in: connection, schema: "history") {
+            try connection.execute("INSERT INTO backup VALUES ('\(LogFormat.erasureMark)', \(erasure))")
+        }
         if kept != nil { try copyHistory(in: connection) }
         try connection.execute("COMMIT")
         if format > 0 { try TreeCheck.run(connection) { (problem) throws(StorageError) in throw .damaged(problem) } }
@@ -204,6 +208,11 @@ extension Backup {
         return Summary(
             database: name, sequence: UInt64(last), time: time, rows: rows.count, laterWrites: Int(last - sequence),
             byteCount: 0, changes: changes)
+    }
+
+    /// The number of the last erasing in the log that a copy was made of.
+    static func erasure(in copy: Connection, schema: String = "main") throws(StorageError) -> Int64? {
+        try copy.integer("SELECT value FROM \(schema).backup WHERE name = '\(LogFormat.erasureMark)'")
     }
 
     /// The rows of the tree: how many, and a checksum of all of them in key order. Rows that are dead do not count.

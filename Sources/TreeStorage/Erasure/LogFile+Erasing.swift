@@ -9,6 +9,8 @@ extension LogFile {
     /// of these records. Their place in the hash chain stays proved. When it returns, the file no longer has the bytes:
     /// it was rewritten. Reads the whole log.
     func erase(_ path: Path) throws(StorageError) -> Int {
+        // First, so that an archive starts over even if the erasing does not come to its end.
+        try LogFormat.set(erasure: .random(in: .min ... .max), in: connection)
         try connection.execute("PRAGMA secure_delete = on")
         defer { try? connection.execute("PRAGMA secure_delete = off") }
         var count = 0
