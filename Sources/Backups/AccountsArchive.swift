@@ -11,6 +11,8 @@ package struct AccountsArchive: Sendable {
     private let window: Int64
     /// The files as they were when they were last copied.
     private var archived: [String: FileStamp] = [:]
+    /// The copy that was made of them.
+    private var last: String?
     /// Before this moment no other copy is made, so that copies of many accounts do not keep the disk busy.
     private var due = MonotonicTime.current
     /// The time between two copies is at least so many times the duration of a copy.
@@ -37,22 +39,25 @@ package struct AccountsArchive: Sendable {
 
     private static func path(in archive: String) -> String { "\(archive)/.accounts" }
 
-    /// Makes a copy if something has changed. Costs a look at the folder if nothing has.
+    /// Makes a copy if something has changed, or the last copy is gone. Costs a look at the folder if not.
     ///
     /// - parameter isLast: the server stops, and its last changes are not to wait.
     package mutating func advance(now: Int64, isLast: Bool = false) throws(BackupError) -> Progress {
         let stamps = self.stamps
-        if stamps.isEmpty || stamps == archived { return .unchanged }
+        if stamps.isEmpty { return .unchanged }
+        if stamps == archived, let last, BackupSet.isSet(last) { return .unchanged }
         let start = MonotonicTime.current
         if !isLast, start < due { return .waiting }
         // A process that was killed may have left some, with hashes of passwords.
         BackupSet.removeRemains(in: path)
         let set = try BackupSet.make(of: data, in: path, now: now, hasDatabases: false)
-        archived = stamps
+        (archived, last) = (stamps, set.path)
         let end = MonotonicTime.current
         due = end + .nanoseconds((end.nanoseconds - start.nanoseconds) * Self.restFactor)
         let sets = BackupSet.list(in: path)
-        for index in Self.dispensable(sets.map(\.time), window: window, now: now) { BackupSet.remove(sets[index].path) }
+        for index in Self.dispensable(sets.map(\.time), window: window, now: now) where sets[index].path != last {
+            BackupSet.remove(sets[index].path)
+        }
         return .copied(path: set.path)
     }
 
@@ -84,11 +89,32 @@ package struct AccountsArchive: Sendable {
     /// The copies in an archive, the oldest first.
     package static func copies(in archive: String) -> [BackupSet] { BackupSet.list(in: path(in: archive)) }
 
+    /// Reads all copies, and answers them, but for those that a server removes meanwhile.
+    package static func check(_ archive: String) throws(BackupError) -> [BackupSet] {
+        var checked: [BackupSet] = []
+        for copy in copies(in: archive) { if let copy = try check(copy) { checked.append(copy) } }
+        return checked
+    }
+
+    /// Nil if a server has removed the copy.
+    private static func check(_ copy: BackupSet) throws(BackupError) -> BackupSet? {
+        do throws(BackupError) { return try BackupSet.check(copy.path) } catch {
+            if BackupSet.isSet(copy.path) { throw error }
+            return nil
+        }
+    }
+
     /// The state at a moment: the last copy that is not later, or the first one if all are. Nil without copies.
     ///
     /// - parameter time: in milliseconds since 1970; nil for the last one.
     package static func copy(in archive: String, at time: Int64?) -> BackupSet? {
         let copies = copies(in: archive)
         return copies.last { $0.time <= time ?? .max } ?? copies.first
+    }
+
+    /// The same, when all of it was read.
+    package static func checkedCopy(in archive: String, at time: Int64?) throws(BackupError) -> BackupSet? {
+        while let copy = copy(in: archive, at: time) { if let copy = try check(copy) { return copy } }
+        return nil
     }
 }

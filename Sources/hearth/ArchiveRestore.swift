@@ -57,8 +57,9 @@ struct ArchiveRestore {
             if arguments.flag("check") { return try check() }
             let folder = arguments["data"] ?? "./data"
             if arguments.flag("all") { return try restoreAll(in: folder) }
-            let restored = try restore(in: folder)
-            output.show(json(of: restored, folder), restored.lines(folder, of: " as of \(moment)"))
+            if let refusal = try refusal(of: [database]) { return refusal }
+            let restored = try restore(database, in: folder)
+            output.show(json(of: restored, folder), lines(of: restored, folder))
             return .success
         } catch {
             return complain(error)
@@ -67,10 +68,22 @@ struct ArchiveRestore {
 
     private var moment: String { time.map { "\(Timestamp(milliseconds: $0))" } ?? "the end of the archive" }
 
-    private func json(of restored: Backup.Restored, _ folder: String) -> JSONObject {
+    private func json(of restored: ArchiveFolder.Restored, _ folder: String) -> JSONObject {
         JSONObject([
-            "database": .text(restored.database), "data": .text(folder), "kept": restored.keptFiles.json,
+            "database": .text(restored.files.database), "data": .text(folder), "kept": restored.files.keptFiles.json,
+            "sequence": .integer(Int64(clamping: restored.sequence)),
+            "time": restored.time.map { .integer($0) } ?? .null,
         ])
+    }
+
+    private func lines(of restored: ArchiveFolder.Restored, _ folder: String) -> [String] {
+        restored.files.lines(folder, of: " as of \(moment)", with: ", \(end(of: restored))")
+    }
+
+    /// How far it reaches.
+    private func end(of restored: ArchiveFolder.Restored) -> String {
+        let time = restored.time.map { ", committed at \(Timestamp(milliseconds: $0))" } ?? ""
+        return "up to sequence \(restored.sequence)\(time)"
     }
 
     private func complain(_ error: BackupError) -> ExitCode {
@@ -78,21 +91,40 @@ struct ArchiveRestore {
         return .failure
     }
 
-    private func restore(in folder: String) throws(BackupError) -> Backup.Restored {
-        try restore(database, in: folder)
-    }
-
     private func restore(
         _ database: String, in folder: String, lockedBy owner: DataFolder? = nil
-    ) throws(BackupError) -> Backup.Restored {
-        let chains = ArchiveFolder(archive, database: database).chains
-        if let time, let first = chains.first, time < first.time {
-            throw BackupError(
-                message: "the archive of \(database) begins at \(Timestamp(milliseconds: first.time)), after \(moment)")
-        }
-        return try ArchiveFolder.restore(
+    ) throws(BackupError) -> ArchiveFolder.Restored {
+        let restored = try ArchiveFolder.restore(
             archive, database: database, at: time, as: nil, in: folder, lockedBy: owner
         ) { _ in }
+        if restored.isAtEnd {
+            let last = restored.time.map { "the commit of \(Timestamp(milliseconds: $0))" } ?? "a copy without commits"
+            StandardError.write(
+                "hearth restore: the archive of \(database) ends with \(last), and cannot tell of later ones\n")
+        }
+        return restored
+    }
+
+    /// How the command ends if the archive is known to lack something of the moment, and nobody agrees; otherwise nil.
+    ///
+    /// - parameter lack: what else it lacks.
+    private func refusal(of databases: [String], lack: String? = nil) throws(BackupError) -> ExitCode? {
+        var lacks = lack.map { [$0] } ?? []
+        for database in databases {
+            let chains = ArchiveFolder(archive, database: database).chains
+            if let time, let first = chains.first, time < first.time {
+                let begin = Timestamp(milliseconds: first.time)
+                throw BackupError(message: "the archive of \(database) begins at \(begin), after \(moment)")
+            }
+            guard let missing = try ArchiveFolder.missing(in: archive, database: database, at: time) else { continue }
+            let (after, before) = (Timestamp(milliseconds: missing.after), Timestamp(milliseconds: missing.before))
+            lacks.append("commits of \(database) between \(after) and \(before) may be missing")
+        }
+        if lacks.isEmpty { return nil }
+        let what = "restore what there is of \(moment), although \(lacks.joined(separator: ", and "))"
+        if let refusal = Confirmation.refusal(of: what, arguments, command: "restore") { return refusal }
+        for lack in lacks { StandardError.write("hearth restore: \(lack)\n") }
+        return nil
     }
 
     /// Every database that the archive has of the moment, with the accounts, keys, rules and settings.
@@ -110,14 +142,15 @@ struct ArchiveRestore {
             return false
         }
         guard !databases.isEmpty else { throw BackupError(message: "the archive \(archive) has nothing of \(moment)") }
-        let accounts = AccountsArchive.copy(in: archive, at: time)
-        if let accounts { _ = try BackupSet.check(accounts.path) }
+        let accounts = try AccountsArchive.checkedCopy(in: archive, at: time)
+        let lack = accounts == nil ? "the archive has no accounts, keys, rules and settings" : nil
+        if let refusal = try refusal(of: databases, lack: lack) { return refusal }
         var results = output.list
         try FolderRestore.run(in: folder, requireEmpty: requireEmpty) { (lock) throws(BackupError) in
             try accounts?.put(in: lock)
             for database in databases {
                 let restored = try restore(database, in: folder, lockedBy: lock)
-                results.append(json(of: restored, folder), restored.lines(folder, of: " as of \(moment)"))
+                results.append(json(of: restored, folder), self.lines(of: restored, folder))
             }
         }
         let lines = accounts.map { accounts in
@@ -126,9 +159,6 @@ struct ArchiveRestore {
         }
         results.append(JSONObject(["accounts": accounts.map { .integer($0.time) } ?? .null]), lines ?? [])
         results.end()
-        if accounts == nil {
-            StandardError.write("hearth restore: the archive \(archive) has no accounts, keys, rules or settings\n")
-        }
         return .success
     }
 
@@ -147,8 +177,7 @@ struct ArchiveRestore {
     }
 
     private func checkAccounts(_ results: inout ProgramOutput.List) throws(BackupError) {
-        let copies = AccountsArchive.copies(in: archive)
-        for copy in copies { _ = try BackupSet.check(copy.path) }
+        let copies = try AccountsArchive.check(archive)
         guard let first = copies.first, let last = copies.last else { return }
         let byteCount = copies.reduce(0) { $0 + $1.byteCount }
         let (begin, end) = (Timestamp(milliseconds: first.time), Timestamp(milliseconds: last.time))
@@ -174,6 +203,11 @@ struct ArchiveRestore {
         let target = try ClientRun("restore", arguments, at: place)
         let path = target.address.url.path
         if let refusal = refusal(target) { return refusal }
+        do throws(BackupError) {
+            if let refusal = try refusal(of: [database]) { return refusal }
+        } catch {
+            return complain(error)
+        }
         try SignalledEnd.removesFiles()
         var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/hearth-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
@@ -188,11 +222,12 @@ struct ArchiveRestore {
             }
         }
         do throws(BackupError) {
-            _ = try restore(in: folder)
+            let restored = try restore(database, in: folder)
             let past = try PastServer(folder, database: database)
             defer { past.stop() }
             let (url, query, moment, output) = (past.url, "format=export&auth=\(past.secret)", moment, output)
-            let database = database
+            let (database, end) = (database, self.end(of: restored))
+            let reached = json(of: restored, folder)
             return target.onLoop { loop throws(ConnectionError) in
                 let value = Mutex<[UInt8]>([])
                 let source = HTTPCall(url.address(path, query: query))
@@ -217,7 +252,8 @@ struct ArchiveRestore {
                 output.show(
                     JSONObject([
                         "database": .text(database), "path": .text("\(path)"), "bytes": .integer(Int64(bytes)),
-                    ]), ["restored \(path) as of \(moment), \(ByteText(bytes))"])
+                        "sequence": reached["sequence"], "time": reached["time"],
+                    ]), ["restored \(path) as of \(moment), \(ByteText(bytes)), \(end)"])
                 return .success
             }
         } catch {

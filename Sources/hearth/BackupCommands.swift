@@ -167,8 +167,9 @@ extension Command {
         summary: "Put a backup in the place of a database, or everything into a new data folder.",
         json: #"""
             as 'hearth backup' prints of FILE or FOLDER, with "data", the data folder, and "kept", the files that
-            were there; {"database", "data", "kept"} for each database of an archive and {"accounts": TIME} or
-            {"accounts": null}; {"database", "path", "bytes"} with --path. With --check: {"database", "begin",
+            were there; {"database", "data", "kept", "sequence", "time"} for each database of an archive, with the
+            last commit and its time, and {"accounts": TIME} or {"accounts": null}; {"database", "path", "bytes",
+            "sequence", "time"} with --path. With --check: {"database", "begin",
             "end", "sequence", "copies", "segments", "bytes"} for each time of an archive without gaps, and
             {"accounts": COPIES, "begin", "end", "bytes"}.
             """#,
@@ -184,7 +185,8 @@ extension Command {
             moment: --at 2026-11-22T03:15:00Z. With --all, every database is restored so, with the accounts,
             keys, rules and settings, into a data folder that is empty or not there yet. With --path and
             --url, only the value at that path is written, as a new commit, to the database of a server that
-            runs. The command asks before it replaces a value.
+            runs. The command asks before it replaces a value. It also asks if the archive lacks commits before
+            the moment, or, with --all, the accounts.
             """,
         options: [
             folder,
@@ -194,7 +196,7 @@ extension Command {
             .init(name: "at", value: "TIME", help: "with --archive: the moment (default: the last one archived)"),
             .init(name: "all", value: nil, help: "with --archive: restore everything, into a new data folder"),
             .init(name: "path", value: "PATH", help: "with --archive: restore the value at PATH, into --url"),
-            .init(name: "yes", letter: "y", value: nil, help: "with --path: do not ask"),
+            .init(name: "yes", letter: "y", value: nil, help: "with --archive: do not ask"),
         ] + runningServerOptions + Arguments.Option.output
     ) { arguments throws(UsageError) in
         if arguments["path"] == nil {
@@ -225,7 +227,8 @@ extension Command {
 
 extension Backup.Restored {
     /// - parameter moment: as in ` as of TIME`.
-    func lines(_ folder: String, of moment: String = "") -> [String] {
-        keptFiles.map { "kept what was there as \($0)" } + ["restored \(database)\(moment) in \(folder)"]
+    /// - parameter end: how far it reaches.
+    func lines(_ folder: String, of moment: String = "", with end: String = "") -> [String] {
+        keptFiles.map { "kept what was there as \($0)" } + ["restored \(database)\(moment) in \(folder)\(end)"]
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import HearthSystem
 import HearthTestSupport
 import Testing
@@ -93,6 +94,25 @@ struct AccountsArchiveTests {
             Issue.record("the last change is missing")
             return
         }
+    }
+
+    @Test("makes a copy again that is gone, and keeps the last one though the clock was set back")
+    func lastCopy() throws {
+        #expect(FolderSync.makeFolder(archive) == 0)
+        #expect(FolderSync.makeFolder(data) == 0)
+        try PrivateFile.replace(data + "/a.rules", with: Array("1".utf8))
+        var keeper = AccountsArchive(of: data, in: archive, window: Self.day)
+        func copied(at time: Int64) throws -> Bool {
+            guard case .copied(let path) = try keeper.advance(now: time, isLast: true) else { return false }
+            return BackupSet.isSet(path)
+        }
+        #expect(try copied(at: Self.hour + 30))
+        #expect(try keeper.advance(now: Self.hour + 31) == .unchanged)
+        #expect(rename(archive + "/.accounts", archive + "/gone") == 0)
+        #expect(try copied(at: Self.hour + 40))
+        try PrivateFile.replace(data + "/a.rules", with: Array("2".utf8))
+        #expect(try copied(at: Self.hour + 10))
+        #expect(try keeper.advance(now: Self.hour + 11) == .unchanged)
     }
 
     @Test("keeps a copy of each hour, after a week of each day, in the window, and the last one")

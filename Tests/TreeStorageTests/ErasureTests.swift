@@ -172,11 +172,65 @@ struct ErasureTests {
         #expect(filesWithMarker == (copies + others).sorted())
     }
 
+    @Test(
+        "has an archive start over with a copy without it, and no commit is missing in that",
+        arguments: [0, 2], [0, 2])
+    func archive(between: Int, since: Int) throws {
+        let archive = TemporaryFolder()
+        let chains = ArchiveFolder(archive.path, database: "a")
+        func keeper(at time: Int64) -> DatabaseArchive {
+            DatabaseArchive(of: "a", in: folder.path, to: archive.path, settings: .init(), clock: { time }) { time }
+        }
+        do {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            try set(disk, "users/ann", CanonicalJSON(string: Array(marker.utf8)), at: 1)
+            var archive = keeper(at: 10)
+            #expect(try archive.advance().madeBase)
+            try set(disk, "users/ann", .null, at: 11)
+            for number in 0..<between { try set(disk, "other", .init(integer: Int64(number)), at: 12) }
+            try disk.apply()
+            #expect(try !archive.advance().madeBase)
+        }
+        _ = try erase("users/ann")
+        if since > 0 {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            for number in 0..<since { try set(disk, "other", .init(integer: Int64(number)), at: 20) }
+            try disk.apply()
+        }
+        let progress = try keeper(at: 30).advanced()
+        #expect(progress.madeBase)
+        #expect(!progress.hasGap)
+        #expect(chains.chains.map(\.time) == [10, 30])
+        let copy = TemporaryFolder()
+        _ = try ArchiveFolder.restore(archive.path, database: "a", at: nil, as: nil, in: copy.path) { _ in }
+        for path in [copy.path, try #require(chains.chains.last).path] {
+            for file in TemporaryFolder.files(in: path) {
+                let bytes = TemporaryFolder.contents(of: "\(path)/\(file)")
+                #expect(bytes.firstRange(of: Array(marker.utf8)) == nil, "\(path)/\(file)")
+            }
+        }
+        let windows = try ArchiveFolder.check(archive.path, database: "a")
+        #expect(windows.map(\.sequence) == [UInt64(2 + between + since)])
+        #expect(try ArchiveFolder.missing(in: archive.path, database: "a", at: 25) == nil)
+        // Once, and not again after a restore of what it has since.
+        #expect(try !keeper(at: 31).advanced().madeBase)
+        _ = try ArchiveFolder.restore(archive.path, database: "a", at: nil, as: nil, in: folder.path) { _ in }
+        #expect(try !keeper(at: 32).advanced().madeBase)
+    }
+
     @Test("leaves the new files alone while a restore has not come to its end")
     func interruptedRestore() throws {
         try makeDatabase()
         write(["a.new.tree", "a.restoring"])
         #expect(throws: StorageError.interruptedRestore(database: "a")) { try erase("rooms/a") }
         #expect(filesWithMarker == ["a.new.tree", "a.restoring"])
+    }
+}
+
+extension DatabaseArchive {
+    /// The outcome of the first step of a process.
+    fileprivate func advanced() throws(BackupError) -> Progress {
+        var archive = self
+        return try archive.advance()
     }
 }
