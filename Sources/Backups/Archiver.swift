@@ -1,3 +1,4 @@
+import Glibc
 package import HearthServerLog
 import Synchronization
 package import HearthSystem
@@ -25,6 +26,7 @@ package final class Archiver: Sendable {
     private let accountsState = Mutex(Figures())
     private let stopping = Semaphore()
     private let thread = Mutex<NamedThread?>(nil)
+    private let place = Mutex<ArchivePlace?>(nil)
 
     /// By database.
     package var figures: [String: Figures] { state.withLock { $0 } }
@@ -41,8 +43,7 @@ package final class Archiver: Sendable {
 
     /// Makes the folder and starts the thread.
     package func start() throws(SystemError) {
-        let code = FolderSync.makeFolder(configuration.folder)
-        guard code == 0 else { throw SystemError("make the archive \(configuration.folder)", code: code) }
+        try makeFolder()
         let thread = try NamedThread(name: "archive", priority: .background) { [self] in run() }
         self.thread.withLock { $0 = thread }
     }
@@ -53,30 +54,59 @@ package final class Archiver: Sendable {
         thread.withLock { $0 }?.join()
     }
 
+    /// Only at the start: a folder that is gone later is not made again.
+    func makeFolder() throws(SystemError) {
+        let code = FolderSync.makeFolder(configuration.folder)
+        guard code == 0 else { throw SystemError("make the archive \(configuration.folder)", code: code) }
+        guard let found = ArchivePlace(configuration.folder) else {
+            throw SystemError("find the archive \(configuration.folder)", code: ENOENT)
+        }
+        place.withLock { $0 = found }
+    }
+
+    /// The archives of the thread.
+    struct Archives {
+        fileprivate var databases: [String: DatabaseArchive] = [:]
+        fileprivate var accounts: AccountsArchive
+    }
+
+    func makeArchives() -> Archives {
+        Archives(
+            accounts: AccountsArchive(
+                of: folder, in: configuration.folder, window: configuration.settings.window))
+    }
+
     private func run() {
-        var archives: [String: DatabaseArchive] = [:]
-        var accounts = AccountsArchive(
-            of: folder, in: configuration.folder, window: configuration.settings.window)
+        var archives = makeArchives()
         var isStopping = false
         while !isStopping {
             isStopping = stopping.wait(atMost: configuration.interval)
-            let databases = FolderContents(folder).databases
-            for database in databases {
-                var archive =
-                    archives[database]
-                    ?? DatabaseArchive(
-                        of: database, in: folder, to: configuration.folder, settings: configuration.settings,
-                        uptime: { MonotonicTime.currentWithSleep.milliseconds })
-                advance(database, &archive)
-                archives[database] = archive
-            }
-            advance(&accounts, isLast: isStopping)
+            advance(&archives, isLast: isStopping)
         }
+    }
+
+    func advance(_ archives: inout Archives, isLast: Bool = false) {
+        for database in FolderContents(folder).databases {
+            var archive =
+                archives.databases[database]
+                ?? DatabaseArchive(
+                    of: database, in: folder, to: configuration.folder, settings: configuration.settings,
+                    uptime: { MonotonicTime.currentWithSleep.milliseconds })
+            advance(database, &archive)
+            archives.databases[database] = archive
+        }
+        advance(&archives.accounts, isLast: isLast)
+    }
+
+    private func verifyPlace() throws(BackupError) {
+        let place = place.withLock { $0 }
+        try place?.verify()
     }
 
     private func advance(_ database: String, _ archive: inout DatabaseArchive) {
         let start = WallClock.milliseconds
         do throws(BackupError) {
+            try verifyPlace()
             let progress = try archive.advance()
             note(progress, of: database, at: start)
         } catch {
@@ -94,6 +124,7 @@ package final class Archiver: Sendable {
     private func advance(_ accounts: inout AccountsArchive, isLast: Bool) {
         let start = WallClock.milliseconds
         do throws(BackupError) {
+            try verifyPlace()
             let progress = try accounts.advance(now: start, isLast: isLast)
             let hadProblem = accountsState.withLock { figures in
                 let hadProblem = figures.problem != nil
