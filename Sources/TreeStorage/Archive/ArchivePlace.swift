@@ -1,4 +1,4 @@
-import HearthSQLite
+import HearthServerFiles
 
 /// The folder of an archive as it was at the start. Without its disk, the name may mean no folder, or the empty one in
 /// which the disk was mounted: a new archive there would only seem to be one.
