@@ -337,6 +337,24 @@ class Transfer(ConsoleCase):
         self.wait_row("z", "1")
         self.assertEqual(self.server.get("/a"), {"z": 1})
 
+    def test_going_back_to_another_database_leaves_the_question(self):
+        for database in ("aaa", "bbb"):
+            self.server.put("/x", {"in": database}, database=database)
+        self.open("x", database="bbb")
+        self.wait_row("in", '"bbb"')
+        self.page.evaluate("location.hash = '#/aaa/data/x'")
+        self.wait_row("in", '"aaa"')
+        self.act("import")
+        self.page.put_file("dialog input[type=file]", self.write('{"z":1}'))
+        self.page.choose("dialog select", "PUT")
+        self.page.click("dialog button.primary")
+        self.dialog("in the database aaa will be replaced")
+        self.page.evaluate("history.back()")
+        self.page.wait("!document.querySelector('dialog[open]')")
+        self.wait_row("in", '"bbb"')
+        for database in ("aaa", "bbb"):
+            self.assertEqual(self.server.get("/x", database=database), {"in": database})
+
     def test_import_of_what_is_no_json(self):
         self.open("a")
         self.select("a")

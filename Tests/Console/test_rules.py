@@ -66,6 +66,46 @@ class Rules(ConsoleCase):
         self.notice("The rules are in force")
         self.assertEqual(self.in_force(), RULES.replace('"open"', '"public"'))
 
+    def test_going_back_to_another_database_leaves_the_question(self):
+        for database in ("aaa", "bbb"):
+            self.server.request("PUT", "/.settings/rules.json", database=database, raw=RULES.encode())
+        self.open(screen="rules", database="bbb")
+        self.page.wait("document.querySelector('.editor textarea')?.value")
+        self.page.evaluate("location.hash = '#/aaa/rules'")
+        self.page.wait("document.title.includes('· aaa ·')")
+        self.page.wait("document.querySelector('.editor textarea')?.value")
+        self.write(RULES.replace('"open"', '"public"'))
+        self.page.click("button.primary", "Publish…")
+        self.dialog("Publish the rules of aaa?")
+        self.page.evaluate("history.back()")
+        self.page.wait("document.title.includes('· bbb ·')")
+        self.page.wait("!document.querySelector('dialog[open]')")
+        self.page.wait_text("These rules are in force")
+        for database in ("aaa", "bbb"):
+            self.assertEqual(self.server.request("GET", "/.settings/rules.json", database=database)[2].decode(), RULES)
+
+    def test_question_that_comes_late_is_about_its_own_database(self):
+        self.server.request("PUT", "/.settings/rules.json", database="bbb", raw=RULES.encode())
+        self.write(RULES.replace('"open"', '"public"'))
+        self.page.wait("!document.querySelector('button.primary').disabled")
+        self.page.evaluate("""(() => {
+          const ask = fetch;
+          window.fetch = (...input) => {
+            window.fetch = ask;
+            return new Promise((resolve) => { window.goOn = () => resolve(ask(...input)); });
+          };
+        })()""")
+        self.page.click("button.primary", "Publish…")
+        self.page.wait("Boolean(window.goOn)")
+        self.page.evaluate("location.hash = '#/bbb/data'")
+        self.page.wait("document.title.includes('· bbb ·')")
+        self.page.evaluate("goOn()")
+        self.dialog("Publish the rules of default?")
+        self.page.click("dialog button.primary")
+        self.notice("The rules are in force")
+        self.assertEqual(self.in_force(), RULES.replace('"open"', '"public"'))
+        self.assertEqual(self.server.request("GET", "/.settings/rules.json", database="bbb")[2].decode(), RULES)
+
     def test_open_rules_need_a_word(self):
         open_rules = '{"rules": {".read": true, ".write": true}}'
         self.write(open_rules)

@@ -15,18 +15,21 @@ const signOut = document.getElementById('sign-out');
 
 const session = new Session();
 
-/** What screens know of the whole. */
-const app = {
+/**
+ * What screens know of the whole. Each database that is opened has one of its own: what a screen has begun goes on in
+ * its database, whichever is shown by then.
+ */
+const makeApp = (database, connection) => Object.freeze({
   session,
   /** @type {Connection} */
-  connection: null,
-  database: '',
+  connection,
+  database,
   /** @param {string[]} keys */
-  address(page, keys = [], database = app.database) {
-    return `#/${[database, page, ...keys].map(encodeURIComponent).join('/')}`;
-  },
-  go(page, keys = []) { location.hash = app.address(page, keys); },
-};
+  address: (page, keys = [], other = database) => `#/${[other, page, ...keys].map(encodeURIComponent).join('/')}`,
+  go(page, keys = []) { location.hash = this.address(page, keys); },
+});
+
+let app = makeApp('', null);
 
 /** Screens of the database that is shown. They live on while others are shown, with what was typed in them. */
 let screens = new Map();
@@ -85,10 +88,11 @@ function connect(database) {
   current = null;
   for (const screen of screens.values()) screen.close?.();
   screens = new Map();
+  // A question about the database that was shown has nothing to do with this one.
+  for (const dialog of document.querySelectorAll('dialog:not(.sign-in)')) dialog.close();
   app.connection?.close();
-  app.database = database;
   const connection = new Connection(database, session);
-  app.connection = connection;
+  app = makeApp(database, connection);
   session.connection = connection;
   connection.addEventListener('state', () => { if (connection === app.connection) showState(connection); });
   connection.addEventListener('ready', () => {
@@ -113,7 +117,9 @@ function showState(connection) {
 }
 
 async function listDatabases() {
-  const answer = await app.connection.admin('databases');
+  const { connection } = app;
+  const answer = await connection.admin('databases');
+  if (connection !== app.connection) return;
   const names = answer.get('databases').map((entry) => entry.get('name'));
   if (!names.includes(app.database)) names.push(app.database);
   databases.replaceChildren(...choice(names.map((name) => [name, name])).children);
