@@ -33,6 +33,58 @@ class SignIn(ProductionCase):
         finally:
             other.close()
 
+    def watch_sockets(self):
+        self.page.send("Page.addScriptToEvaluateOnNewDocument", {"source": """
+          window.sockets = [];
+          window.WebSocket = class extends WebSocket {
+            constructor(url) { super(url); sockets.push(String(url)); }
+          };
+        """})
+
+    def no_code(self):
+        self.assertNotIn("code=", self.page.evaluate("location.href"))
+        asked = self.page.evaluate("[...sockets, ...performance.getEntriesByType('resource').map((e) => e.name)].map(decodeURIComponent)")
+        self.assertEqual([url for url in asked if "code=" in url], [])
+
+    def test_link_signs_in_where_the_console_is_open_already(self):
+        self.watch_sockets()
+        self.page.open(self.server.url + "#/other/rules")
+        self.dialog("Sign in")
+        self.page.open(self.server.url + "#code=spoiled")
+        self.dialog("The link cannot be used")
+        link = self.link(self.make_key())
+        self.page.open(link)
+        self.page.wait_text("Connected", "#connection")
+        self.page.wait("!document.querySelector('dialog')")
+        # The page goes on where it was.
+        self.page.wait("document.querySelector('.editor textarea')?.value")
+        self.assertEqual(self.page.evaluate("location.hash"), "#/other/rules")
+        self.no_code()
+
+    def test_link_is_dropped_where_somebody_is_signed_in(self):
+        self.watch_sockets()
+        key = self.make_key()
+        self.page.open(self.link(key))
+        self.page.wait_text("Connected", "#connection")
+        self.page.evaluate("location.hash = '#/default/rules'")
+        self.page.wait("document.querySelector('.editor textarea')?.value")
+        link = self.link(key)
+        # Listeners are called in turn, so the page has seen the link by then.
+        self.page.evaluate(f"""new Promise((resolve) => {{
+          addEventListener('hashchange', resolve, {{ once: true }});
+          location.href = {json.dumps(link)};
+        }})""")
+        self.assertEqual(self.page.evaluate("location.hash"), "#/default/rules")
+        self.page.wait_text("Connected", "#connection")
+        self.no_code()
+        # Nobody has used it.
+        other = browser().page()
+        try:
+            other.open(link)
+            other.wait_text("Connected", "#connection")
+        finally:
+            other.close()
+
     def test_key_file_signs_in(self):
         key = self.make_key()
         self.page.open(self.server.url)

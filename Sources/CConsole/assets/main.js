@@ -2,7 +2,7 @@
 import { announce, choice, h, report, set } from './dom.js';
 import { pages } from './pages.js';
 import { Session } from './session.js';
-import { showSignIn } from './sign-in.js';
+import { showProblem, showSignIn } from './sign-in.js';
 import { Connection } from './socket.js';
 import { visible } from './keys.js';
 
@@ -159,19 +159,36 @@ signOut.addEventListener('click', () => {
   location.reload();
 });
 
+/** The code of a link, which stays in no list of visited pages, and in no copied address. */
+function takeCode(instead = location.pathname) {
+  const code = /^#code=(.*)$/.exec(location.hash)?.[1];
+  if (code !== undefined) history.replaceState(null, '', instead);
+  return code;
+}
+
+/** Signs in by the code of a link. Answers what went wrong. */
+async function useCode(code) {
+  try { await session.exchange(code); } catch (error) { return `The link cannot be used: ${error.message}`; }
+  return '';
+}
+
+addEventListener('hashchange', async (event) => {
+  // A link that is opened here changes no more than the fragment, and the page goes on.
+  const code = takeCode(event.oldURL);
+  if (code === undefined) { route(); return; }
+  if (session.isSignedIn) return;
+  const problem = await useCode(code);
+  if (problem) showProblem(problem);
+});
+
 async function start() {
-  const code = /^#code=([\w.-]+)$/.exec(location.hash)?.[1];
-  // The code is in no list of visited pages, and in no copied address.
-  if (code) history.replaceState(null, '', location.pathname);
+  const code = takeCode();
   links.append(...pages.map(([name, label]) => h('a', { href: '#/' }, label)));
   [...links.children].forEach((link, index) => { link.dataset.page = pages[index][0]; });
   await session.load();
   let problem = '';
-  if (code && !session.isDevelopment) {
-    try { await session.exchange(code); } catch (error) { problem = `The link cannot be used: ${error.message}`; }
-  }
+  if (code && !session.isDevelopment) problem = await useCode(code);
   showSession();
-  addEventListener('hashchange', route);
   if (!session.isSignedIn) await signIn(problem); else await route();
   document.body.classList.add('started');
 }

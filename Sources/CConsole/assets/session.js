@@ -8,7 +8,7 @@ const base64url = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)))
   .replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 const encode = (value) => base64url(new TextEncoder().encode(JSON.stringify(value)));
 
-/** Event `ended`, with `reason`. */
+/** Events: `begun`, with each sign-in; `ended`, with `reason`. */
 export class Session extends EventTarget {
   #token = null;
   #timer = 0;
@@ -39,6 +39,7 @@ export class Session extends EventTarget {
     const body = await answer.json().catch(() => ({}));
     if (!answer.ok) throw new Error(body.error_description ?? body.error ?? `The server answers ${answer.status}.`);
     this.#take(body);
+    this.dispatchEvent(new Event('begun'));
   }
 
   /** Signs in with the text of a key file. The private key does not leave the page, and is not kept. */

@@ -1,6 +1,12 @@
 // Signing in at a production server: by a link, or with a key that is dropped on the page.
 import { h, newID } from './dom.js';
 
+/** Says in the dialog why a sign-in has failed. */
+export function showProblem(text) {
+  const problem = document.querySelector('.sign-in .problem');
+  if (problem) problem.textContent = text;
+}
+
 /** Resolves when the session has a token. What is behind it stays. */
 export function showSignIn(session, reason) {
   return new Promise((resolve) => {
@@ -15,12 +21,15 @@ export function showSignIn(session, reason) {
         if (!isSecureContext) throw new Error('Signing in needs https, or an address of this machine.');
         if (file.size > 100_000) throw new Error('This file is too large for a key.');
         await session.signIn(await file.text());
-        dialog.close();
-        dialog.remove();
-        resolve();
       } catch (error) { problem.textContent = error.message; }
       input.value = '';
     }
+    // By the key, or by a link that was opened in this tab.
+    session.addEventListener('begun', () => {
+      dialog.close();
+      dialog.remove();
+      resolve();
+    }, { once: true });
     input.addEventListener('change', () => take(input.files[0]));
     dialog.addEventListener('dragover', (event) => { event.preventDefault(); dialog.classList.add('over'); });
     dialog.addEventListener('dragleave', () => dialog.classList.remove('over'));
