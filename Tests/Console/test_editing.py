@@ -114,6 +114,72 @@ class Editing(ConsoleCase):
         self.page.wait("!document.querySelector('dialog')")
         self.assertEqual(self.server.get("/text"), "theirs")
 
+    def edit_in_place(self, key, text):
+        self.select(key)
+        self.page.key("F2")
+        self.page.fill("form.inline input", text)
+
+    def assert_edited(self, text):
+        self.assertEqual(self.page.evaluate("document.activeElement.closest('form.inline') && document.activeElement.value"), text)
+
+    def test_editor_stays_while_others_change_the_value(self):
+        self.open()
+        self.edit_in_place("text", "mi")
+        self.server.put("/text", "theirs")
+        self.page.wait(f"{self.row('text')}.querySelector('.by')?.textContent.includes('changed')")
+        self.page.type("ne")
+        self.assert_edited("mine")
+        self.page.key("Enter")
+        self.dialog("has changed meanwhile")
+        self.page.click("dialog button", "Cancel")
+        self.page.wait_text("Not saved", "form.inline")
+        self.assert_edited("mine")
+        self.page.key("Enter")
+        self.page.click("dialog button.danger", "Overwrite")
+        self.wait_row("text", '"mine"')
+        self.assertEqual(self.server.get("/text"), "mine")
+
+    def test_editor_stays_when_others_remove_the_value(self):
+        self.open()
+        self.expand("room")
+        self.edit_in_place("a", "2")
+        self.server.put("/room", None)
+        self.page.wait(f"!{self.row('room')}")
+        self.page.wait("document.querySelector('.row.gone form.inline')")
+        self.assert_edited("2")
+        self.page.key("Enter")
+        self.dialog("Now there is: null")
+        self.page.click("dialog button.danger", "Overwrite")
+        self.page.wait("!document.querySelector('form.inline')")
+        self.assertEqual(self.server.get("/room/a"), 2)
+
+    def test_editor_stays_when_others_make_the_value_again(self):
+        self.open()
+        self.edit_in_place("text", "mine")
+        self.server.put("/text", None)
+        self.page.wait("document.querySelector('.row.gone:not(.flash-removed) form.inline')")
+        self.server.put("/text", "theirs")
+        self.page.wait("document.querySelector('.row:not(.gone) form.inline')")
+        self.assert_edited("mine")
+        self.assertEqual(self.page.evaluate("document.querySelectorAll('.tree .row').length"), 6)
+
+    def test_json_stays_if_it_is_not_to_overwrite(self):
+        self.server.put("/lines", "one\ntwo")
+        self.open()
+        for key, typed, theirs in (("room", '{"a":2}', {"a": 3}), ("lines", "three", "four")):
+            self.select(key)
+            self.page.key("F2")
+            self.page.fill("dialog textarea", typed)
+            self.server.put("/" + key, theirs)
+            self.page.key("Enter", "ctrl")
+            self.page.wait_text("has changed meanwhile", "dialog:last-of-type")
+            self.page.click("dialog:last-of-type button", "Cancel")
+            self.dialog("Not saved")
+            self.assertEqual(self.page.evaluate("document.querySelector('dialog textarea').value"), typed)
+            self.assertEqual(self.server.get("/" + key), theirs)
+            self.page.key("Escape")
+            self.page.wait("!document.querySelector('dialog')")
+
     def test_add(self):
         self.open()
         self.select("room")

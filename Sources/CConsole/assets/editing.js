@@ -29,22 +29,28 @@ export class Editing {
     if (node.value === undefined || hasLines || matchMedia('(max-width: 720px)').matches) { await this.#editApart(node); return; }
     const before = withPriority(node.value, node.priority);
     const controls = valueForm(node.value, { label: `Value of ${node.path}` });
-    const done = (focus = true) => {
+    const done = () => {
+      // Another row may be edited by now.
+      if (this.view.editing?.form !== form) return;
+      const { node: shown } = this.view.editing;
       this.view.editing = null;
       this.view.draw();
-      if (focus) requestAnimationFrame(() => this.view.select(node, { focus: true }));
+      requestAnimationFrame(() => this.view.select(shown, { focus: true }));
     };
     const problem = h('span.problem', { role: 'alert' });
+    let isBusy = false;
     const form = h('form.inline', {
       onsubmit: async (event) => {
         event.preventDefault();
+        if (isBusy) return;
+        isBusy = true;
         problem.textContent = '';
         try {
           const value = controls.read();
           if (value === null) { done(); await this.remove(node); return; }
           await this.#save(node.path, withPriority(value, node.priority), before);
           done();
-        } catch (error) { problem.textContent = error.message; }
+        } catch (error) { problem.textContent = error.message; } finally { isBusy = false; }
       },
       onkeydown: (event) => {
         event.stopPropagation();
@@ -71,13 +77,15 @@ export class Editing {
     if (before === undefined) { announce('This text is too large to edit here: export it.', { kind: 'error' }); return; }
     const now = before instanceof Obj ? before.get('.value') : before;
     const controls = valueForm(now, { label: `Value of ${node.path}`, multiline: true });
-    const value = await ask({
+    const edited = await ask({
       title: 'Edit', confirm: 'Save', wide: true, body: [h('p', {}, place(node.path)), h('div.stack', {}, ...controls.parts)],
-      read: () => ({ value: controls.read() }),
+      read: async () => {
+        const value = controls.read();
+        if (value !== null) await this.#save(node.path, withPriority(value, node.priority), before);
+        return { value };
+      },
     });
-    if (!value) return;
-    if (value.value === null) await this.remove(node);
-    else await this.#save(node.path, withPriority(value.value, node.priority), before);
+    if (edited?.value === null) await this.remove(node);
   }
 
   /** Writes if nobody has changed the place since it was shown; asks otherwise. */
@@ -89,7 +97,9 @@ export class Editing {
       const now = await this.writes.read(path);
       const isWanted = await confirmed('This value has changed meanwhile',
         [h('p', {}, 'Now there is: ', h('code', {}, foreign(visible(stringify(now).slice(0, 500)))))], 'Overwrite');
-      if (isWanted) await this.writes.set(`edit of ${path}`, path, value, { before: now });
+      // What was typed stays where it is.
+      if (!isWanted) throw new Error('Not saved: the value has changed meanwhile.');
+      await this.writes.set(`edit of ${path}`, path, value, { before: now });
     }
   }
 

@@ -15,11 +15,9 @@ export class TreeView extends EventTarget {
   #rows = [];
   #elements = new Map();
   #isDrawing = false;
+  #editing = null;
   /** The row that has, or had, the focus. */
   selected = null;
-  /** Set by an editor: the row whose value is being edited, and its form. */
-  editing = null;
-
   /** @param {import('./tree-model.js').TreeModel} model */
   constructor(model) {
     super();
@@ -43,6 +41,14 @@ export class TreeView extends EventTarget {
     this.model.removeEventListener('change', this.onChange);
   }
 
+  /** Set by an editor: the row whose value is being edited, and its form. */
+  get editing() { return this.#editing; }
+
+  set editing(editing) {
+    this.#editing = editing;
+    this.#rows = null;
+  }
+
   /** Draws with the next frame. */
   draw() {
     if (this.#isDrawing) return;
@@ -57,9 +63,31 @@ export class TreeView extends EventTarget {
     if (!this.#rows) {
       this.anchor();
       this.#rows = this.model.rows();
+      this.#keepEdited();
       this.#restore();
     }
     return this.#rows;
+  }
+
+  /** The row that is being edited stays, with what was typed, even if others have removed it. */
+  #keepEdited() {
+    if (!this.#editing) return;
+    const { node } = this.#editing;
+    const isSame = (row) => row.kind === 'node' && row.node.key === node.key && row.node.path === node.path;
+    const found = this.#rows.find(isSame);
+    // What was removed and made again has another node.
+    if (found) {
+      if (this.selected === node) this.selected = found.node;
+      this.#editing.node = found.node;
+      return;
+    }
+    const above = [];
+    for (let { parent } = node; parent; parent = parent.parent) above.push(parent);
+    // Somebody has closed a node above it here.
+    if (above.some((other) => other.hasChildren && !other.isOpen && !other.gone)) return;
+    const isGone = node.gone || above.some((other) => other.gone || !other.hasChildren);
+    const index = this.lastRows?.findIndex(isSame) ?? -1;
+    this.#rows.splice(index < 0 ? this.#rows.length : index, 0, { kind: 'node', node, isGone });
   }
 
   /** Remembers the first row in view, so that what is inserted above it does not move it. */
@@ -124,16 +152,16 @@ export class TreeView extends EventTarget {
 
   #isComplete(rows) { return !rows.some((row) => row.kind !== 'node'); }
 
-  #fill(element, { kind, node }) {
+  #fill(element, { kind, node, isGone = node.gone }) {
     if (kind !== 'node') return this.#fillEdge(element, kind, node);
     const isSelected = node === this.selected;
     const flash = node.flash && performance.now() - node.flash.at < 1500 ? node.flash : null;
     const state = [node.summary, node.isOpen, isSelected, flash?.at, node.isLoading, this.editing?.node === node,
-      node.level, node.gone, Boolean(node.children?.length)].join('\u0001');
+      node.level, isGone, Boolean(node.children?.length)].join('\u0001');
     set(element, { tabIndex: isSelected ? 0 : -1 });
     if (element.state === state) return undefined;
     element.state = state;
-    element.className = `row${isSelected ? ' selected' : ''}${flash ? ` flash-${flash.kind}` : ''}${node.gone ? ' gone' : ''}`;
+    element.className = `row${isSelected ? ' selected' : ''}${flash ? ` flash-${flash.kind}` : ''}${isGone ? ' gone' : ''}`;
     set(element, {
       'aria-level': node.level + 1, 'aria-selected': String(isSelected),
       'aria-expanded': node.hasChildren ? String(node.isOpen) : null,
@@ -147,8 +175,13 @@ export class TreeView extends EventTarget {
       node.priority !== null && node.priority !== undefined
         && h('span.chip', { title: 'Priority' }, 'priority ', foreign(visible(String(node.priority.text ?? node.priority)))));
     keyCell.style.paddingInlineStart = `${node.level * 18 + 6}px`;
-    const valueCell = h('div.value', { role: 'gridcell' });
-    if (this.editing?.node === node) valueCell.append(this.editing.form);
+    const form = this.editing?.node === node ? this.editing.form : null;
+    // A form that is moved loses the focus.
+    const isKept = form !== null && element.contains(form);
+    const focus = form?.contains(document.activeElement) ? document.activeElement : null;
+    const valueCell = isKept ? form.parentElement : h('div.value', { role: 'gridcell' });
+    if (isKept) valueCell.querySelector('.by')?.remove();
+    else if (form) valueCell.append(form);
     else if (node.isLoading && !node.children) valueCell.append(h('span.muted', {}, 'loading…'));
     else if (!(node.isOpen && node.children?.length)) {
       const { kind: type, text, title } = short(node);
@@ -158,8 +191,10 @@ export class TreeView extends EventTarget {
       valueCell.append(h('span.by', {}, signs[flash.kind], ' ', h('span.hidden', {}, flash.kind),
         flash.who && [' by ', foreign(visible(flash.who))]));
     }
-    element.replaceChildren(keyCell, valueCell);
-    if (this.editing?.node === node) this.editing.shown?.();
+    if (isKept) element.querySelector('.key').replaceWith(keyCell);
+    else element.replaceChildren(keyCell, valueCell);
+    if (form && !isKept) focus?.focus();
+    if (form) this.editing.shown?.();
     return undefined;
   }
 
