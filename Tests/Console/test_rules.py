@@ -123,8 +123,52 @@ class Rules(ConsoleCase):
         self.server.request("PUT", "/.settings/rules.json", raw=b'{"rules": {}}')
         self.write(RULES + "\n")
         self.page.click("button.primary", "Publish…")
-        self.dialog("have changed since you loaded them")
+        self.dialog("have changed since you began to edit them")
         self.page.key("Escape")
+
+    def publish_elsewhere(self, text):
+        self.assertEqual(self.server.request("PUT", "/.settings/rules.json", raw=text.encode())[0], 200)
+
+    def test_draft_knows_the_rules_that_it_was_made_of(self):
+        self.write(RULES + "// draft")
+        self.page.wait_text("Changed, not published")
+        theirs = RULES.replace('"open"', '"public"')
+        self.publish_elsewhere(theirs)
+        self.page.evaluate("location.reload()")
+        self.notice("The rules in force have changed since")
+        self.page.click("button.primary", "Publish…")
+        self.dialog("have changed since you began to edit them")
+        self.page.click("dialog button", "Cancel")
+        self.assertEqual(self.in_force(), theirs)
+        self.page.click(".tools button", "Discard changes")
+        self.page.click("dialog button.danger")
+        self.page.wait_text("These rules are in force")
+        self.write(theirs + "// mine")
+        self.page.click("button.primary", "Publish…")
+        self.dialog("+ // mine")
+        self.assertNotIn("have changed", self.page.text("dialog"))
+
+    def test_change_of_others_while_the_differences_are_shown_is_kept(self):
+        self.write(RULES + "// mine")
+        self.page.click("button.primary", "Publish…")
+        self.dialog("+ // mine")
+        theirs = RULES.replace('"open"', '"public"')
+        self.publish_elsewhere(theirs)
+        self.page.click("dialog button.primary")
+        self.dialog("The rules in force have just changed")
+        self.assertEqual(self.in_force(), theirs)
+
+    def test_line_breaks_of_windows_are_no_change(self):
+        self.publish_elsewhere(RULES.replace("\n", "\r\n"))
+        self.page.evaluate("location.reload()")
+        self.page.wait("document.querySelector('.editor textarea')?.value")
+        self.page.wait_text("These rules are in force")
+        self.assertTrue(self.page.evaluate("document.querySelector('button.primary').disabled"))
+        self.write(RULES + "// mine")
+        self.page.click("button.primary", "Publish…")
+        self.dialog("+ // mine")
+        # The empty line at the end.
+        self.assertEqual(self.page.evaluate("[...document.querySelectorAll('dialog del')].map((e) => e.textContent)"), ["− "])
 
     def test_draft_survives_a_reload(self):
         self.write(RULES + "// draft")

@@ -7,9 +7,16 @@ import { RulesEditor } from './rules-editor.js';
 /** The two files of each database that are open, by the names of their drafts. */
 const open = new Map();
 
+/** A draft: the text, and `base`, the text in force that it was made of. */
 function storedDraft(name) {
-  try { return sessionStorage.getItem(name); } catch { return null; }
+  try {
+    const draft = JSON.parse(sessionStorage.getItem(name));
+    return typeof draft?.text === 'string' ? draft : null;
+  } catch { return null; }
 }
+
+/** As a control has a text. */
+const shown = (text) => text?.replace(/\r\n?/g, '\n');
 
 export class PublishedFile {
   /** @param {'rules' | 'settings'} name */
@@ -31,7 +38,7 @@ export class PublishedFile {
   get text() { return this.editor.text; }
   get address() { return this.addressOf(this.name); }
   get draftName() { return this.draftOf(this.name); }
-  get isChanged() { return this.text !== this.inForce; }
+  get isChanged() { return this.text !== shown(this.inForce); }
 
   addressOf(name) { return `/.settings/${name}.json?${new URLSearchParams({ ns: this.app.database })}`; }
 
@@ -54,8 +61,12 @@ export class PublishedFile {
     if (this.inForce !== undefined) return;
     this.inForce = await this.fetch(this.address);
     const draft = storedDraft(this.draftName);
-    this.editor.text = draft ?? this.inForce;
-    if (draft !== null && draft !== this.inForce) announce(`Your draft of the ${this.name} is still here; it is not published.`);
+    this.base = draft?.base ?? this.inForce;
+    this.editor.text = draft?.text ?? this.inForce;
+    if (draft && this.isChanged) {
+      announce(`Your draft of the ${this.name} is still here; it is not published.${this.base === this.inForce ? '' : ` The ${this.name} in force have changed since.`}`);
+    }
+    if (!this.isChanged) this.base = this.inForce;
     this.showState();
     await this.check();
   }
@@ -71,7 +82,8 @@ export class PublishedFile {
 
   changed() {
     this.isValid = false;
-    try { sessionStorage.setItem(this.draftName, this.text); } catch { /* it is kept in the page only */ }
+    if (!this.isChanged) this.base = this.inForce;
+    try { sessionStorage.setItem(this.draftName, JSON.stringify({ base: this.base, text: this.text })); } catch { /* it is kept in the page only */ }
     this.showState();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.check().catch(report), 300);
@@ -124,9 +136,16 @@ export class PublishedFile {
   /** The text in force, and no draft. */
   async reset() {
     this.inForce = await this.fetch(this.address);
+    this.base = this.inForce;
     this.editor.text = this.inForce;
     try { sessionStorage.removeItem(this.draftName); } catch { /* none was kept */ }
     await this.check();
+  }
+
+  /** Whether the differences that are shown are still those to what is in force. */
+  async checkInForce(name, known) {
+    if (await this.fetch(this.addressOf(name)) === known) return;
+    throw new Error(`The ${name} in force have just changed: cancel, and look at the differences again.`);
   }
 
   /** Shows what would change, and publishes it. */
@@ -134,24 +153,28 @@ export class PublishedFile {
     const { text } = this;
     const now = await this.fetch(this.address);
     const warnings = [];
-    if (now !== this.inForce) warnings.push(h('p.problem', {}, `The ${this.name} in force have changed since you loaded them; the differences below are to those of now.`));
+    const warning = (name) => h('p.problem', {}, `The ${name} in force have changed since you began to edit them; the differences below are to those of now.`);
+    if (now !== this.base) warnings.push(warning(this.name));
     if (this.isOpen) warnings.push(h('p.problem', {}, 'These rules let everybody read or write everything.'));
     const word = h('input', { type: 'text', autocomplete: 'off', spellcheck: false });
-    const differences = (from, to, label) => h('div.diff', { tabIndex: 0, role: 'region', 'aria-label': label }, shortDiff(from, to).map(([kind, line]) =>
+    const differences = (from, to, label) => h('div.diff', { tabIndex: 0, role: 'region', 'aria-label': label }, shortDiff(shown(from), shown(to)).map(([kind, line]) =>
       (kind === 'added' ? h('ins', {}, `+ ${line}`) : kind === 'removed' ? h('del', {}, `− ${line}`) : h('div', {}, `  ${line}`))));
     // Rules and settings that need each other are published in one step, with the rules.
     const draft = this.name === 'rules' ? storedDraft(this.draftOf('settings')) : null;
     const settings = draft === null ? null : await this.fetch(this.addressOf('settings'));
     const both = h('input', { type: 'checkbox', id: 'publish-both' });
-    const pair = draft === settings ? [] : [
-      h('p', {}, h('label.check', {}, both, 'Publish your changed settings with them, in one step')), differences(settings, draft, 'Differences of the settings')];
+    const pair = draft === null || draft.text === shown(settings) ? [] : [
+      h('p', {}, h('label.check', {}, both, 'Publish your changed settings with them, in one step')),
+      settings !== draft.base && warning('settings'), differences(settings, draft.text, 'Differences of the settings')];
     const published = await ask({
       title: `Publish the ${this.name} of ${this.app.database}?`, confirm: 'Publish', danger: this.isOpen, wide: true,
       body: [...warnings, differences(now, text, 'Differences'), ...pair, this.isOpen && h('div.field', {}, h('label', { for: (word.id = 'open-rules') }, 'Type open to confirm'), word)].filter(Boolean),
       read: async () => {
         if (this.isOpen && word.value !== 'open') throw new Error('Type “open” if everybody is meant to have access.');
+        await this.checkInForce(this.name, now);
         if (both.checked) {
-          await this.fetch(this.addressOf('rules-and-settings'), { method: 'PUT', body: JSON.stringify({ rules: text, settings: draft }) });
+          await this.checkInForce('settings', settings);
+          await this.fetch(this.addressOf('rules-and-settings'), { method: 'PUT', body: JSON.stringify({ rules: text, settings: draft.text }) });
         } else {
           await this.fetch(this.address, { method: 'PUT', body: text });
         }
@@ -164,6 +187,7 @@ export class PublishedFile {
       await open.get(this.draftOf('settings'))?.reset();
     }
     this.inForce = text;
+    this.base = text;
     try { sessionStorage.removeItem(this.draftName); } catch { /* none was kept */ }
     this.showState();
     announce(both.checked ? 'The rules and the settings are in force.' : `The ${this.name} are in force.`);
