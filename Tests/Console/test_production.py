@@ -79,7 +79,7 @@ class Production(ProductionCase):
     def test_account_is_created(self):
         self.show("accounts")
         self.page.click("button", "Create account…")
-        self.page.fill("dialog input[type=email]", "new@example.com")
+        self.page.fill("dialog input[inputmode=email]", "new@example.com")
         self.page.fill("dialog input[type=password]", "long enough")
         self.page.key("Enter")
         self.page.wait_text("new@example.com", "main table")

@@ -13,6 +13,11 @@ const methods = (user) => {
   return names.length ? names.join(', ') : user.email ? 'e-mail' : 'anonymous';
 };
 
+/** Browsers refuse addresses that are not ASCII in a control of the type `email`; the server takes them. */
+const addressField = (value = '', properties = {}) => h('input', {
+  type: 'text', inputMode: 'email', value, autocomplete: 'off', autocapitalize: 'off', spellcheck: false, ...properties,
+});
+
 export class AccountsPage {
   title = 'Accounts';
 
@@ -79,14 +84,14 @@ export class AccountsPage {
   }
 
   async create() {
-    const email = h('input', { type: 'email', autocomplete: 'off', autofocus: true });
+    const email = addressField('', { autofocus: true });
     const password = h('input', { type: 'password', autocomplete: 'new-password' });
     const name = h('input', { type: 'text', autocomplete: 'off' });
     const made = await ask({
       title: 'Create an account', confirm: 'Create',
       body: [field('E-mail address', email), field('Password', password), field('Name', name)],
       read: () => this.ask('POST', '', {
-        email: email.value || undefined, password: password.value || undefined, displayName: name.value || undefined,
+        email: email.value.trim() || undefined, password: password.value || undefined, displayName: name.value || undefined,
       }),
     });
     if (!made) return;
@@ -114,7 +119,7 @@ export class AccountsPage {
       return;
     }
     const shown = visible(user.email ?? id);
-    const email = h('input', { type: 'email', value: user.email ?? '', autocomplete: 'off' });
+    const email = addressField(user.email);
     const name = h('input', { type: 'text', value: user.displayName ?? '', autocomplete: 'off' });
     const password = h('input', { type: 'password', autocomplete: 'new-password' });
     const disabled = h('input', { type: 'checkbox', checked: Boolean(user.disabled), id: 'user-disabled' });
@@ -145,11 +150,13 @@ export class AccountsPage {
         let attributes;
         try { attributes = JSON.parse(claims.value); } catch { throw new Error('The claims are no JSON.'); }
         if (attributes === null || typeof attributes !== 'object' || Array.isArray(attributes)) throw new Error('The claims are a JSON object.');
-        const newEmail = email.value && email.value !== user.email ? email.value : undefined;
+        const address = email.value.trim();
+        const newEmail = address && address !== user.email ? address : undefined;
+        const removed = [!address && user.email && 'EMAIL', changed(name.value, nameShown) === '' && 'DISPLAY_NAME'].filter(Boolean);
         await this.ask('POST', ':update', {
           localId: id, email: newEmail,
           displayName: changed(name.value, nameShown) || undefined,
-          deleteAttribute: changed(name.value, nameShown) === '' ? ['DISPLAY_NAME'] : undefined,
+          deleteAttribute: removed.length ? removed : undefined,
           // Somebody else may have changed the others meanwhile.
           password: password.value || undefined, disableUser: changed(disabled.checked, Boolean(user.disabled)),
           emailVerified: newEmail ? verified.checked : changed(verified.checked, Boolean(user.emailVerified)),
