@@ -89,6 +89,29 @@ class Accounts(ConsoleCase):
         self.assertTrue(user["disabled"])
         self.assertEqual(user["customAttributes"], '{"level":9007199254740993}')
 
+    def test_dialog_waits_for_what_is_under_way(self):
+        self.open(screen="accounts")
+        self.page.evaluate("""(() => {
+          const { send } = WebSocket.prototype;
+          window.held = [];
+          WebSocket.prototype.send = function (text) {
+            if (text.includes('displayName')) held.push(() => send.call(this, text)); else send.call(this, text);
+          };
+        })()""")
+        for way in ("keys", "button"):
+            self.page.click("button", "Create account…")
+            self.page.fill("dialog .field:nth-of-type(3) input", "Ann")
+            if way == "button":
+                self.page.click("dialog button.primary")
+            for _ in range(3):
+                self.page.key("Enter", "ctrl")
+            self.page.key("Escape", count=3)
+            self.assertTrue(self.page.evaluate("[...document.querySelectorAll('dialog[open] .buttons button')].every((b) => b.disabled)"))
+            self.assertEqual(self.page.evaluate("held.length"), 1)
+            self.page.evaluate("held.pop()()")
+            self.page.wait("!document.querySelector('dialog')")
+        self.page.wait_text("Page 1, 2 accounts")
+
     def test_address_beyond_ascii(self):
         self.open(screen="accounts")
         self.page.click("button", "Create account…")

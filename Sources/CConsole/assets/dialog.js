@@ -1,5 +1,5 @@
 // Questions in front of the page. Each answers what its form has, or null if it was left.
-import { field, h, newID } from './dom.js';
+import { field, h, newID, report } from './dom.js';
 
 /**
  * @param {{ title: string, body?: any[], confirm: string, danger?: boolean,
@@ -12,30 +12,47 @@ export function ask({ title, body = [], confirm, danger = false, read = () => tr
     const heading = h('h2', { id: newID('title') }, title);
     const problem = h('p.problem', { role: 'alert' });
     const accept = h(`button.${danger ? 'danger' : 'primary'}`, { type: 'submit' }, confirm);
-    const dialog = h(wide ? 'dialog.wide' : 'dialog', { 'aria-labelledby': heading.id });
+    const buttons = h('div.buttons', {},
+      h('button', { type: 'button', autofocus: danger, onclick: () => dialog.close() }, 'Cancel'),
+      ...alternatives.map(([label, value]) =>
+        h('button', { type: 'button', onclick: () => { answer = value; dialog.close(); } }, label)),
+      accept);
+    const dialog = h(wide ? 'dialog.wide' : 'dialog', { 'aria-labelledby': heading.id, tabIndex: -1 });
     let answer = null;
+    // What is under way is neither begun again nor left: nobody would hear how it ended.
+    let isBusy = false;
+    let focused = null;
+    const setBusy = (value) => {
+      isBusy = value;
+      // A button that is disabled loses the focus, and keys would go to the page.
+      if (value) focused = document.activeElement;
+      if (value && buttons.contains(focused)) dialog.focus();
+      for (const button of buttons.children) button.disabled = value;
+      if (!value && document.activeElement === dialog) focused?.focus();
+    };
     const form = h('form', {
       onsubmit: async (event) => {
         event.preventDefault();
+        if (isBusy) return;
         problem.textContent = '';
-        accept.disabled = true;
+        setBusy(true);
         try {
           answer = await read();
           dialog.close();
         } catch (error) {
           problem.textContent = error.message;
-        } finally { accept.disabled = false; }
+          if (!dialog.open) report(error);
+        } finally { setBusy(false); }
       },
-    }, heading, ...body, problem, h('div.buttons', {},
-      h('button', { type: 'button', autofocus: danger, onclick: () => dialog.close() }, 'Cancel'),
-      ...alternatives.map(([label, value]) =>
-        h('button', { type: 'button', onclick: () => { answer = value; dialog.close(); } }, label)),
-      accept));
+    }, heading, ...body, problem, buttons);
     dialog.append(form);
     dialog.addEventListener('keydown', (event) => {
       event.stopPropagation();
+      // Browsers let `cancel` be prevented only once.
+      if (event.key === 'Escape' && isBusy) event.preventDefault();
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
+    dialog.addEventListener('cancel', (event) => { if (isBusy) event.preventDefault(); });
     dialog.addEventListener('close', () => {
       dialog.remove();
       if (opener?.isConnected) opener.focus();
