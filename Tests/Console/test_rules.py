@@ -106,6 +106,31 @@ class Rules(ConsoleCase):
         self.assertEqual(self.in_force(), RULES.replace('"open"', '"public"'))
         self.assertEqual(self.server.request("GET", "/.settings/rules.json", database="bbb")[2].decode(), RULES)
 
+    def test_reindented_rules_are_compared_soon(self):
+        found = self.page.evaluate("""import('./diff.js').then(({ shortDiff }) => {
+          const lines = Array.from({ length: 5000 }, (_, i) => `"k${i}": true,`);
+          const wrap = (lines) => ['{', ...lines, '}'].join('\\n');
+          const start = performance.now();
+          const all = shortDiff(wrap(lines), wrap(lines.map((line) => `  ${line}`)));
+          const one = shortDiff(wrap(lines), wrap(lines.with(2500, 'here')));
+          return { time: performance.now() - start, one, ends: [all[0], all.at(-1)],
+            kinds: all.map(([kind]) => kind).filter((kind, index, kinds) => kind !== kinds[index - 1]), count: all.length };
+        })""")
+        self.assertLess(found["time"], 3000)
+        self.assertEqual(found["ends"], [["same", "{"], ["same", "}"]])
+        self.assertEqual([found["count"], found["kinds"]], [10_002, ["same", "removed", "added", "same"]])
+        self.assertEqual([kind for kind, _ in found["one"]], ["gap", *["same"] * 3, "removed", "added", *["same"] * 3, "gap"])
+
+    def test_differences_are_the_fewest(self):
+        found = self.page.evaluate("""import('./diff.js').then(({ diffLines }) => [
+          ['a\\nb\\nc\\na\\nb\\nb\\na', 'c\\nb\\na\\nb\\na\\nc'], ['', 'a'], ['a', 'a'], ['a\\na', 'a'],
+        ].map(([before, after]) => {
+          const lines = diffLines(before, after);
+          const text = (other) => lines.filter(([kind]) => kind !== other).map(([, line]) => line).join('\\n');
+          return [text('added') === before, text('removed') === after, lines.filter(([kind]) => kind !== 'same').length];
+        }))""")
+        self.assertEqual(found, [[True, True, edits] for edits in (5, 2, 0, 1)])
+
     def test_open_rules_need_a_word(self):
         open_rules = '{"rules": {".read": true, ".write": true}}'
         self.write(open_rules)
