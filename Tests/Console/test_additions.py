@@ -17,6 +17,13 @@ class AdditionsCase(ConsoleCase):
         assert status == 200, body
         return server
 
+    def keeps_focus(self, selector):
+        """Whether a link has the focus after its table was drawn anew."""
+        self.page.focus(selector)
+        self.page.evaluate("document.activeElement.isOld = true")
+        self.page.wait(f"document.querySelector({json.dumps(selector)})?.isOld === undefined")
+        self.assertTrue(self.page.evaluate(f"document.activeElement === document.querySelector({json.dumps(selector)})"))
+
     def no_markup(self):
         self.assertEqual(self.page.evaluate("document.querySelectorAll('#main img').length"), 0)
 
@@ -112,6 +119,7 @@ class SettingsFile(AdditionsCase):
         self.page.wait_text("u1 and u3", "[aria-label='Conflicts'] table")
         self.assertEqual(self.page.evaluate("document.querySelector('[aria-label=Conflicts] tbody a').hash"), "#/default/data/users/u1")
         self.no_markup()
+        self.keeps_focus("[aria-label=Conflicts] tbody a")
         self.server.put("/users/u3/name", "Eve")
         self.page.wait_text("✓ enforced", "[aria-label='Unique values'] table")
         self.page.wait("document.querySelector('[aria-label=Conflicts] tbody tr') === null")
@@ -187,6 +195,22 @@ class Queues(AdditionsCase):
         self.notice("b was dropped")
         self.page.wait_text("1 job, 0 handed out, 0 dead")
         self.assertIsNone(self.server.get("/mail/dead"))
+
+    def test_odd_jobs_are_shown(self):
+        self.server.put("/mail/dead", {
+            "a": {"value": 1, "attempts": {"x": 1}, "at": {"y": 2}, "error": {"text": 1}}, "b": {"value": 2, "error": "no such address"}})
+        self.open(screen="queues")
+        self.page.wait_text("0 jobs, 0 handed out, 2 dead")
+        self.page.wait_text('{"text":1}', "[aria-label='Dead jobs'] table")
+        self.page.wait_text("no such address", "[aria-label='Dead jobs'] table")
+        for column in ("Attempts", "Given up"):
+            self.page.click("[aria-label='Dead jobs'] thead button", column)
+        self.assertEqual(self.page.evaluate("document.querySelectorAll('[aria-label=\\'Dead jobs\\'] tbody tr').length"), 2)
+
+    def test_links_keep_the_focus(self):
+        self.server.put("/mail/dead", {"a": {"value": 1}})
+        self.open(screen="queues")
+        self.keeps_focus("[aria-label='Dead jobs'] tbody a")
 
     def test_all_queues_are_named(self):
         self.open(screen="queues")

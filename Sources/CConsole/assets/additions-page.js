@@ -1,7 +1,7 @@
 // The settings of the database beside its rules: editing, publishing and testing them, the values that should be unique
 // and are not, and the totals that the server keeps.
 import { foreign, guarded, h, report } from './dom.js';
-import { plain } from './json.js';
+import { plain, stringify } from './json.js';
 import { pathText, readPath, visible } from './keys.js';
 import { Poll } from './poll.js';
 import { PublishedFile } from './published-file.js';
@@ -33,7 +33,7 @@ export class AdditionsPage {
     this.conflicts = table({
       label: 'Conflicts', columns: [text('path', 'Children of'), text('child', 'Value at'),
         { name: 'keys', label: 'Have the same', cell: (row) => row.keys.map((key, index) => [index > 0 ? ' and ' : '',
-          h('a', { href: app.address('data', [...readPath(row.path), key]) }, foreign(visible(key), { className: 'mono' }))]).flat() }],
+          h('a', { 'data-focus': `${row.path} ${row.child} ${key}`, href: app.address('data', [...readPath(row.path), key]) }, foreign(visible(key), { className: 'mono' }))]).flat() }],
     });
     this.totals = table({
       label: 'Totals', columns: [text('path', 'Total at'), { name: 'now', label: 'Now', figure: true, cell: (row) => foreign(row.now) },
@@ -71,6 +71,6 @@ export class AdditionsPage {
   async value(path) {
     const keys = readPath(path);
     if (keys.some((key) => key.startsWith('$'))) return 'one for each';
-    return String(plain(await this.app.connection.request('g', { p: pathText(keys), q: {} })) ?? 0);
+    return stringify(await this.app.connection.request('g', { p: pathText(keys), q: {} }) ?? 0);
   }
 }

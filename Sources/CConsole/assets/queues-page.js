@@ -23,6 +23,10 @@ function queuePaths(settings, keys = []) {
     : key.startsWith('.') ? [] : queuePaths(value, [...keys, ...key.split('/').filter(Boolean)])));
 }
 
+/** Clients may have written anything where the members of a job belong. */
+const text = (value) => (typeof value === 'string' ? value : value === undefined ? '' : stringify(value));
+const number = (value) => (typeof value === 'number' ? value : undefined);
+
 export class QueuesPage {
   title = 'Queues';
 
@@ -31,18 +35,18 @@ export class QueuesPage {
     this.field = h('input', { type: 'text', 'aria-label': 'Path of the queue', spellcheck: false, autocomplete: 'off' });
     this.known = h('p', { className: 'muted' });
     this.status = h('p.status', { role: 'status' });
-    const key = { name: 'key', label: 'Job', cell: (row) => h('a', { href: this.app.address('data', [...this.keys, row.part, row.key]) }, foreign(visible(row.key), { className: 'mono' })) };
-    const attempts = { name: 'attempts', label: 'Attempts', figure: true, sort: (row) => row.attempts ?? 0, cell: (row) => row.attempts ?? '' };
-    const error = { name: 'error', label: 'Error', cell: (row) => foreign(visible(row.error === undefined ? '' : String(row.error)), { className: 'v' }) };
+    const key = { name: 'key', label: 'Job', cell: (row) => h('a', { 'data-focus': `${row.part} ${row.key}`, href: this.app.address('data', [...this.keys, row.part, row.key]) }, foreign(visible(row.key), { className: 'mono' })) };
+    const attempts = { name: 'attempts', label: 'Attempts', figure: true, sort: (row) => number(row.attempts) ?? 0, cell: (row) => foreign(visible(text(row.attempts))) };
+    const error = { name: 'error', label: 'Error', cell: (row) => foreign(visible(text(row.error)), { className: 'v' }) };
     this.states = table({
       label: 'Jobs that were handed out or have failed', columns: [key,
         { name: 'what', label: 'State', sort: (row) => row.what, cell: (row) => row.what },
         attempts,
-        { name: 'until', label: 'Until', sort: (row) => row.until ?? row.at ?? 0, cell: (row) => time(row.until ?? row.at) },
-        { name: 'worker', label: 'Worker', cell: (row) => foreign(visible(String(row.worker ?? ''))) }, error],
+        { name: 'until', label: 'Until', sort: (row) => number(row.until ?? row.at) ?? 0, cell: (row) => time(number(row.until ?? row.at)) },
+        { name: 'worker', label: 'Worker', cell: (row) => foreign(visible(text(row.worker))) }, error],
     });
     this.dead = table({
-      label: 'Dead jobs', columns: [key, attempts, { name: 'at', label: 'Given up', sort: (row) => row.at ?? 0, cell: (row) => time(row.at) }, error,
+      label: 'Dead jobs', columns: [key, attempts, { name: 'at', label: 'Given up', sort: (row) => number(row.at) ?? 0, cell: (row) => time(number(row.at)) }, error,
         { name: 'do', label: 'Actions', cell: (row) => h('div.tools', {},
           h('button', { type: 'button', 'data-focus': `retry ${row.key}`, 'aria-label': `Try ${row.key} again`, onclick: guarded(() => this.retry(row.key)) }, 'Try again'),
           h('button', { type: 'button', 'data-focus': `drop ${row.key}`, 'aria-label': `Drop ${row.key}`, onclick: guarded(() => this.drop(row.key)) }, 'Drop…')) }],
