@@ -53,15 +53,16 @@ extension IdentityService {
         noteChanges(update.changes, of: update.user, request)
         send(update.recovery, request, realm)
         let user = update.user
-        return HTTPResponse(
-            identity: JSONObject([
-                "kind": .text("identitytoolkit#SetAccountInfoResponse"), "localId": .text(user.id),
-                "email": user.email.map { .text($0) }, "displayName": user.displayName.map { .text($0) },
-                "photoUrl": user.photoURL.map { .text($0) }, "emailVerified": .bool(user.emailVerified),
-                "providerUserInfo": user.providerInfo,
-                "newEmail": update.emailChanged ? user.email.map { .text($0) } : nil,
-                "passwordHash": user.password.map { _ in .text(User.redactedHash) },
-            ]).merging(update.signIn.map { Self.tokens($0) }))
+        var answer = JSONObject([
+            "kind": .text("identitytoolkit#SetAccountInfoResponse"), "localId": .text(user.id),
+            "email": user.email.map { .text($0) }, "displayName": user.displayName.map { .text($0) },
+            "photoUrl": user.photoURL.map { .text($0) }, "emailVerified": .bool(user.emailVerified),
+            "providerUserInfo": user.providerInfo,
+            "newEmail": update.emailChanged ? user.email.map { .text($0) } : nil,
+            "passwordHash": user.password.map { _ in .text(User.redactedHash) },
+        ])
+        if let signIn = update.signIn { answer.merge(Self.tokens(signIn)) }
+        return HTTPResponse(identity: answer)
     }
 
     private func change(_ fields: IdentityFields) throws(AccountFailure) -> UserChange {

@@ -35,7 +35,9 @@ struct ServerDescription: Sendable {
 
     /// The options in force, by the names that `hearth serve` gives them. Those that are off are missing.
     private var options: JSONObject {
-        places.merging(access).merging(mail).merging(operation).merging(limits)
+        var options = places
+        for part in [access, mail, operation, limits] { options.merge(part) }
+        return options
     }
 
     private var places: JSONObject {

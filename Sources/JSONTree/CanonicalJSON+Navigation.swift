@@ -69,13 +69,6 @@ extension CanonicalJSON {
     /// The children of the value whose text is `range`.
     package func children(in range: Range<Int>) -> Children { Children(of: bytes, in: range) }
 
-    /// O(bytes).
-    package var childCount: Int {
-        var count = 0
-        for _ in children { count += 1 }
-        return count
-    }
-
     package struct Child {
         private let bytes: [UInt8]
         private let member: CanonicalMember

@@ -27,17 +27,11 @@ package struct NodeHasher {
     let text: UnsafeRawBufferPointer
     let variant: NodeHash.Variant
     /// Whether there was anything that a variant hashes otherwise.
-    private var hasOddNumber = false
-    private var hasOddOrder = false
+    package private(set) var (hasOddNumber, hasOddOrder) = (false, false)
 
     package init(text: UnsafeRawBufferPointer, variant: NodeHash.Variant) {
         self.text = text
         self.variant = variant
-    }
-
-    /// The variants that give another hash than the standard one, known after that was computed.
-    package var wrongVariants: [NodeHash.Variant] {
-        (hasOddNumber ? [.javaScriptNumbers] : []) + (hasOddOrder ? [.appleOrder] : [])
     }
 
     package mutating func hash(_ node: Range<Int>) -> [UInt8] {

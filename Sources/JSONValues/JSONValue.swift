@@ -111,13 +111,6 @@ package struct JSONObject: Hashable, Sendable {
         for member in other.members { self[member.name] = member.value }
     }
 
-    /// With the members of `other`, which win, if there are any.
-    package func merging(_ other: JSONObject?) -> JSONObject {
-        var merged = self
-        if let other { merged.merge(other) }
-        return merged
-    }
-
     package func append(to out: inout [UInt8]) {
         out.append(UInt8(ascii: "{"))
         for (index, member) in members.enumerated() {

@@ -1,3 +1,4 @@
+import HearthTreeText
 import HearthJSONTree
 import HearthStorageErrors
 

@@ -82,10 +82,6 @@ package final class Statement {
         withBlob(column) { String(decoding: $0, as: UTF8.self) }
     }
 
-    package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
-
-    package func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
-
     package func blob(_ column: Int32) -> [UInt8] { withBlob(column) { Array($0) } }
 
     /// The bytes are valid only within `body`.

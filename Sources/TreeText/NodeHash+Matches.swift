@@ -16,3 +16,10 @@ extension NodeHash {
         }
     }
 }
+
+extension NodeHasher {
+    /// The variants that give another hash than the standard one, known after that was computed.
+    package var wrongVariants: [NodeHash.Variant] {
+        (hasOddNumber ? [.javaScriptNumbers] : []) + (hasOddOrder ? [.appleOrder] : [])
+    }
+}

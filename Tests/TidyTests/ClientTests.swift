@@ -26,9 +26,9 @@ import Testing
 
     /// Lines of code, in Swift and C, that a program gets with the client, but for the transport. What only servers or
     /// tools use has rooms of its own: `ServerCodecs`, `ServerProtocol`, `TreeText`, `TreeQueries`, `Connection`.
-    private static let linesMax = 15_200
+    private static let linesMax = 15_000
 
-    @Test("have at most 15,200 lines of code, in Swift and C")
+    @Test("have at most 15,000 lines of code, in Swift and C")
     func size() {
         let sizes = Self.modules.map { module in
             (module, SourceTree.codeFiles(in: "Sources/\(module)").reduce(0) { $0 + $1.codeLines })

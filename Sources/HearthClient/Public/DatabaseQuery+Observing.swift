@@ -108,9 +108,7 @@ extension DatabaseQueryable {
             do throws(DatabaseError) {
                 let (place, object) = try query.resolved()
                 work(core, place, object)
-            } catch {
-                core.options.log(.warning, "\(query.ref) \(consequence): \(error)")
-            }
+            } catch { core.options.log(.warning, "\(query.ref) \(consequence): \(error)") }
         }
     }
 

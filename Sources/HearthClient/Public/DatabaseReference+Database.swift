@@ -33,11 +33,9 @@ extension Database {
     /// A URL without `.info`, which is not a key, at the beginning of its path.
     private static func withoutInfo(_ text: String) -> (url: String, isInfo: Bool) {
         let address = text.prefix { $0 != "?" }
-        guard let host = address.firstRange(of: "://")?.upperBound,
-            let slash = address[host...].firstIndex(of: "/")
+        guard let host = address.firstRange(of: "://")?.upperBound, let slash = address[host...].firstIndex(of: "/"),
+            case let path = address[slash...], path == "/.info" || path.hasPrefix("/.info/")
         else { return (text, false) }
-        let path = address[slash...]
-        guard path == "/.info" || path.hasPrefix("/.info/") else { return (text, false) }
         return ("\(address[..<slash])\(path.dropFirst("/.info".count))\(text[address.endIndex...])", true)
     }
 

@@ -1,3 +1,4 @@
+import HearthServerFiles
 import HearthSQLite
 
 /// The stored data of a refresh token (accounts.md 6). Only the client knows the token itself.

@@ -1,3 +1,4 @@
+import HearthServerFiles
 import HearthSQLite
 
 /// The rows of users and of their links.

@@ -44,7 +44,8 @@ struct CharacterSet: Hashable, Sendable {
     }
 
     func contains(_ character: UInt32) -> Bool {
-        let isListed = lists(character) || classes.contains { $0.contains(character) } || ignoresCase && folds(character)
+        let isListed =
+            lists(character) || classes.contains { $0.contains(character) } || ignoresCase && folds(character)
         return isListed != isNegated
     }
 

@@ -1,3 +1,4 @@
+import HearthServerFiles
 import HearthRealtimeDatabase
 import HearthSQLite
 import HearthStorageErrors

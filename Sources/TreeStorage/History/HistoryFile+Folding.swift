@@ -1,3 +1,4 @@
+import HearthServerFiles
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSecurityRules
