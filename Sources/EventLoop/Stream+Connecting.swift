@@ -124,7 +124,10 @@ extension Stream {
         guard let attempt else { return becomeConnected() }
         guard !readiness.isDisjoint(with: [.writable, .error, .hangUp]) else { return }
         let code = linux_get_option(descriptor, SOL_SOCKET, SO_ERROR)
-        if code == 0 { return becomeConnected() }
+        if code == 0 {
+            hasErrorAhead = false
+            return becomeConnected()
+        }
         let refused = peer.map { "connect to \($0)" } ?? "connect"
         attempt.failure = .notConnected(SystemError(refused, code: abs(code)))
         if let token { loop.poller.remove(token) }
@@ -133,6 +136,7 @@ extension Stream {
         descriptor = -1
         mayHaveBytes = false
         hasEndAhead = false
+        hasErrorAhead = false
         tryNextAddress(attempt)
     }
 }

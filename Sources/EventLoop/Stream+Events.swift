@@ -8,6 +8,7 @@ extension Stream: TurnMember {
         if !readiness.isDisjoint(with: [.peerClosed, .hangUp, .error]) {
             mayHaveBytes = true
             hasEndAhead = true
+            if readiness.contains(.error) { hasErrorAhead = true }
         }
         switch state {
         case .connecting:
@@ -21,7 +22,7 @@ extension Stream: TurnMember {
                 isWriteBlocked = false
                 stage()
             }
-            if readiness.contains(.error), isReadingStopped { return failWithSocketError() }
+            if hasErrorAhead, isReadingStopped { return failWithSocketError() }
             readOnce()
         case .closed:
             break
@@ -77,7 +78,7 @@ extension Stream: TurnMember {
     }
 
     /// An error was reported while reading is paused: take it from the socket.
-    private func failWithSocketError() {
+    func failWithSocketError() {
         fail(-Int(abs(linux_get_option(descriptor, SOL_SOCKET, SO_ERROR))))
     }
 

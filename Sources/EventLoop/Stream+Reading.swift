@@ -3,7 +3,7 @@ import Glibc
 
 extension Stream {
     /// Stops calling `received` until `resumeReading`. The kernel then stops taking bytes from the peer when its buffer
-    /// is full. An end or error of the connection is noticed at the latest after resuming.
+    /// is full. An error of the connection is noticed meanwhile; its end at the latest after resuming.
     package func pauseReading() {
         loop.assertIsCurrent()
         isPaused = true
@@ -42,6 +42,7 @@ extension Stream {
             loop.bytesReceived &+= UInt64(count)
             if state == .open {
                 handler?.received(UnsafeMutableRawBufferPointer(rebasing: scratch[..<count]), on: self)
+                if hasErrorAhead, state == .open, isReadingStopped { return failWithSocketError() }
             }
             readInNextTurn()
         } else if count == 0 {

@@ -58,6 +58,8 @@ package final class Stream: @unchecked Sendable {
     var mayHaveBytes = false
     /// The kernel has reported an end or an error, which a read will bring to light.
     var hasEndAhead = false
+    /// It has reported an error, which a handler that pauses would not notice before it resumes.
+    var hasErrorAhead = false
     /// When the kernel last took bytes.
     var lastSent = MonotonicTime(nanoseconds: 0)
     /// The peer's end was read.

@@ -45,6 +45,29 @@ struct BackpressureTests {
         #expect(seen == sent)
     }
 
+    @Test("a stream that pauses at bytes whose sender is gone already is closed at once")
+    func pauseAtReset() throws {
+        let streams = Channel<Stream>()
+        let closed = Channel<CloseReason>()
+        let server = try TestServer { _ in
+            ScriptedHandler {
+                $0.onOpened = { streams.put($0) }
+                $0.onReceived = { _, stream in stream.pauseReading() }
+                $0.onClosed = { _, reason in closed.put(reason) }
+            }
+        }
+        let gate = Semaphore()
+        do {
+            let client = try server.connect()
+            // The loop then learns of the bytes and of the reset by one event.
+            try streams.next().loop.execute { gate.wait() }
+            try client.send([1])
+            client.resetOnClose()
+        }
+        gate.signal()
+        #expect(try closed.next() == .reset)
+    }
+
     @Test("a stream whose peer does not read stops reading, tells when it can go on, and loses nothing")
     func waterMarks() throws {
         let drained = Channel<Int>()
