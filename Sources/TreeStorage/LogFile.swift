@@ -21,6 +21,7 @@ package final class LogFile: @unchecked Sendable {
     // They hand it over through their mailboxes.
 
     let connection: Connection
+    private let room: WriteAheadRoom
     private let insert: Statement
     private var durability: Durability
     var parts: LogParts
@@ -48,7 +49,7 @@ package final class LogFile: @unchecked Sendable {
         connection = try Connection(path: path, mode: .readWrite)
         try connection.execute("PRAGMA journal_mode = wal; PRAGMA synchronous = full")
         // The log is written once and seldom read: large steps between checkpoints, small cache.
-        try connection.execute("PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -2048")
+        try connection.execute("PRAGMA cache_size = -2048")
         try LogFormat.prepare(connection)
         lastSequence = try LogEnd(of: connection)?.last ?? 0
         var past: [Epochs.Epoch] = []
@@ -63,6 +64,7 @@ package final class LogFile: @unchecked Sendable {
         parts = try LogParts(connection)
         chain = try LogChain(in: connection)
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
+        room = try WriteAheadRoom(connection)
         identities = [path, path + "-wal"].compactMap(FileIdentity.init)
     }
 
@@ -157,6 +159,8 @@ package final class LogFile: @unchecked Sendable {
         lastSequence = last.lastSequence
         isEpochRecorded = true
         if leavesCluster { isOfCluster = false }
+        // Commits that do not wait for the disk do not wait for the length either.
+        if durability == .full { room.extend() }
     }
 
     private func recordEpoch() throws(StorageError) {

@@ -166,6 +166,44 @@ struct LogFileTests {
         #expect(try epochs() == [.init(name: 5, start: 6)])
     }
 
+    @Test("has room for commits, which seldom make a file longer; with or without it, a copy has the same records")
+    func room() throws {
+        let log = try open()
+        let file = path + "-wal"
+        var written: [LogRecord] = []
+        var lengths: Set<Int64> = []
+        for index in 1...200 as ClosedRange<UInt64> {
+            written.append(Self.record(index))
+            try log.append([written[written.count - 1]])
+            var status = stat()
+            #expect(stat(file, &status) == 0)
+            lengths.insert(Int64(status.st_size))
+        }
+        // 800 KB and more, of which a commit takes 4 or 8.
+        #expect((2...8).contains(lengths.count), "\(lengths)")
+        let whole = TemporaryFolder.contents(of: file)
+        #expect(whole.suffix(16_384).allSatisfy { $0 == 0 })
+        for kept in [whole.count, (whole.lastIndex { $0 != 0 } ?? 0) + 4096] {
+            let copy = "\(folder.path)/\(kept).log"
+            TemporaryFolder.write(TemporaryFolder.contents(of: path), to: copy)
+            TemporaryFolder.write(Array(whole.prefix(kept)), to: copy + "-wal")
+            #expect(try records(LogFile(path: copy, durability: .process, newEpoch: 2)) == written)
+        }
+    }
+
+    @Test("has a write-ahead file that begins again after 4,096 pages, with as much room as it has")
+    func checkpoints() throws {
+        let log = try open()
+        // 100 pages each.
+        for index in 1...100 as ClosedRange<UInt64> { try log.append([Self.record(index, bytes: 400_000)]) }
+        var status = stat()
+        #expect(stat(path + "-wal", &status) == 0)
+        #expect((4096...4300).contains(status.st_size / 4120))
+        #expect(stat(path, &status) == 0)
+        #expect(status.st_size > 4096 * 4096)
+        #expect(try records(log).map(\.firstSequence) == Array(1...100))
+    }
+
     @Test("takes up an epoch only with the records that come with it")
     func failedEpoch() throws {
         let log = try open(epoch: 1)
@@ -182,8 +220,10 @@ struct LogFileTests {
         do {
             let log = try open(epoch: 1)
             for index in 1...50 as ClosedRange<UInt64> { try log.append([Self.record(index, bytes: 500)]) }
-            // As a loss of power leaves it: the file, and some of what was written ahead of it.
-            let wal = TemporaryFolder.contents(of: path + "-wal")
+            // As a loss of power leaves it: the file, and some of what was written ahead of it, without the room after.
+            let whole = TemporaryFolder.contents(of: path + "-wal")
+            let used = (whole.lastIndex { $0 != 0 } ?? 0) + 1
+            let wal = whole.prefix(32 + (used - 32 + 4119) / 4120 * 4120)
             TemporaryFolder.write(TemporaryFolder.contents(of: path), to: copy)
             TemporaryFolder.write(Array(wal.prefix(wal.count * percent / 100)), to: copy + "-wal")
         }
