@@ -26,7 +26,7 @@ package final class Archiver: Sendable {
     private let accountsState = Mutex(Figures())
     private let stopping = Semaphore()
     private let thread = Mutex<NamedThread?>(nil)
-    private let place = Mutex<ArchivePlace?>(nil)
+    private let place: ArchivePlace
 
     /// By database.
     package var figures: [String: Figures] { state.withLock { $0 } }
@@ -39,6 +39,7 @@ package final class Archiver: Sendable {
         self.configuration = configuration
         self.folder = folder
         self.log = log
+        place = ArchivePlace(configuration.folder, of: folder)
     }
 
     /// Makes the folder and starts the thread.
@@ -58,10 +59,6 @@ package final class Archiver: Sendable {
     func makeFolder() throws(SystemError) {
         let code = FolderSync.makeFolder(configuration.folder)
         guard code == 0 else { throw SystemError("make the archive \(configuration.folder)", code: code) }
-        guard let found = ArchivePlace(configuration.folder) else {
-            throw SystemError("find the archive \(configuration.folder)", code: ENOENT)
-        }
-        place.withLock { $0 = found }
     }
 
     /// The archives of the thread.
@@ -98,15 +95,10 @@ package final class Archiver: Sendable {
         advance(&archives.accounts, isLast: isLast)
     }
 
-    private func verifyPlace() throws(BackupError) {
-        let place = place.withLock { $0 }
-        try place?.verify()
-    }
-
     private func advance(_ database: String, _ archive: inout DatabaseArchive) {
         let start = WallClock.milliseconds
         do throws(BackupError) {
-            try verifyPlace()
+            try place.verify()
             let progress = try archive.advance()
             note(progress, of: database, at: start)
         } catch {
@@ -124,7 +116,7 @@ package final class Archiver: Sendable {
     private func advance(_ accounts: inout AccountsArchive, isLast: Bool) {
         let start = WallClock.milliseconds
         do throws(BackupError) {
-            try verifyPlace()
+            try place.verify()
             let progress = try accounts.advance(now: start, isLast: isLast)
             let hadProblem = accountsState.withLock { figures in
                 let hadProblem = figures.problem != nil

@@ -71,6 +71,20 @@ struct ArchiverTests {
         #expect(failures().allSatisfy { $0 == 3 })
         #expect(count("archive.failed") == 2 * names)
 
+        // Nor by a server that starts without the disk.
+        let later = Archiver(ArchiveConfiguration(folder: archive), folder: data, log: log)
+        try later.makeFolder()
+        var laterArchives = later.makeArchives()
+        later.advance(&laterArchives)
+        #expect(TemporaryFolder.files(in: archive).isEmpty)
+        #expect(later.figures["example"]?.failures == 1)
+        // Nor to another archive.
+        TemporaryFolder.write(Array("1\n".utf8), to: archive + "/archive.id")
+        later.advance(&laterArchives)
+        #expect(TemporaryFolder.files(in: archive) == ["archive.id"])
+        #expect(later.figures["example"]?.failures == 2)
+
+        unlink(archive + "/archive.id")
         rmdir(archive)
         #expect(rename(archive + "-gone", archive) == 0)
         archiver.advance(&archives)
@@ -79,6 +93,46 @@ struct ArchiverTests {
         #expect(count("archive.available") == names)
         #expect(ArchiveFolder(archive, database: "example").chains.count == 1)
         #expect(count("archive.gap") == 0)
+    }
+
+    @Test("begins an archive elsewhere when it is told to, and goes on with one that is there")
+    func otherFolder() throws {
+        let archiver = try makeArchiver()
+        var archives = archiver.makeArchives()
+        archiver.advance(&archives)
+        func names() -> [String] {
+            [data, archive, archive + "-2"].map { folder in
+                FileBytes.read(folder + "/archive.id").map { String(decoding: $0, as: UTF8.self) } ?? ""
+            }
+        }
+        let first = names()[1]
+        #expect(names() == ["\(first)\(archive)\n", first, ""])
+
+        // Another one, empty.
+        let other = Archiver(ArchiveConfiguration(folder: archive + "-2"), folder: data, log: log)
+        try other.makeFolder()
+        var otherArchives = other.makeArchives()
+        other.advance(&otherArchives)
+        #expect(other.figures["example"]?.failures == 0)
+        let second = names()[2]
+        #expect(names() == ["\(second)\(archive)-2\n", first, second])
+        #expect(first != second)
+
+        // The first one again.
+        archiver.advance(&archives)
+        #expect(archiver.figures["example"]?.failures == 0)
+        #expect(names() == ["\(first)\(archive)\n", first, second])
+
+        // The name is lost with the disk: a new archive is begun after its owner has said so.
+        for part in TemporaryFolder.files(in: archive) {
+            #expect(rename("\(archive)/\(part)", "\(folder.path)/\(part)") == 0)
+        }
+        archiver.advance(&archives)
+        #expect(archiver.figures["example"]?.failures == 1)
+        unlink(data + "/archive.id")
+        archiver.advance(&archives)
+        #expect(archiver.figures["example"]?.failures == 1)
+        #expect(ArchiveFolder(archive, database: "example").chains.count == 1)
     }
 
     @Test("counts and tells of a gap where the archive of a database is gone, and makes copies again")
