@@ -43,12 +43,18 @@ package final class Worker<Item: Sendable>: Sendable {
     ///   taken whole or not at all, and may exceed the capacity by its size.
     @discardableResult
     package func post(_ items: [Item]) -> Bool {
-        items.isEmpty || put { if $0.isEmpty { $0 = items } else { $0.append(contentsOf: items) } }
+        items.isEmpty || put(capacity: capacity) { if $0.isEmpty { $0 = items } else { $0.append(contentsOf: items) } }
     }
 
     /// Hands one item to the thread, as `post(_:)` with several.
     @discardableResult
-    package func post(_ item: Item) -> Bool { put { $0.append(item) } }
+    package func post(_ item: Item) -> Bool { put(capacity: capacity) { $0.append(item) } }
+
+    /// Hands over one item however many wait: for news that is not told again.
+    ///
+    /// - returns: false if the worker was told to stop.
+    @discardableResult
+    package func postBeyondCapacity(_ item: Item) -> Bool { put(capacity: .max) { $0.append(item) } }
 
     /// How many items wait; those of the batch under way are not among them.
     package var waitingCount: Int { shared.mailbox.withLock { $0.items.count } }
@@ -74,7 +80,7 @@ package final class Worker<Item: Sendable>: Sendable {
         if wasAsleep { shared.wakeUp.signal() }
     }
 
-    private func put(_ append: (inout [Item]) -> Void) -> Bool {
+    private func put(capacity: Int, _ append: (inout [Item]) -> Void) -> Bool {
         let (taken, wasAsleep) = shared.mailbox.withLock { mailbox in
             if mailbox.isStopping || mailbox.items.count >= capacity { return (false, false) }
             append(&mailbox.items)

@@ -80,8 +80,10 @@ struct WorkerTests {
         #expect(worker.post(1))
         #expect(worker.post([2, 3, 4]))
         #expect(!worker.post(5))
+        // News that is not told again.
+        #expect(worker.postBeyondCapacity(9))
         goOn.put(())
-        #expect(try started.next() == [1, 2, 3, 4])
+        #expect(try started.next() == [1, 2, 3, 4, 9])
         #expect(worker.post(6))
         goOn.put(())
         #expect(try started.next() == [6])

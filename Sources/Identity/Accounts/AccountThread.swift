@@ -12,7 +12,7 @@ final class AccountThread: Sendable {
 
     private let worker: Worker<Message>
 
-    /// - parameter capacity: how many pieces of work may wait.
+    /// - parameter capacity: how many requests may wait. News of other nodes does not count: it is not told again.
     /// - parameter isShared: several nodes have the same accounts: ``begin(_:)`` follows.
     /// - parameter observe: called on the thread with the revocations, after the answers to earlier requests.
     /// - parameter observeStorage: is told, on the thread, of each error of storage, and nil when a probe found none.
@@ -46,7 +46,7 @@ final class AccountThread: Sendable {
                 if !revocations.isEmpty { observe(revocations) }
             }
         }
-        address.receiver.withLock { $0.post = { [weak worker] news in worker?.post(.news(news)) } }
+        address.receiver.withLock { $0.post = { [weak worker] news in worker?.postBeyondCapacity(.news(news)) } }
     }
 
     private final class Address: Sendable {
@@ -77,16 +77,18 @@ final class AccountThread: Sendable {
     }
 
     /// Shares the accounts with other nodes from now on.
-    func begin(_ sharing: any AccountSharing) { worker.post(.news(.begin(sharing))) }
+    func begin(_ sharing: any AccountSharing) { worker.postBeyondCapacity(.news(.begin(sharing))) }
 
     /// Calls `body`, on the thread, once the accounts of the cluster are here.
-    func whenComplete(_ body: @escaping @Sendable () -> Void) { worker.post(.news(.tellCompletion(body))) }
+    func whenComplete(_ body: @escaping @Sendable () -> Void) {
+        worker.postBeyondCapacity(.news(.tellCompletion(body)))
+    }
 
     /// The log of the shared accounts may have more.
-    func arrived() { worker.post(.news(.arrived)) }
+    func arrived() { worker.postBeyondCapacity(.news(.arrived)) }
 
     /// Refuses jobs that need other nodes from now on.
-    func endSharing() { worker.post(.news(.end)) }
+    func endSharing() { worker.postBeyondCapacity(.news(.end)) }
 
     /// Does the waiting jobs, and ends.
     func stop() { worker.stop() }
