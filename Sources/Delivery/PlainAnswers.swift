@@ -21,19 +21,20 @@ package struct PlainAnswers: Sendable {
     /// No answers.
     package init(leaving reads: Range<Int>) { left = Array(reads) }
 
-    /// - parameter value: the canonical text of the value that was read.
-    package mutating func append(_ value: UnsafeRawBufferPointer, to read: borrowing PlainRead) {
+    /// - parameters:
+    ///   - value: the canonical text of the value that was read.
+    ///   - number: of the get, which ``PlainRead`` itself would be copied for.
+    package mutating func append(_ value: UnsafeRawBufferPointer, to number: Int64, of connection: ConnectionID) {
         assert(value.count <= MessageList.copiedBytesMax, "large values are not copied into messages")
-        let number = read.number
         let place = messages.append { out in
             ServerMessageWriter.appendResponseHead(number: number, to: &out)
             out.append(contentsOf: value)
             ServerMessageWriter.appendResponseTail(to: &out)
         }
-        if let last = runs.indices.last, runs[last].connection == read.connection {
+        if let last = runs.indices.last, runs[last].connection == connection {
             runs[last].messages = runs[last].messages.lowerBound..<place.upperBound
         } else {
-            runs.append(Run(connection: read.connection, messages: place))
+            runs.append(Run(connection: connection, messages: place))
         }
     }
 }

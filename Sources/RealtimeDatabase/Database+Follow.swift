@@ -85,8 +85,8 @@ extension Database {
     private func touchRows(
         of operations: [RecordedOperation], from start: Int, in bytes: UnsafeRawBufferPointer
     ) {
-        rows.touch(start..<min(start + TreeRows.touchedMax, operations.count)) { index, touch in
-            if case .set(let set) = operations[index] { touch(bytes.part(set.path)) }
+        rows.touch(start..<min(start + TreeRows.touchedMax, operations.count)) { index in
+            if case .set(let set) = operations[index] { bytes.part(set.path) } else { nil }
         }
     }
 

@@ -22,7 +22,8 @@ extension Database {
         _ answer: (Int, UnsafeRawBufferPointer) -> Void
     ) -> [Int] {
         guard isIdle(at: now) else { return Array(reads.indices) }
-        let (known, span) = (isOpen ? nil : KnownRows(rows), reads.span)
+        let (rows, span) = (rows, reads.span)
+        let known = isOpen ? nil : KnownRows(rows)
         var left: [Int] = []
         var waiting: Set<ConnectionID> = []
         var bytes = 0
@@ -34,32 +35,27 @@ extension Database {
                 break
             }
             if isNext { touchRows(of: reads, from: index) }
-            let mayCome = waiting.isEmpty || !waiting.contains(span[index].connection)
-            let isAnswered =
-                mayCome
-                && span[index].path.encoded.withUnsafeBytes { path in
-                    rows.withKnownValue(at: path) { value in
-                        guard value.count <= Self.answeredAtOnceBytesMax, mayRead(span[index], in: known, now: now)
-                        else {
-                            return false
-                        }
-                        bytes += value.count
-                        answer(index, value)
-                        return true
-                    }
-                }
-            if !isAnswered {
+            // Safe because: `reads` keeps the path, and the tree does not change before the value is used.
+            let path = span[index].path.encoded.withUnsafeBytes { $0 }
+            guard waiting.isEmpty || !waiting.contains(span[index].connection),
+                let value = rows.knownValue(at: path), value.count <= Self.answeredAtOnceBytesMax,
+                known.map({ mayRead(span[index], in: $0, now: now) }) ?? true
+            else {
                 left.append(index)
                 waiting.insert(span[index].connection)
+                continue
             }
+            bytes += value.count
+            answer(index, value)
         }
         tally?.add(.get, .ok, count: span.count - left.count)
         return left
     }
 
     private func touchRows(of reads: [PlainRead], from start: Int) {
-        rows.touch(start..<min(start + TreeRows.touchedMax, reads.count)) { index, touch in
-            reads.span[index].path.encoded.withUnsafeBytes(touch)
+        rows.touch(start..<min(start + TreeRows.touchedMax, reads.count)) { index in
+            // Safe because: `reads` keeps the path.
+            reads.span[index].path.encoded.withUnsafeBytes { $0 }
         }
     }
 
@@ -77,9 +73,8 @@ extension Database {
 
     /// Whether the rules allow a read, as far as memory can tell at little cost.
     ///
-    /// - parameter known: nil if everything is allowed.
-    private func mayRead(_ read: borrowing PlainRead, in known: KnownRows?, now: Int64) -> Bool {
-        guard let judge, let known, !read.principal.isAdministrator else { return true }
+    private func mayRead(_ read: borrowing PlainRead, in known: KnownRows, now: Int64) -> Bool {
+        guard let judge, !read.principal.isAdministrator else { return true }
         let context = RuleContext(auth: read.principal.auth, now: now)
         let verdict = try? judge.decide(.read(read.path), context, in: known, readStepsMax: Self.stepsMax)
         return verdict?.isAllowed == true

@@ -248,7 +248,7 @@ package final class Database {
 
     /// Touches what the next requests read or set.
     private func touchRows(of requests: [Request], from start: Int) {
-        rows.touch(start..<min(start + TreeRows.touchedMax, requests.count)) { index, touch in
+        rows.touch(start..<min(start + TreeRows.touchedMax, requests.count)) { index in
             // Taken out alone: a call would copy the whole operation.
             let path: Path? =
                 switch requests[index].operation {
@@ -256,7 +256,8 @@ package final class Database {
                 case .set(let target, _, _, _): target.path
                 default: nil
                 }
-            path?.encoded.withUnsafeBytes(touch)
+            // Safe because: the request keeps the path.
+            return path?.encoded.withUnsafeBytes { $0 }
         }
     }
 

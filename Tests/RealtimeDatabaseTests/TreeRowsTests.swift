@@ -57,7 +57,7 @@ struct TreeRowsTests {
         _ = try rows.read("a/b/x")
         let read = store.rowsRead
         let paths: [Path] = ["", "a", "a/b/x", "a/b/x/y", "a/c", "a/none", "none", "none/below"]
-        rows.touch(paths.indices) { paths[$0].encoded.withUnsafeBytes($1) }
+        rows.touch(paths.indices) { paths[$0].encoded.withUnsafeBytes { $0 } }
         #expect(store.rowsRead == read)
         #expect(try rows.read("a/c") == #""another text""#)
         #expect(try rows.read("none").isNull)

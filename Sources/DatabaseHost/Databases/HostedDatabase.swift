@@ -174,7 +174,10 @@ final class HostedDatabase {
     /// Answers gets without a turn, as far as that is possible.
     func answerAtOnce(_ reads: [PlainRead]) -> PlainAnswers {
         var answers = PlainAnswers()
-        answers.left = scheduler.answerAtOnce(reads, at: host.conditions) { answers.append($1, to: reads.span[$0]) }
+        let span = reads.span
+        answers.left = scheduler.answerAtOnce(reads, at: host.conditions) { index, value in
+            answers.append(value, to: span[index].number, of: span[index].connection)
+        }
         return answers
     }
 

@@ -16,18 +16,16 @@ extension TreeRows {
     /// small read. Changes nothing, and asks no store.
     ///
     /// - parameter indices: of the places, ``touchedMax`` at most.
-    /// - parameter give: calls its second argument with the encoded path of the place of an index, once at most.
-    func touch(_ indices: Range<Int>, _ give: (Int, (UnsafeRawBufferPointer) -> Void) -> Void) {
+    /// - parameter path: the encoded path of the place of an index, whose bytes stay until this returns; nil for none.
+    func touch(_ indices: Range<Int>, _ path: (Int) -> UnsafeRawBufferPointer?) {
         // Too few are not worth a second look at each path.
         guard indices.count >= 4 else { return }
         withUnsafeTemporaryAllocation(of: Expected.self, capacity: Self.touchedMax) { expected in
             var count = 0
             for index in indices {
-                give(index) { path in
-                    guard let next = self.expected(at: path) else { return }
-                    expected.initializeElement(at: count, to: next)
-                    count += 1
-                }
+                guard let path = path(index), let next = self.expected(at: path) else { continue }
+                expected.initializeElement(at: count, to: next)
+                count += 1
             }
             touched = Self.touch(UnsafeBufferPointer(rebasing: expected[..<count]))
         }

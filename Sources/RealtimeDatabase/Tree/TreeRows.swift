@@ -102,6 +102,11 @@ package final class TreeRows {
     /// Walks along an encoded path as far as places are known, without asking the store. If part of the path is left
     /// after a spread node, its child there is not known.
     func known(_ path: UnsafeRawBufferPointer) -> Location {
+        let (node, used) = knownNode(path)
+        return Location(node: node.takeUnretainedValue(), used: used)
+    }
+
+    private func knownNode(_ path: UnsafeRawBufferPointer) -> (node: Unmanaged<RowNode>, used: Int) {
         // Nodes on the way stay in their tables, so their references need not be counted.
         var node = Unmanaged.passUnretained(root)
         var used = 0
@@ -114,22 +119,21 @@ package final class TreeRows {
             child._withUnsafeGuaranteedRef { $0.isRecent = true }
             (node, used) = (child, end)
         }
-        return Location(node: node.takeUnretainedValue(), used: used)
+        return (node, used)
     }
 
-    /// Calls `body` with the text of the value at an encoded path if a row in memory has all of it. Asks no store.
-    ///
-    /// - returns: what `body` answers; false if it was not called.
-    func withKnownValue(at path: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Bool) -> Bool {
-        let place = known(path)
-        guard place.node.state == .packed else { return false }
-        if place.used == path.count { return place.node.value.bytes.withUnsafeBytes(body) }
-        let value = place.node.value
-        let rest = path.part(place.used..<path.count)
-        guard let range = value.range(ofEncoded: rest, in: 0..<value.bytes.count) else {
-            return CanonicalJSON.null.bytes.withUnsafeBytes(body)
+    /// The text of the value at an encoded path if a row in memory has all of it. Asks no store. The bytes are those of
+    /// the row, and stay until the tree changes.
+    func knownValue(at path: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        let (node, used) = knownNode(path)
+        return node._withUnsafeGuaranteedRef { node in
+            guard node.state == .packed else { return nil }
+            // Safe because: the node keeps the array, whose bytes do not move while it is not changed.
+            let value = node.value.bytes.withUnsafeBytes { $0 }
+            if used == path.count { return value }
+            let range = node.value.range(ofEncoded: path.part(used..<path.count), in: 0..<value.count)
+            return range.map(value.part) ?? CanonicalJSON.null.bytes.withUnsafeBytes { $0 }
         }
-        return value.bytes.withUnsafeBytes { body($0.part(range)) }
     }
 
     /// Reads the store's rows at `key` and below. One seek.

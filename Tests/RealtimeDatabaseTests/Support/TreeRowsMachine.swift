@@ -33,7 +33,7 @@ struct TreeRowsMachine {
     /// Runs steps, then looks at `paths` before and after everything has gone to the store.
     mutating func run(_ steps: [Step], checking paths: [Path]) {
         for step in steps where failure == nil { run(step) }
-        rows.touch(paths.indices) { paths[$0].encoded.withUnsafeBytes($1) }
+        rows.touch(paths.indices) { paths[$0].encoded.withUnsafeBytes { $0 } }
         for path in paths where failure == nil { run(.read(path)) }
         if failure == nil { run(.reopen) }
         for path in paths where failure == nil { run(.read(path)) }
