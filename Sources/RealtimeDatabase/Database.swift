@@ -249,15 +249,12 @@ package final class Database {
     /// Touches what the next requests read or set.
     private func touchRows(of requests: [Request], from start: Int) {
         rows.touch(start..<min(start + TreeRows.touchedMax, requests.count)) { index in
-            // Taken out alone: a call would copy the whole operation.
-            let path: Path? =
-                switch requests[index].operation {
-                case .get(let path, query: nil, needsIndex: _): path
-                case .set(let target, _, _, _): target.path
-                default: nil
-                }
-            // Safe because: the request keeps the path.
-            return path?.encoded.withUnsafeBytes { $0 }
+            // Taken out alone: a call would copy the whole operation. Safe because: the request keeps the path.
+            switch requests.span[index].operation {
+            case .get(let path, query: nil, needsIndex: _): path.encoded.withUnsafeBytes { $0 }
+            case .set(let target, _, _, _): target.path.encoded.withUnsafeBytes { $0 }
+            default: nil
+            }
         }
     }
 

@@ -150,16 +150,22 @@ extension TreeRows {
 
     /// Whether the node is in the tree, and the store can be asked about its place: it has no obsolete rows there.
     private func storeIsCurrent(at node: RowNode, _ clearing: Set<[UInt8]>) -> Bool {
-        var place = node
+        var place = Unmanaged.passUnretained(node)
         while true {
-            if place.clearedIn > 0 {
-                if place.clearedIn > appliedGeneration || !clearing.isEmpty && clearing.contains(place.key) {
-                    return false
+            let isCurrent = place._withUnsafeGuaranteedRef { place in
+                if place.clearedIn > 0 {
+                    if place.clearedIn > appliedGeneration || !clearing.isEmpty && clearing.contains(place.key) {
+                        return false
+                    }
+                    place.clearedIn = 0
                 }
-                place.clearedIn = 0
+                return true
             }
-            guard let parent = place.parent else { return place === root }
-            place = parent
+            guard isCurrent else { return false }
+            guard let above = place._withUnsafeGuaranteedRef({ $0.above }) else {
+                return place.toOpaque() == Unmanaged.passUnretained(root).toOpaque()
+            }
+            place = above
         }
     }
 }
