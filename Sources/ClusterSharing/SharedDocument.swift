@@ -60,13 +60,12 @@ package struct SharedDocument: Sendable {
     }
 
     static func openIDProviders(_ providers: ProviderDirectory) -> SharedDocument {
-        var document = SharedDocument("openid-providers") {
+        // Without a base: the text as a whole would undo what others have changed since.
+        SharedDocument("openid-providers") {
             providers.fileText
         } adopt: { (text) throws(Failure) in
             do throws(KeyStoreError) { try providers.adopt(text) } catch { throw Failure(description: "\(error)") }
         }
-        document.keepsBase = true
-        return document
     }
 
     private static let rulesPrefix = "rules:"

@@ -86,7 +86,10 @@ extension ReplicatedLog {
         floor = reading.floor
         tail.trim(to: floor)
         // Without a head, the log has not begun, or was lost.
-        guard let head = reading.head else { return isOfLog || reading.isMissed ? miss(reading) : caughtUp(reading) }
+        guard let head = reading.head else {
+            // Files that could not follow it are not what it begins with: others may have more of it.
+            return isOfLog || reading.isMissed || unfollowable != nil ? miss(reading) : caughtUp(reading)
+        }
         isLost = false
         // Empty files can be of any history.
         let areEmpty = position.epoch == nil || position.sequence == 0 && position.epoch != head.epoch
@@ -258,6 +261,8 @@ extension ReplicatedLog {
         case .foreign, .ahead:
             unfollowable = head.epoch
             readLater()
+            // Only an operator can change that, and a reading may have many batches.
+            retryAt = now + 100 * options.retryMilliseconds
         }
         // Another node can own the log meanwhile.
         leaveIfOwner(reading)
@@ -268,7 +273,6 @@ extension ReplicatedLog {
     private mutating func miss(_ reading: LogReading) {
         readLater()
         isLost = true
-        unfollowable = nil
         leaveIfOwner(reading)
         emit(.lost)
     }
@@ -280,6 +284,8 @@ extension ReplicatedLog {
         } else if let owner = reading.owner, owner.record == transactions.owner {
             role = .leaving(term: owner.term)
         }
+        // The term ends at once.
+        if case .leaving = role { retryAt = nil }
     }
 
     private var filesPast: LogPast {

@@ -144,11 +144,12 @@ import HearthReplicatedLog
 
     @Test(
         "and that no copy would help looks at the log again, and says what it has once the store has lost that",
-        arguments: unfollowable)
-    func lostLater(position: LogPosition, mismatch: LogMismatch) throws {
+        arguments: unfollowable, [true, false])
+    func lostLater(_ files: (position: LogPosition, mismatch: LogMismatch), areOfLog: Bool) throws {
+        let (position, mismatch) = files
         var (_, engine) = try Self.actions(position)
         var log = ReplicatedLog(
-            database: "d", owner: OwnerRecord(node: "n", incarnation: 1), position: position, isOfLog: true,
+            database: "d", owner: OwnerRecord(node: "n", incarnation: 1), position: position, isOfLog: areOfLog,
             foundingEpoch: 1)
         let stuck = Self.run(
             &log, [.lease(5), .rank(0), .kept(through: position.sequence), .tick], from: 0, &engine)
@@ -162,7 +163,28 @@ import HearthReplicatedLog
         #expect(lost.contains { if case .lost = $0 { true } else { false } })
         let stated = engine.values[LogKeys(database: "d").files(of: "n")].flatMap { LogPast($0.value) }
         let end = LogPast.Epoch(name: try #require(position.epoch), end: position.sequence)
-        #expect(stated == LogPast([end]))
+        // Files of a server that was alone are not offered for it.
+        #expect(stated == (areOfLog ? LogPast([end]) : nil))
+        // Others may have the log, which does not begin with these files by itself.
+        _ = Self.run(&log, [.tick], from: 20_000, &engine)
+        #expect(engine.values[LogKeys(database: "d").head] == nil)
+    }
+
+    @Test("are being copied are not what it says if it has stated what its files have with the same lease")
+    func statedMeanwhile() throws {
+        var engine = SimulatedEngine()
+        for lease in 5...6 as ClosedRange<Int64> { _ = engine.grant(lease, until: .max) }
+        let keys = LogKeys(database: "d")
+        let transactions = LogTransactions(keys, owner: OwnerRecord(node: "n", incarnation: 1))
+        func kept() -> UInt64? { engine.values[keys.kept(by: "n")].flatMap { LogTransactions.number($0.value) } }
+        #expect(try engine.apply(transactions.keepForCopy(10, lease: 5)).get().hasSucceeded)
+        #expect(kept() == 10)
+        let revision = try #require(engine.values[keys.held(by: "n")]).modRevision
+        let files = HeldFiles.through(epoch: 7, sequence: 20)
+        _ = try engine.apply(transactions.keep(20, files, after: revision, lease: 5)).get()
+        #expect(try !engine.apply(transactions.keepForCopy(10, lease: 5)).get().hasSucceeded)
+        #expect(kept() == 20)
+        #expect(engine.values[keys.held(by: "n")]?.value == files.bytes)
     }
 
     @Test("as they went beyond its end follows it no more in that history, whose later records are other ones")

@@ -66,9 +66,9 @@ struct ClusterUpgradeTests {
             }
         }
         try await goOn("the start")
-        // A node says what it has some seconds after its start, and no database is given to one that has not.
-        try await eventually("all is known") { try await cluster.command("status").code == 0 }
         for index in 0..<3 {
+            // A node says what it has some seconds after its start, and no database is given to one that has not.
+            try await eventually("all is known") { try await cluster.command("status").code == 0 }
             let drained = try await cluster.command("drain", "n\(index + 1)")
             #expect(drained.code == 0, "\(drained)")
             let node = try #require(cluster.nodes[index])

@@ -17,6 +17,7 @@ extension ClusterNode {
             return (state.confirmed, copied, state.stores[store.index].hasOwnerChanged)
         }
         registration.copied = copied.mapValues { $0.floor - 1 }
+        registration.isCopied = { database in shared.state.withLock { $0.copied[database] != nil } }
         if hasOwnerChanged { registration.lookSoon() }
         // Home has the database that this is about.
         if store.isHome { registration.confirmed = confirmed }

@@ -29,6 +29,7 @@ struct NodeRegistration {
     private var nextLook = MonotonicTime(nanoseconds: .min)
     private var lastLook = MonotonicTime(nanoseconds: .min)
     private var nextAttempt = MonotonicTime(nanoseconds: .min)
+    private var nextStatement = MonotonicTime(nanoseconds: .min)
     private var failures = 0
     /// Whether the lease was reported as begun; nil before anything was.
     private var isTold: Bool?
@@ -40,6 +41,8 @@ struct NodeRegistration {
     /// Databases whose files are being copied, and the last operations that the log need not keep for them. While the
     /// log of one is closed, it says nothing itself.
     var copied: [String: UInt64] = [:]
+    /// Whether the files of a database are still being copied.
+    var isCopied: (String) -> Bool = { _ in true }
     /// As they were stated with the present lease.
     private var statedCopied: [String: UInt64] = [:]
 
@@ -51,7 +54,6 @@ struct NodeRegistration {
     /// A process that was killed keeps the name for as long as its lease lasts.
     private static let attemptInterval = Duration.milliseconds(200)
     private static let failuresUnremarked = 50
-    private static let statementsAtOnce = 20
 
     init(
         _ name: String, _ record: NodeRecord, _ store: NodeStore, news: @escaping @Sendable (ClusterNews) -> Void
@@ -79,7 +81,9 @@ struct NodeRegistration {
         handle(.tick)
         if isRegistered, unreached != statedUnreached, let granted { state(unreached, granted) }
         handle(.tick)
-        if isRegistered, copied != statedCopied, let granted { stateCopied(granted) }
+        if isRegistered, copied != statedCopied, MonotonicTime.current >= nextStatement, let granted {
+            stateCopied(granted)
+        }
         handle(.tick)
         if isRegistered, MonotonicTime.current >= nextLook { look() }
         if isTold == nil, !isRegistered, store.isHome || MonotonicTime.current - begun < Self.beginning {
@@ -189,13 +193,20 @@ struct NodeRegistration {
     }
 
     private mutating func stateCopied(_ lease: Int64) {
+        let end = MonotonicTime.current + Self.callDuration
         statedCopied = statedCopied.filter { copied[$0.key] != nil }
         let owner = OwnerRecord(node: name, incarnation: record.incarnation)
-        for (database, sequence) in copied.filter({ statedCopied[$0.key] != $0.value }).prefix(Self.statementsAtOnce) {
+        for (database, sequence) in copied.filter({ statedCopied[$0.key] != $0.value }) {
             let transactions = LogTransactions(LogKeys(database: database), owner: owner)
-            let statement = transactions.keep(sequence, .copying, after: 0, lease: lease)
-            guard case .success = call(statement), keeps(lease) else { return }
+            // It was noted before the calls for others.
+            guard isCopied(database) else { continue }
+            guard case .success = call(transactions.keepForCopy(sequence, lease: lease)), keeps(lease) else {
+                nextStatement = .current + Self.callDuration
+                return
+            }
             statedCopied[database] = sequence
+            // Other work of this thread is waited for.
+            if MonotonicTime.current >= end { return }
         }
     }
 
