@@ -227,6 +227,37 @@ struct SharingTests {
         for name in TestCluster.names { #expect(try fixture.accessToken(key, at: name) == nil, "\(name)") }
     }
 
+    @Test("a node that comes back keeps the providers that were set up elsewhere, whatever it had not passed on")
+    func providersMeanwhile() throws {
+        let fixture = try Fixture()
+        let cluster = fixture.cluster
+        _ = try cluster.recordedOwner()
+        let header = try fixture.authorization(try AdministratorKey(folder: cluster.dataFolder(of: "n1")))
+        let path = "/identitytoolkit.googleapis.com/v2/projects/hearth/oauthIdpConfigs"
+        func create(_ id: String, at node: String) throws {
+            let body = #"{"clientId":"c1","issuer":"https://id.example"}"#
+            let answer = try fixture.ask("POST", "\(path)?oauthIdpConfigId=\(id)", body, [header], at: node)
+            #expect(answer.status == 200, "\(answer)")
+        }
+        func has(_ id: String, at node: String) throws -> Bool {
+            try fixture.ask("GET", "\(path)/\(id)", "", [header], at: node).status == 200
+        }
+        try create("oidc.first", at: "n1")
+        try cluster.wait("the provider at another node") { try has("oidc.first", at: "n2") }
+        try cluster.stop("n1")
+        // As if it had been killed right after a change.
+        let file = "\(cluster.dataFolder(of: "n1"))/openid-providers.json"
+        let text = String(decoding: TemporaryFolder.contents(of: file), as: UTF8.self)
+        #expect(text.contains("c1"))
+        TemporaryFolder.write(Array(text.replacing("c1", with: "c2").utf8), to: file)
+        try create("oidc.second", at: "n2")
+        try cluster.wait("the second provider") { try has("oidc.second", at: "n3") }
+        try cluster.start("n1")
+        // What is said later comes after that.
+        _ = try fixture.authorization(try AdministratorKey(folder: cluster.dataFolder(of: "n1")))
+        for name in TestCluster.names { #expect(try has("oidc.second", at: name), "\(name)") }
+    }
+
     @Test("a node that comes back after a key was removed elsewhere does not bring it back")
     func removedElsewhere() throws {
         let fixture = try Fixture()
