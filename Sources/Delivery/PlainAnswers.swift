@@ -21,9 +21,9 @@ package struct PlainAnswers: Sendable {
     /// No answers.
     package init(leaving reads: Range<Int>) { left = Array(reads) }
 
-    /// - parameters:
-    ///   - value: the canonical text of the value that was read.
-    ///   - number: of the get, which ``PlainRead`` itself would be copied for.
+    /// Takes the number and the connection of a ``PlainRead`` instead of the read, which would be copied.
+    ///
+    /// - parameter value: the canonical text of the value that was read.
     package mutating func append(_ value: UnsafeRawBufferPointer, to number: Int64, of connection: ConnectionID) {
         assert(value.count <= MessageList.copiedBytesMax, "large values are not copied into messages")
         let place = messages.append { out in

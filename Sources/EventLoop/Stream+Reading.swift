@@ -3,7 +3,8 @@ import Glibc
 
 extension Stream {
     /// Stops calling `received` until `resumeReading`. The kernel then stops taking bytes from the peer when its buffer
-    /// is full. An error of the connection is noticed meanwhile; its end at the latest after resuming.
+    /// is full. An end or error of the connection is noticed at the latest after resuming; an error at once, if the
+    /// kernel reports it meanwhile or together with bytes that this is called for.
     package func pauseReading() {
         loop.assertIsCurrent()
         isPaused = true

@@ -30,11 +30,11 @@ final class WriteAheadRoom {
     /// - parameter connection: in write-ahead mode, and has read something. Its automatic checkpoints, of which it has
     ///   no others, are made from here from now on.
     init(_ connection: Connection) throws(StorageError) {
+        frameSize = 24 + Int(try connection.integer("PRAGMA page_size") ?? 4096)
         let path = connection.path + "-wal"
         descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw .inputOutput("open \(path): \(String(cString: strerror(errno)))") }
         self.connection = connection
-        frameSize = 24 + Int(try connection.integer("PRAGMA page_size") ?? 4096)
         let context = Unmanaged.passUnretained(self).toOpaque()
         _ = sqlite3_wal_hook(
             connection.handle,

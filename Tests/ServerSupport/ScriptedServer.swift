@@ -216,8 +216,9 @@ package final class Peer: ClientStreamHandler, @unchecked Sendable {
         case .more, .tooLarge: return
         }
         let text = String(decoding: message, as: UTF8.self)
-        log.add(text)
+        // First: who waits for the text may ask what was made of it.
         script.received(self, text)
+        log.add(text)
     }
 
     package func closed(_ stream: any ClientStream, because end: ClientStreamEnd) {
