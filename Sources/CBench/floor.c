@@ -1,5 +1,5 @@
 // The least that a server must do: epoll, one receive per ready connection and turn, one send per connection and turn,
-// and, with a log, one row and one synced commit per group of requests. Single event thread, and a thread for commits.
+// and, with a log, one synced commit per group of requests, of one row or of a row per request. Single event thread, and a thread for commits.
 
 #include "CBench.h"
 #include "group_commit.h"
@@ -183,15 +183,20 @@ static size_t read_header(connection *connection, const uint8_t *bytes, size_t c
     return 1;
 }
 
-// How many frames end within these bytes. Every frame has a payload.
-static uint32_t count_frames(connection *connection, const uint8_t *bytes, size_t count) {
+// How many frames end within these bytes. Every frame has a payload. Each is a row of the group that the bytes are added
+// to afterwards, if it has rows.
+static uint32_t count_frames(connection *connection, const uint8_t *bytes, size_t count, group *rows) {
+    const uint8_t *start = bytes;
     uint32_t frames = 0;
     while (count > 0) {
         size_t taken;
         if (connection->skip > 0) {
             taken = connection->skip < count ? (size_t)connection->skip : count;
             connection->skip -= taken;
-            frames += connection->skip == 0;
+            if (connection->skip == 0) {
+                frames++;
+                if (rows != NULL) group_end_row(rows, rows->byte_count + (size_t)(bytes - start) + taken);
+            }
         } else {
             taken = read_header(connection, bytes, count);
         }
@@ -222,7 +227,8 @@ static void receive(server *server, connection *connection) {
         return close_connection(server, connection);
     }
     if (!connection->is_open) return open_connection(server, connection, server->input, (size_t)count);
-    uint32_t frames = count_frames(connection, server->input, (size_t)count);
+    group *rows = server->floor->has_rows ? server->filling : NULL;
+    uint32_t frames = count_frames(connection, server->input, (size_t)count, rows);
     if (server->committer != NULL) group_add_bytes(server->filling, server->input, (size_t)count);
     if (frames == 0) return;
     if (server->floor->push_size > 0 && connection->index == 0) server->filling->changes += frames;

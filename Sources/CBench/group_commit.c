@@ -14,6 +14,7 @@ group *group_make(void) { return calloc(1, sizeof(group)); }
 
 void group_clear(group *group) {
     group->byte_count = 0;
+    group->end_count = 0;
     group->debt_count = 0;
     group->changes = 0;
 }
@@ -25,6 +26,14 @@ void group_add_bytes(group *group, const uint8_t *bytes, size_t count) {
     }
     memcpy(group->bytes + group->byte_count, bytes, count);
     group->byte_count += count;
+}
+
+void group_end_row(group *group, size_t end) {
+    if (group->end_count == group->end_capacity) {
+        group->end_capacity = group->end_capacity == 0 ? 1024 : group->end_capacity * 2;
+        group->ends = realloc(group->ends, group->end_capacity * sizeof *group->ends);
+    }
+    group->ends[group->end_count++] = end;
 }
 
 void group_add_debt(group *group, uint32_t connection, uint32_t frames) {
@@ -60,6 +69,11 @@ static void step(committer *committer, sqlite3_stmt *statement) {
     sqlite3_reset(statement);
 }
 
+static void insert(committer *committer, const uint8_t *bytes, size_t count) {
+    sqlite3_bind_blob(committer->insert, 1, bytes, (int)count, SQLITE_STATIC);
+    step(committer, committer->insert);
+}
+
 static void *run(void *argument) {
     committer *committer = argument;
     for (;;) {
@@ -70,8 +84,12 @@ static void *run(void *argument) {
         pthread_mutex_unlock(&committer->mutex);
 
         step(committer, committer->begin);
-        sqlite3_bind_blob(committer->insert, 1, job->bytes, (int)job->byte_count, SQLITE_STATIC);
-        step(committer, committer->insert);
+        size_t start = 0;
+        for (size_t row = 0; row < job->end_count; start = job->ends[row++]) {
+            insert(committer, job->bytes + start, job->ends[row] - start);
+        }
+        // Without ends of rows, all of it.
+        if (start < job->byte_count) insert(committer, job->bytes + start, job->byte_count - start);
         step(committer, committer->commit);
         uint64_t one = 1;
         if (write(committer->done, &one, sizeof one) < 0) exit(1);

@@ -14,6 +14,9 @@ typedef struct debt {
 typedef struct group {
     uint8_t *bytes;
     size_t byte_count, byte_capacity;
+    // Where the bytes of each row end; none if the group is one row.
+    size_t *ends;
+    size_t end_count, end_capacity;
     debt *debts;
     size_t debt_count, debt_capacity;
     // Frames among them that all other connections get.
@@ -23,6 +26,7 @@ typedef struct group {
 group *group_make(void);
 void group_clear(group *group);
 void group_add_bytes(group *group, const uint8_t *bytes, size_t count);
+void group_end_row(group *group, size_t end);
 void group_add_debt(group *group, uint32_t connection, uint32_t frames);
 
 typedef struct committer committer;

@@ -12,18 +12,29 @@ package struct Floor: Sendable {
     package var pushTail = 0
     /// The SQLite file for commits; nil to commit nothing.
     package var log: String?
+    /// One row for each request; otherwise one for each group.
+    package var hasRows = false
 
-    package init(replySize: Int, pushSize: Int = 0, pushTail: Int = 0, log: String? = nil) {
+    package init(replySize: Int, pushSize: Int = 0, pushTail: Int = 0, log: String? = nil, hasRows: Bool = false) {
         self.replySize = replySize
         self.pushSize = pushSize
         self.pushTail = pushTail
         self.log = log
+        self.hasRows = hasRows
+    }
+
+    /// The same with a row for each request.
+    var withRows: Floor {
+        var floor = self
+        floor.hasRows = true
+        return floor
     }
 
     /// Serves until the process is killed.
     package func run() throws(BenchError) {
         let result = log.withOptionalCString { log in
-            var floor = bench_floor(reply_size: replySize, push_size: pushSize, push_tail: pushTail, log: log)
+            var floor = bench_floor(
+                reply_size: replySize, push_size: pushSize, push_tail: pushTail, log: log, has_rows: hasRows)
             return bench_floor_run(&floor) { port in
                 var line = ReadyLine.text(port: port)
                 line.withUTF8 { _ = write(STDOUT_FILENO, $0.baseAddress, $0.count) }
@@ -37,6 +48,7 @@ package struct Floor: Sendable {
         var words = ["bench", Floor.name, "--reply-bytes", "\(replySize)"]
         words += ["--push-bytes", "\(pushSize)", "--push-tail", "\(pushTail)"]
         if let log { words += ["--log", log] }
+        if hasRows { words.append("--rows") }
         return words
     }
 }

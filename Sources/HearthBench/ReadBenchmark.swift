@@ -43,7 +43,7 @@ struct ReadBenchmark {
 
     private func fill(_ target: Target) throws(BenchError) {
         switch target.kind {
-        case .floor: return
+        case .floor, .rows: return
         case .hearth: break
         case .redis:
             let load = try WebSocketLoad(target)

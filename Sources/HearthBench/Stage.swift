@@ -70,8 +70,14 @@ struct Stage {
     struct Comparison {
         var floor: [Measurement] = []
         var server: [Measurement] = []
+        /// Nothing if there is no such floor.
+        var rows: [Measurement] = []
         /// Nothing if Redis is not measured.
         var redis: [Measurement] = []
+
+        func rows(unit: String) -> [BenchResult.Runs] {
+            rows.isEmpty ? [] : [.init(target: "floor (epoll, SQLite, one row per write)", unit: unit, rounds: rows)]
+        }
 
         func redis(unit: String) -> [BenchResult.Runs] {
             redis.isEmpty ? [] : [.init(target: "redis (appendonly)", unit: unit, rounds: redis)]
@@ -80,13 +86,21 @@ struct Stage {
 
     /// Runs the same load on the floor and on the server, in turn, each time with new processes.
     ///
-    /// - parameter knowsRedis: the load can be put on Redis, which is measured if that is asked for.
+    /// - parameters:
+    ///   - hasRows: a floor that commits a row for each request is measured as well.
+    ///   - knowsRedis: the load can be put on Redis, which is measured if that is asked for.
     func compare(
-        _ floor: Floor, commits: Bool, knowsRedis: Bool = false,
+        _ floor: Floor, commits: Bool, hasRows: Bool = false, knowsRedis: Bool = false,
         _ measure: (Target) throws(BenchError) -> Measurement
     ) throws(BenchError) -> Comparison {
         var found = Comparison()
-        let kinds = Target.Kind.allCases.filter { $0 != .redis || knowsRedis && settings.isBesideRedis }
+        let kinds = Target.Kind.allCases.filter { kind in
+            switch kind {
+            case .floor, .hearth: true
+            case .rows: hasRows
+            case .redis: knowsRedis && settings.isBesideRedis
+            }
+        }
         for round in 0..<settings.rounds {
             // None always comes first.
             for kind in round.isMultiple(of: 2) ? kinds : kinds.reversed() {
@@ -94,6 +108,7 @@ struct Stage {
                     switch kind {
                     case .floor: try self.floor(floor, commits: commits)
                     case .hearth: try server()
+                    case .rows: try self.floor(floor.withRows, commits: commits)
                     case .redis: try redis()
                     }
                 defer { actor.leave() }
@@ -101,6 +116,7 @@ struct Stage {
                 switch kind {
                 case .floor: found.floor.append(measurement)
                 case .hearth: found.server.append(measurement)
+                case .rows: found.rows.append(measurement)
                 case .redis: found.redis.append(measurement)
                 }
             }

@@ -5,7 +5,8 @@ import Glibc
 /// The target of a load.
 struct Target {
     enum Kind: String, CaseIterable {
-        case floor, hearth, redis
+        /// `rows` is a floor that commits a row for each request.
+        case floor, hearth, rows, redis
     }
 
     var kind: Kind
@@ -17,7 +18,7 @@ struct Target {
 
     var name: String { kind.rawValue }
     /// Whether its frames are ready-made: of the right length, with no content.
-    var isFloor: Bool { kind == .floor }
+    var isFloor: Bool { kind == .floor || kind == .rows }
 }
 
 /// An IPv4 address with a port, as the system wants it.

@@ -33,7 +33,9 @@ struct WriteBenchmark {
     ) throws(BenchError) -> BenchResult {
         let settings = stage.settings
         let floor = Floor(replySize: source(true).reply.size)
-        let runs = try stage.compare(floor, commits: true, knowsRedis: true) { (target) throws(BenchError) in
+        let runs = try stage.compare(
+            floor, commits: true, hasRows: inFlight > 1, knowsRedis: true
+        ) { (target) throws(BenchError) in
             let load = try WebSocketLoad(target)
             try load.open(connections)
             var probe = UsageProbe(target)
@@ -52,7 +54,9 @@ struct WriteBenchmark {
             runs: [
                 .init(target: "floor (epoll, SQLite, one row per group)", unit: "writes", rounds: runs.floor),
                 .init(target: "hearth", unit: "writes", rounds: runs.server),
-            ] + runs.redis(unit: "writes"),
-            findings: findings(runs) + Finding.rates("writes", runs.server, over: runs.redis, nil, name: "redis"))
+            ] + runs.rows(unit: "writes") + runs.redis(unit: "writes"),
+            findings: findings(runs)
+                + Finding.rates("writes", runs.server, over: runs.rows, nil, name: "floor with a row per write")
+                + Finding.rates("writes", runs.server, over: runs.redis, nil, name: "redis"))
     }
 }

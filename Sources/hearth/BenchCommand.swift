@@ -46,6 +46,7 @@ extension Command {
             .init(name: "push-bytes", value: "N", help: "floor: payload of a change for listeners (default 0: none)"),
             .init(name: "push-tail", value: "N", help: "floor: bytes behind its number"),
             .init(name: "log", value: "FILE", help: "floor: SQLite file for commits"),
+            .init(name: "rows", value: nil, help: "floor: one row for each request; otherwise one for each group"),
         ] + Arguments.Option.output
     ) { arguments throws(UsageError) in
         let name = try arguments.positional("BENCHMARK")[0]
@@ -105,6 +106,7 @@ extension Floor {
         self.init(
             replySize: try arguments.integer("reply-bytes", 1...65_535) ?? 1,
             pushSize: try arguments.integer("push-bytes", 0...65_535) ?? 0,
-            pushTail: try arguments.integer("push-tail", 0...65_535) ?? 0, log: arguments["log"])
+            pushTail: try arguments.integer("push-tail", 0...65_535) ?? 0, log: arguments["log"],
+            hasRows: arguments.flag("rows"))
     }
 }

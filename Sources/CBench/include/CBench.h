@@ -2,6 +2,7 @@
 // The parts of the benchmarks that are C: the floors, which must not owe anything to Swift, and children with a CPU of
 // their own. Every call returns its result, or the negated errno.
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,9 +16,11 @@ typedef struct bench_floor {
     // for none. It ends in the running number of the frame, ten digits from 1000000000 on, and `push_tail` bytes.
     size_t push_size;
     size_t push_tail;
-    // The path of a SQLite file into which all bytes received are committed, in groups, before they are answered, one
-    // row for each group; NULL to answer at once.
+    // The path of a SQLite file into which all bytes received are committed, in groups, before they are answered; NULL
+    // to answer at once.
     const char *log;
+    // One row for each frame; otherwise one for each group.
+    bool has_rows;
 } bench_floor;
 
 // Serves on a port of 127.0.0.1 that the system chooses and tells to `ready`, on the calling thread, until it fails.
