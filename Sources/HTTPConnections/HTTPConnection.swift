@@ -335,6 +335,7 @@ final class HTTPConnection: StreamHandler, TableMember {
         do {
             let exchange = try exchange.get()
             if context.isStopping { return respond(RESTError(StorageError.stopping).response, with: writer) }
+            let principal = try exchange.principal(for: authentication.principal)
             let database = try context.services.directory.use(
                 exchange.databaseName, by: client, mayCreate: authentication.principal.isAdministrator)
             if exchange.listens, !enterSession() {
@@ -347,7 +348,7 @@ final class HTTPConnection: StreamHandler, TableMember {
             context.shared.noteWrite(exchange.operation, by: authentication, client, in: database.index)
             context.submit(
                 Request(
-                    connection: id, number: 0, principal: authentication.principal, operation: exchange.operation,
+                    connection: id, number: 0, principal: principal, operation: exchange.operation,
                     client: client.number, claim: claim),
                 to: database.index)
             if exchange.operation.mayWait {

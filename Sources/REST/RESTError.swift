@@ -99,6 +99,8 @@ extension RESTError {
     static let tooLarge = RESTError(
         "Data to write exceeds the maximum size that can be modified with a single request.")
 
+    static let triggersStayEnabled = RESTError(.forbidden, "disableTriggers is for administrators")
+
     package static let tooLate = RESTError("the data could not be read within the timeout")
 
     /// `body` is the text in which the error was found.

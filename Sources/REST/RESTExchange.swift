@@ -152,6 +152,17 @@ package struct RESTExchange: Sendable {
         return try parameters.conditions(head.query)
     }
 
+    /// On whose behalf the operation is made, when this principal asks for it.
+    package func principal(for principal: Principal) throws(RESTError) -> Principal {
+        guard parameters.disablesTriggers else { return principal }
+        switch action {
+        case .read, .listen, .explain: return principal
+        case .put, .post, .patch, .delete, .job: break
+        }
+        guard principal.isAdministrator else { throw .triggersStayEnabled }
+        return .quietAdministrator
+    }
+
     /// The answer is an event stream.
     package var listens: Bool { if case .listen = action { true } else { false } }
 

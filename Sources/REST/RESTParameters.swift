@@ -25,6 +25,8 @@ package struct RESTParameters: Equatable {
     var method: [UInt8]?
     /// How long a read may wait for its data.
     var timeout: Duration?
+    /// The write makes no events of triggers. Administrators only.
+    package var disablesTriggers = false
     var filters = RESTFilters()
 
     /// For the parameters of a write, see ``refuseForWrites()``.
@@ -53,6 +55,7 @@ package struct RESTParameters: Equatable {
                 }
                 callback = value
             case "timeout": timeout = try Self.timeout(value)
+            case "disableTriggers": disablesTriggers = value.elementsEqual("true".utf8)
             case "writeSizeLimit": try Self.checkWriteSizeLimit(value)
             default:
                 if name.lowercased() == "x-http-method-override" { method = value }

@@ -177,7 +177,8 @@ extension Database {
     func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
         let change = change.inOrder
         if tree.hasDamage { try checkReadable(change.assignments) }
-        let events = outbox.isConcerned(by: change.base) ? try events(of: change, in: turn) : []
+        let makesEvents = outbox.isConcerned(by: change.base) && turn.principal.firesTriggers
+        let events = makesEvents ? try events(of: change, in: turn) : []
         try perform(change, rows, in: &turn)
         turn.record.append(change, uid: turn.principal.uid)
         log.advance(at: turn.record.time)

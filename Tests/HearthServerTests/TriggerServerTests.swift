@@ -83,6 +83,33 @@ import HearthSystem
         #expect(Set(posts.map(\.id)).count == 2)
     }
 
+    @Test("are not made by writes of administrators that ask for none (disableTriggers)")
+    func disabled() async throws {
+        let receiver = try EventReceiver()
+        let server = try RealtimeTestServer(Self.configure)
+        let client = try server.connectREST()
+        let trigger = #"{"name":"t","on":"written","url":"\#(receiver.url)"}"#
+        _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
+        let quiet = "?disableTriggers=true"
+        #expect(try client.ask("PUT", "/rooms/a.json" + quiet, RESTClient.owner, "1").status == 200)
+        #expect(try client.ask("PATCH", "/rooms.json" + quiet, RESTClient.owner, #"{"a":2,"b":1}"#).status == 200)
+        #expect(try client.ask("POST", "/rooms.json" + quiet, RESTClient.owner, "1").status == 200)
+        #expect(try client.ask("DELETE", "/rooms.json" + quiet, RESTClient.owner).status == 200)
+        let refused = try client.ask("PUT", "/rooms/a.json" + quiet, [], "3")
+        #expect(refused.status == 403)
+        #expect(refused.text.contains("disableTriggers is for administrators"))
+        // Reads have no triggers, so anybody may say that.
+        #expect(try client.ask("GET", "/rooms/a.json" + quiet).text == "null")
+        #expect(try client.ask("PUT", "/rooms/c.json?disableTriggers=false", [], "5").status == 200)
+        try await eventually("one event, and none that waits") {
+            let metrics = try client.ask("GET", "/metrics", RESTClient.owner).text
+            return [("delivered_total", 1), ("waiting", 0)].allSatisfy { name, count in
+                metrics.contains("hearth_trigger_events_\(name){database=\"default\",trigger=\"t\"} \(count)\n")
+            }
+        }
+        #expect(receiver.posts.map { Self.field("ref", $0) } == ["rooms/c"])
+    }
+
     @Test("in binary mode have the attributes as headers")
     func binary() async throws {
         let receiver = try EventReceiver()

@@ -46,6 +46,14 @@ struct TriggerTests {
         }}}}
         """
 
+    @Test("an administrator who wants no events is the same after a way to another node")
+    func quietAdministrator() throws {
+        let user = try Principal(auth: Array(#"{"uid":"a"}"#.utf8))
+        let principals: [Principal] = [.nobody, .administrator, .quietAdministrator, user]
+        for principal in principals { #expect(try Principal.stored(principal.stored) == principal) }
+        #expect(Set(principals).count == 4)
+    }
+
     @Test("tell how the places of a pattern change, also by writes above and below them")
     func kinds() throws {
         var bench = try Self.bench(Self.text)
