@@ -29,6 +29,22 @@ package struct BackupSet: Sendable {
         version = manifest.version
     }
 
+    /// Makes the folder of a set that is being made, and locks it. Until it is locked, another process may take it for
+    /// what a failed backup has left, and remove it.
+    private static func makePartial(_ path: String) throws(BackupError) -> RemainsLock {
+        var attempts = 0
+        while true {
+            let code = UnfinishedFiles.making(path) {
+                remove(path)
+                return mkdir(path, 0o700) == 0 ? 0 : errno
+            }
+            guard code == 0 else { throw BackupError("cannot make \(path)", code) }
+            let lock = RemainsLock(path)
+            attempts += 1
+            if lock.keepsFolder || attempts == 3 { return lock }
+        }
+    }
+
     private static func isDatabase(_ file: String) -> Bool { file.hasSuffix(databaseSuffix) }
 
     /// The names of databases in it.
@@ -64,13 +80,8 @@ package struct BackupSet: Sendable {
         let path = "\(target)/\(name)"
         guard access(path, F_OK) != 0 else { throw BackupError(message: "\(path) is there already") }
         let partial = path + partialSuffix
-        let partialCode = UnfinishedFiles.making(partial) {
-            remove(partial)
-            return mkdir(partial, 0o700) == 0 ? 0 : errno
-        }
         do throws(BackupError) {
-            guard partialCode == 0 else { throw BackupError("cannot make \(partial)", partialCode) }
-            let lock = RemainsLock(partial)
+            let lock = try makePartial(partial)
             defer { withExtendedLifetime(lock) {} }
             let manifest = try fill(
                 partial, from: folder, contents, databases: hasDatabases ? contents.databases : [],

@@ -5,6 +5,11 @@ import Glibc
 final class RemainsLock {
     private let descriptor: Int32
     let isHeldElsewhere: Bool
+    /// Whether this process has the lock of a folder that is still there, or the file system has no locks.
+    var keepsFolder: Bool {
+        var found = stat()
+        return !isHeldElsewhere && descriptor >= 0 && fstat(descriptor, &found) == 0 && found.st_nlink > 0
+    }
 
     /// A file system without locks has none that are held.
     init(_ folder: String) {

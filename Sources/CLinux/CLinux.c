@@ -166,9 +166,20 @@ int linux_reserve_descriptor(void) { return (int)RETRIED(open("/dev/null", O_RDO
 
 // files
 
+static int identity_by_stat(const char *path, uint64_t *device, uint64_t *inode) {
+    struct stat found;
+    ptrdiff_t result = RETRIED(stat(path, &found));
+    if (result < 0) return (int)result;
+    *device = found.st_dev;
+    *inode = found.st_ino;
+    return 0;
+}
+
 int linux_file_identity(const char *path, uint64_t *device, uint64_t *inode) {
     struct statx found;
     ptrdiff_t result = RETRIED(statx(AT_FDCWD, path, 0, STATX_INO, &found));
+    // Older containers forbid the call.
+    if (result == -EPERM || result == -ENOSYS) return identity_by_stat(path, device, inode);
     if (result < 0) return (int)result;
     *device = makedev(found.stx_dev_major, found.stx_dev_minor);
     *inode = found.stx_ino;

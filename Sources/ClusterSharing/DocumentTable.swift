@@ -264,6 +264,8 @@ final class DocumentTable: SharedDocuments.Table {
         if let (name, _) = texts.first(where: { document($0.name) == nil }) {
             return .init(description: "there is no document '\(name)'")
         }
+        // So that this node finds the commit in the log, with its sequence number.
+        if position == nil { load() }
         let update = Operation.update(base: Self.root, texts.map { Self.entry($0.name, $0.text) })
         while true {
             switch database.ask(update) {

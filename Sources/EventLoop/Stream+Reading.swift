@@ -3,8 +3,8 @@ import Glibc
 
 extension Stream {
     /// Stops calling `received` until `resumeReading`. The kernel then stops taking bytes from the peer when its buffer
-    /// is full. An end or error of the connection is noticed at the latest after resuming; an error at once, if the
-    /// kernel reports it meanwhile or together with bytes that this is called for.
+    /// is full. An end of the connection is noticed at the latest after resuming, an error as soon as the kernel has
+    /// reported it.
     package func pauseReading() {
         loop.assertIsCurrent()
         isPaused = true
@@ -27,6 +27,7 @@ extension Stream {
 
     func readFurther() {
         isInUnread = false
+        if hasErrorAhead, state == .open, isReadingStopped { return failWithSocketError() }
         readOnce()
     }
 

@@ -7,12 +7,15 @@ import { RulesEditor } from './rules-editor.js';
 /** The two files of each database that are open, by the names of their drafts. */
 const open = new Map();
 
-/** A draft: the text, and `base`, the text in force that it was made of. */
+/** A draft: the text, and `base`, the text in force that it was made of. Earlier versions kept the text alone. */
 function storedDraft(name) {
+  let stored = null;
   try {
-    const draft = JSON.parse(sessionStorage.getItem(name));
-    return typeof draft?.text === 'string' ? draft : null;
-  } catch { return null; }
+    stored = sessionStorage.getItem(name);
+    const draft = JSON.parse(stored);
+    if (typeof draft?.text === 'string') return draft;
+  } catch { /* it is a text, or nothing is kept */ }
+  return stored === null ? null : { text: stored };
 }
 
 /** As a control has a text. */
