@@ -2,6 +2,7 @@ import HearthTestSupport
 import Testing
 
 import HearthDatabaseScheduler
+import HearthJSONValues
 import HearthServer
 import HearthTreeStorage
 
@@ -68,6 +69,69 @@ import HearthTreeStorage
         #expect(try client.ask("GET", past + "?seq=x", RESTClient.owner).status == 400)
         #expect(try client.ask("PUT", past, RESTClient.owner, "1").status == 405)
         #expect(try client.ask("POST", past, RESTClient.owner).status == 400)
+    }
+
+    @Test("is asked for by time over HTTP, and listed page by page")
+    func times() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        try keep(client)
+        var entries: [(sequence: Int64, time: Int64, value: Int64)] = []
+        // At least two of the moments differ.
+        repeat {
+            let value = Int64(entries.count + 1)
+            _ = try client.ask("PUT", "/notes/ada/a.json", [], "\(value)")
+            let page = try JSONValue(
+                parsing: Array(try client.ask("GET", "/notes/ada/.history.json?limit=1", RESTClient.owner).text.utf8))
+            let entry = try #require(page.object?["entries"]?.array?.first?.object)
+            entries.append((try #require(entry["seq"]?.integer), try #require(entry["time"]?.integer), value))
+        } while entries.count < 3 || entries[0].time == entries[entries.count - 1].time
+
+        let past = "/notes/ada/a/.history.json"
+        func last(by time: Int64) -> (sequence: Int64, time: Int64, value: Int64)? { entries.last { $0.time <= time } }
+        for entry in entries {
+            let expected = try #require(last(by: entry.time))
+            #expect(try client.ask("GET", "\(past)?at=\(entry.time)", RESTClient.owner).text == "\(expected.value)")
+        }
+        let (first, end) = (try #require(last(by: entries[0].time)), entries[entries.count - 1])
+        #expect(
+            try client.ask("GET", "\(past)?from=\(first.time)&to=\(end.time)", RESTClient.owner).text
+                == #"{"from":\#(first.sequence),"to":\#(end.sequence),"changes":["#
+                + #"{"path":"/","before":\#(first.value),"after":\#(end.value)}]}"#)
+        #expect(try client.ask("POST", "\(past)?at=\(first.time)", RESTClient.owner).text == "\(first.value)")
+
+        var found: [Int64] = []
+        var page = "?limit=2"
+        while true {
+            let answer = try client.ask("GET", "/notes/ada/.history.json" + page, RESTClient.owner)
+            let object = try #require(try JSONValue(parsing: Array(answer.text.utf8)).object)
+            found += object["entries"]?.array?.compactMap { $0.object?["seq"]?.integer } ?? []
+            guard let before = object["before"]?.integer else { break }
+            page = "?limit=2&before=\(before)"
+        }
+        // The last one has restored the value.
+        #expect(found == [end.sequence + 1] + entries.reversed().map(\.sequence))
+    }
+
+    @Test("is gone over HTTP for moments before it begins (410)")
+    func gone() throws {
+        let folder = TemporaryFolder()
+        let configure: (inout ServerConfiguration) -> Void = { $0.dataFolder = folder.path }
+        do {
+            let client = try RealtimeTestServer(configure).connectREST()
+            try keep(client)
+            for value in 1...2 { _ = try client.ask("PUT", "/notes/ada/a.json", [], "\(value)") }
+            #expect(try client.ask("GET", "/notes/ada/a/.history.json?seq=1", RESTClient.owner).text == "1")
+        }
+        _ = try Erasure("notes/ada", of: "default", in: try DataFolder(path: folder.path, durability: .full))
+        let client = try RealtimeTestServer(configure).connectREST()
+        let past = "/notes/ada/a/.history.json"
+        #expect(try client.ask("GET", "\(past)?seq=2", RESTClient.owner).text == "2")
+        for question in ["?seq=1", "?at=1", "?fromSeq=1&toSeq=2", "?from=1"] {
+            #expect(try client.ask("GET", past + question, RESTClient.owner).status == 410, "\(question)")
+        }
+        #expect(try client.ask("POST", past + "?seq=1", RESTClient.owner).status == 410)
+        #expect(try client.ask("GET", "/notes/ada/a.json", []).text == "2")
     }
 
     @Test("is streamed where it is too large for memory, over HTTP and over a realtime connection, as it was")

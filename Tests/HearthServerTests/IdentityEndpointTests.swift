@@ -441,6 +441,55 @@ import HearthAccountEndpoints
                 == "TOO_MANY_ATTEMPTS_TRY_LATER : Too many unsuccessful login attempts. Please try again later.")
     }
 
+    @Test("SDKs learn what a password must be like, and that there is no reCAPTCHA (accounts.md 4)")
+    func clientSettings() throws {
+        let client = try IdentityClient(isDevelopment: false) { $0.apiKeys = ["app"] }
+        let policy = try client.ask("GET", "/identitytoolkit.googleapis.com/v2/passwordPolicy?key=app")
+        #expect(policy.object("customStrengthOptions")?["minPasswordLength"]?.integer == 6)
+        #expect(policy.members["forceUpgradeOnSignin"]?.bool == false)
+        #expect(policy["enforcementState"] == "OFF")
+        let longest = try #require(policy.object("customStrengthOptions")?["maxPasswordLength"]?.integer)
+        #expect(try client.signUp("a@example.com", String(repeating: "x", count: Int(longest))).status == 200)
+        #expect(try client.signUp("b@example.com", String(repeating: "x", count: Int(longest) + 1)).status == 400)
+        #expect(try client.signUp("b@example.com", "12345").error?.hasPrefix("WEAK_PASSWORD") == true)
+        for path in ["/v1/recaptchaParams?key=app", "/identitytoolkit/v3/relyingparty/getRecaptchaParam?key=app"] {
+            #expect(try client.ask("GET", path)["kind"] == "identitytoolkit#GetRecaptchaParamResponse", "\(path)")
+        }
+        for path in ["/v2/passwordPolicy?key=", "/v1/recaptchaParams?key="] {
+            #expect(try client.ask("GET", path + "other").status == 403, "\(path)")
+        }
+    }
+
+    @Test("session cookies can be verified with the published keys (accounts.md 6)")
+    func sessionCookieKeys() throws {
+        let folder = TemporaryFolder()
+        let client = try IdentityClient(isDevelopment: false, folder: folder.path)
+        let key = try AdministratorKey(folder: folder.path)
+        let token = try #require(try client.signUp("ann@example.com")["idToken"])
+        let access = try #require(try client.accessToken(try key.assertion())["access_token"])
+        let made = try client.ask(
+            "POST", "/v1/projects/hearth:createSessionCookie", #"{"idToken":"\#(token)","validDuration":600}"#,
+            ["Authorization: Bearer \(access)"])
+        let cookie = try JSONWebToken(parsing: Array(try #require(made["sessionCookie"]).utf8))
+        let keys = try client.ask("GET", "/identitytoolkit.googleapis.com/v1/sessionCookiePublicKeys")
+        let names = try #require(keys.members["keys"]?.array).compactMap { $0.object?["kid"]?.text }
+        #expect(names.contains(String(decoding: try #require(cookie.keyID), as: UTF8.self)))
+        // Nothing of the private key.
+        #expect(keys.members["keys"]?.array?.allSatisfy { $0.object?["d"] == nil } == true)
+    }
+
+    @Test("phone numbers are refused, and no code was ever sent to one (accounts.md 4)")
+    func phones() throws {
+        let client = try IdentityClient()
+        for operation in ["sendVerificationCode", "signInWithPhoneNumber"] {
+            #expect(try client.post(operation, #"{"phoneNumber":"+15555550100"}"#).status == 501, "\(operation)")
+        }
+        let codes = try client.ask("GET", "/emulator/v1/projects/hearth/verificationCodes")
+        #expect(codes.members["verificationCodes"]?.array?.isEmpty == true)
+        let production = try IdentityClient(isDevelopment: false)
+        #expect(try production.ask("GET", "/emulator/v1/projects/hearth/verificationCodes").status == 404)
+    }
+
     @Test("a server without accounts has none of these paths")
     func without() throws {
         let server = try RealtimeTestServer()

@@ -134,6 +134,21 @@ import Testing
         #expect(try signIn().status == 200)
     }
 
+    @Test("a project has up to a hundred of them")
+    func quota() throws {
+        let client = try IdentityClient()
+        func make(_ number: Int) throws -> IdentityClient.Answer {
+            try Self.ask(client, "POST", "/oauthIdpConfigs?oauthIdpConfigId=oidc.p\(number)", Self.body)
+        }
+        for number in 0..<100 { #expect(try make(number).status == 200, "\(number)") }
+        #expect(try make(100).error == "QUOTA_EXCEEDED : No more providers can be kept.")
+        // Another tenant has others.
+        let tenant = "/tenants/t/oauthIdpConfigs?oauthIdpConfigId=oidc.p0"
+        #expect(try Self.ask(client, "POST", tenant, Self.body).status == 200)
+        #expect(try Self.ask(client, "DELETE", "/oauthIdpConfigs/oidc.p0").status == 200)
+        #expect(try make(100).status == 200)
+    }
+
     @Test("SAML providers are none, and not to be had")
     func saml() throws {
         let client = try IdentityClient()
