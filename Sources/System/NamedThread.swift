@@ -3,10 +3,10 @@ import Glibc
 import Synchronization
 
 /// A system thread with a name that tools show.
-package final class NamedThread: Sendable {
+@usableFromInline package final class NamedThread: Sendable {
     private let handle: Mutex<pthread_t?>
 
-    package enum Priority: Sendable {
+    @usableFromInline package enum Priority: Sendable {
         /// For short work that every client waits for: it does not wait for the others' longer work.
         case prompt
         case normal
@@ -28,6 +28,7 @@ package final class NamedThread: Sendable {
 
     /// Starts a thread that runs `body` and ends with it. Linux keeps the first 15 bytes of the name. The system may
     /// refuse a priority higher than that of the thread that starts it, which then stays the same.
+    @usableFromInline
     package init(
         name: String, priority: Priority = .normal, body: @escaping @Sendable () -> Void
     ) throws(SystemError) {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A system call that failed: the attempt and the `errno` it left.
-package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+@usableFromInline package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     package let attempt: String
     package let code: Int32
 
@@ -10,7 +10,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
         self.code = code
     }
 
-    package var description: String { "\(attempt): \(SystemError.text(of: code))" }
+    @usableFromInline package var description: String { "\(attempt): \(SystemError.text(of: code))" }
 
     package static func text(of code: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in

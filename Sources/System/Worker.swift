@@ -1,33 +1,45 @@
-import Synchronization
+// Its mutex is part of what is inlined.
+public import Synchronization
 
 /// One thread with a mailbox: all work posted while it was busy is passed to it as one batch. This is how a thread that
 /// owns something (a database, a log) is reached from the event loops and from other workers.
-package final class Worker<Item: Sendable>: Sendable {
+///
+/// Inlinable, so that it is compiled for the items of each module: each batch would look up their type otherwise.
+@usableFromInline package final class Worker<Item: Sendable>: Sendable {
     /// Handles one batch, in the order of posting. It may take the array; remaining elements are dropped.
-    package typealias Body = (_ batch: inout [Item]) -> Void
+    @usableFromInline package typealias Body = (_ batch: inout [Item]) -> Void
 
-    private struct Mailbox {
-        var items: [Item] = []
+    @usableFromInline
+    struct Mailbox {
+        @usableFromInline var items: [Item] = []
         /// The thread waits, or is about to wait, for the semaphore. The thread that clears this posts it, exactly
         /// once.
-        var isAsleep = false
-        var isStopping = false
+        @usableFromInline var isAsleep = false
+        @usableFromInline var isStopping = false
+
+        @inlinable
+        init() {}
     }
 
-    private final class Shared: Sendable {
-        let mailbox = Mutex(Mailbox())
-        let wakeUp = Semaphore()
+    @usableFromInline
+    final class Shared: Sendable {
+        @usableFromInline let mailbox = Mutex(Mailbox())
+        @usableFromInline let wakeUp = Semaphore()
+
+        @inlinable
+        init() {}
     }
 
-    private let shared = Shared()
-    private let thread: NamedThread
-    private let capacity: Int
+    @usableFromInline let shared = Shared()
+    @usableFromInline let thread: NamedThread
+    @usableFromInline let capacity: Int
 
     /// Starts the thread.
     ///
     /// - parameter capacity: how many items may wait; a post that finds this many or more is refused.
     /// - parameter makeBody: runs first on the new thread and returns the handler of batches, so the state that the
     ///   handler captures belongs to that thread and need not be `Sendable`.
+    @inlinable
     package init(
         name: String, priority: NamedThread.Priority = .normal, capacity: Int = .max,
         makeBody: @escaping @Sendable () -> Body
@@ -41,18 +53,21 @@ package final class Worker<Item: Sendable>: Sendable {
     ///
     /// - returns: false if nothing was taken, because the mailbox is full or the worker was told to stop. A batch is
     ///   taken whole or not at all, and may exceed the capacity by its size.
+    @inlinable
     @discardableResult
     package func post(_ items: [Item]) -> Bool {
         items.isEmpty || put(capacity: capacity) { if $0.isEmpty { $0 = items } else { $0.append(contentsOf: items) } }
     }
 
     /// Hands one item to the thread, as `post(_:)` with several.
+    @inlinable
     @discardableResult
     package func post(_ item: Item) -> Bool { put(capacity: capacity) { $0.append(item) } }
 
     /// Hands over one item however many wait: for news that is not told again.
     ///
     /// - returns: false if the worker was told to stop.
+    @inlinable
     @discardableResult
     package func postBeyondCapacity(_ item: Item) -> Bool { put(capacity: .max) { $0.append(item) } }
 
@@ -80,7 +95,8 @@ package final class Worker<Item: Sendable>: Sendable {
         if wasAsleep { shared.wakeUp.signal() }
     }
 
-    private func put(capacity: Int, _ append: (inout [Item]) -> Void) -> Bool {
+    @inlinable
+    func put(capacity: Int, _ append: (inout [Item]) -> Void) -> Bool {
         let (taken, wasAsleep) = shared.mailbox.withLock { mailbox in
             if mailbox.isStopping || mailbox.items.count >= capacity { return (false, false) }
             append(&mailbox.items)
@@ -91,7 +107,8 @@ package final class Worker<Item: Sendable>: Sendable {
         return taken
     }
 
-    private static func run(_ shared: Shared, _ body: Body) {
+    @inlinable
+    static func run(_ shared: Shared, _ body: Body) {
         var batch: [Item] = []
         while true {
             let isStopping = shared.mailbox.withLock { mailbox in

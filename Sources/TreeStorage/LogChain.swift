@@ -58,7 +58,8 @@ struct LogChain {
             record.firstSequence, UInt64(record.count), UInt64(bitPattern: record.time), UInt64(offset),
             UInt64(digests.count),
         ]
-        numbers.map(\.littleEndian).withUnsafeBytes { digest.add($0) }
+        // As a key path, this would cost as much as the digest.
+        numbers.map { $0.littleEndian }.withUnsafeBytes { digest.add($0) }
         for part in digests { part.withUnsafeBytes { digest.add($0) } }
         record.body.withUnsafeBytes { digest.add($0) }
         return digest.finish()

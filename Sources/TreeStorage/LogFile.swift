@@ -23,6 +23,9 @@ package final class LogFile: @unchecked Sendable {
     let connection: Connection
     private let room: WriteAheadRoom
     private let insert: Statement
+    // Reading these words would take as long as a small record.
+    private let begin: Statement
+    private let commit: Statement
     private var durability: Durability
     var parts: LogParts
     private var chain: LogChain
@@ -61,6 +64,8 @@ package final class LogFile: @unchecked Sendable {
         epochs = Epochs(past: past, current: .init(name: newEpoch, start: lastSequence))
         isOfCluster = try LogFormat.isOfCluster(connection)
         insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)")
+        begin = try connection.prepare("BEGIN IMMEDIATE")
+        commit = try connection.prepare("COMMIT")
         parts = try LogParts(connection)
         chain = try LogChain(in: connection)
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
@@ -140,7 +145,8 @@ package final class LogFile: @unchecked Sendable {
         try verify()
         // It continues only once the records are in the file.
         var chain = self.chain
-        try connection.transaction { () throws(StorageError) in
+        try begin.run()
+        do throws(StorageError) {
             if !isEpochRecorded { try recordEpoch() }
             if leavesCluster { try connection.execute("DELETE FROM meta WHERE name = '\(LogFormat.clusterMark)'") }
             for record in records {
@@ -153,6 +159,11 @@ package final class LogFile: @unchecked Sendable {
                 try insert.run()
                 try parts.refer(record)
             }
+            try commit.run()
+        } catch {
+            // A full disk ends the transaction by itself; then there is nothing to roll back.
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            throw error
         }
         self.chain = chain
         if records.contains(where: { $0.stored != nil }) { parts.end() }
