@@ -16,7 +16,8 @@ extension TriggerQueue.Outcome {
     private init(_ answer: FetchAnswer) {
         switch answer.status {
         case 200..<300: self = .delivered
-        case 410: self = .refused("HTTP status 410")
+        // Gone; or too large, which it stays.
+        case 410, 413: self = .refused("HTTP status \(answer.status)")
         case let code:
             // A date is not read: the pause before the next attempt is long enough.
             let wait = answer.values(of: "retry-after").first.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }

@@ -42,8 +42,8 @@ package struct TriggerQueue {
         var entries = Queue<Entry>()
         var isUnderWay = false
         var attempts = 0
-        /// When the first entry was first tried by this process.
-        var firstAttempt: Int64 = 0
+        /// Since when entries are tried of which none was delivered, by this process.
+        var firstAttempt: Int64?
         /// When it may be tried again; nil if it is ready.
         var due: Int64?
     }
@@ -119,7 +119,7 @@ package struct TriggerQueue {
 
     private mutating func begin(_ place: Path, _ lane: Lane, now: Int64) {
         var lane = lane
-        if lane.attempts == 0 { lane.firstAttempt = now }
+        lane.firstAttempt = lane.firstAttempt ?? now
         lane.attempts += 1
         lane.isUnderWay = true
         lanes[place] = lane
@@ -148,11 +148,13 @@ package struct TriggerQueue {
         switch outcome {
         case .delivered:
             decision = .done
+            lane.firstAttempt = nil
             endOutage()
         case .refused(let reason): decision = .setAside(reason)
         case .failed(let reason, let retryAfter):
             noteFailure(at: place, now: now)
-            let isOver = now - entry.since >= retryTime && now - lane.firstAttempt >= min(retryTime, Self.trialTime)
+            let trial = now - (lane.firstAttempt ?? now)
+            let isOver = now - entry.since >= retryTime && trial >= min(retryTime, Self.trialTime)
             decision = isOver ? .setAside(reason) : .retry
             if !isOver {
                 let pause = Double(pauses.retries[min(lane.attempts, pauses.retries.count) - 1])

@@ -268,9 +268,11 @@ import HearthSystem
         #expect(Set(receiver.posts.suffix(2).map(\.id)).isDisjoint(with: [id]))
     }
 
-    @Test("are set aside at once when the receiver is gone (410)")
-    func gone() async throws {
-        let receiver = try EventReceiver { _ in 410 }
+    @Test(
+        "are set aside at once when the receiver is gone (410), or they are too large for it (413)",
+        arguments: [410, 413])
+    func gone(status: Int) async throws {
+        let receiver = try EventReceiver { _ in status }
         let server = try RealtimeTestServer(Self.configure)
         let client = try Self.beginEvent(of: server, #"{"name":"t","on":"created","url":"\#(receiver.url)"}"#)
         try await eventually("an event that is set aside") {

@@ -118,6 +118,34 @@ struct TriggerQueueTests {
         #expect(queue.count == 0)
     }
 
+    @Test("sets those that are as old aside after one attempt each, once a place was tried for an hour in vain")
+    func trialOfPlace() {
+        var queue = TriggerQueue(concurrency: 1, retryTime: Self.day)
+        for number in 1...3 { queue.add(Self.entry("a", number, since: -4 * Self.day)) }
+        queue.add(Self.entry("a", 4, since: 0))
+        var (now, attempts): (Int64, [Int: Int]) = (1000, [:])
+        for number in 1...3 {
+            while queue.next(now: now) != nil {
+                attempts[number, default: 0] += 1
+                let decision = queue.finished(Self.key(number), at: "a", .failed("no"), now: now, jitter: 0)
+                if decision != .retry { break }
+                now = queue.nextTime ?? .max
+            }
+        }
+        #expect(attempts[1] ?? 0 > 5)
+        #expect([attempts[2], attempts[3]] == [1, 1])
+        // The last one has its day.
+        #expect(queue.next(now: now)?.key == Self.key(4))
+        #expect(queue.finished(Self.key(4), at: "a", .failed("no"), now: now, jitter: 0) == .retry)
+        // Once one was taken, the next ones are tried for an hour again.
+        now = queue.nextTime ?? .max
+        #expect(queue.next(now: now)?.key == Self.key(4))
+        #expect(queue.finished(Self.key(4), at: "a", .delivered, now: now, jitter: 0) == .done)
+        queue.add(Self.entry("a", 5, since: -4 * Self.day))
+        #expect(queue.next(now: now)?.key == Self.key(5))
+        #expect(queue.finished(Self.key(5), at: "a", .failed("no"), now: now, jitter: 0) == .retry)
+    }
+
     @Test("tries one event at a time while the receiver is down, and all of them once it is back")
     func outage() {
         var queue = TriggerQueue(concurrency: 8, retryTime: 3 * Self.day)
