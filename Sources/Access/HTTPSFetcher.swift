@@ -21,10 +21,15 @@ package final class HTTPSFetcher: DocumentFetcher {
     private let fetcher: Fetcher
     private let authorities: TLSContext.Authorities
     private let limits: Limits
+    /// Connects to addresses of the public internet alone, and never without TLS.
+    private let staysPublic: Bool
     private let openCount = Atomic(0)
 
-    package init(_ fetcher: Fetcher, trusting authorities: TLSContext.Authorities = .system, limits: Limits = Limits())
-    {
+    package init(
+        _ fetcher: Fetcher, trusting authorities: TLSContext.Authorities = .system, limits: Limits = Limits(),
+        staysPublic: Bool = false
+    ) {
+        self.staysPublic = staysPublic
         self.fetcher = fetcher
         self.authorities = authorities
         self.limits = limits
@@ -33,7 +38,9 @@ package final class HTTPSFetcher: DocumentFetcher {
     package func fetch(
         _ request: DocumentRequest, then: @escaping @Sendable (Result<FetchedDocument, FetchError>) -> Void
     ) {
-        guard let address = FetchAddress(request.url) else { return then(.failure(FetchError("not an https address"))) }
+        guard let address = FetchAddress(request.url), address.isSecure || !staysPublic else {
+            return then(.failure(FetchError("not an https address")))
+        }
         // A count alone: nothing else is ordered by it.
         let count = openCount.wrappingAdd(1, ordering: .relaxed).newValue
         let end: @Sendable (Result<FetchedDocument, FetchError>) -> Void = { result in
@@ -45,6 +52,8 @@ package final class HTTPSFetcher: DocumentFetcher {
         request.headers = [("Accept", Array("application/json".utf8))]
         request.bodyBytesMax = limits.bodyBytesMax
         request.authorities = authorities
+        // A mapped address (::ffff:127.0.0.1) is the IPv4 address in it.
+        if staysPublic { request.admits = { NetworkList.isPublic($0.unmapped) } }
         fetcher.fetch(request) { result in
             end(result.map(Self.document).mapError { Self.error($0, address.host) })
         }

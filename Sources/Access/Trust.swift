@@ -44,15 +44,19 @@ package struct Trust: Sendable {
 
     /// Throws a ``LoadError``, or a `KeyStoreError` if the server's own keys cannot be read.
     ///
-    /// - parameter fetcher: gets the keys of others.
-    package init(_ configuration: Configuration, fetcher: any DocumentFetcher) throws {
+    /// - parameters:
+    ///   - fetcher: gets the keys of those in the trust file.
+    ///   - providerFetcher: gets those of the providers that administrators set up while the server runs.
+    package init(
+        _ configuration: Configuration, fetcher: any DocumentFetcher, providerFetcher: any DocumentFetcher
+    ) throws {
         let now = WallClock.milliseconds / 1000
         let folder = configuration.folder
         mode = configuration.isDevelopment ? .development : .production(try KeyStore(folder: folder, now: now))
         serviceAccounts = try ServiceAccounts(folder: folder)
         let (file, legacySecrets) = try Self.files(configuration, fetcher)
         providers = try ProviderDirectory(
-            folder: folder, fixed: file?.providers ?? IdentityProviders([]), fetcher: fetcher)
+            folder: folder, fixed: file?.providers ?? IdentityProviders([]), fetcher: providerFetcher)
         verifier = TokenVerifier(
             authority: TokenAuthority(project: configuration.project, mode: mode), accounts: serviceAccounts,
             issuers: file?.issuers ?? [], legacySecrets: legacySecrets)

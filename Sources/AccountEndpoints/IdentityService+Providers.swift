@@ -111,8 +111,14 @@ extension IdentityService {
         }
         if configuration.clientID.isEmpty { throw .refused(.missingOAuthClientID) }
         if configuration.issuer.isEmpty { throw .refused(.missingIssuer) }
-        guard FetchAddress(configuration.issuer) != nil, !configuration.issuer.contains("?") else {
+        guard let address = FetchAddress(configuration.issuer), !configuration.issuer.contains("?") else {
             throw .refused(.invalidConfig, "The issuer must be an https address without a query.")
+        }
+        // Names are looked up when keys are fetched, and refused then.
+        let isPublic = SocketAddress(numeric: address.host, port: 0).map { NetworkList.isPublic($0.unmapped) } ?? true
+        guard isDevelopment || address.isSecure && isPublic else {
+            throw .refused(
+                .invalidConfig, "The issuer must be on the public internet; others belong in the server's trust file.")
         }
         guard configuration.wantsIDToken || configuration.wantsCode else {
             throw .refused(.invalidOAuthResponseType, "One of idToken and code is needed.")

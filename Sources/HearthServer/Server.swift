@@ -87,7 +87,10 @@ package final class Server: Sendable {
             let trail = AuditTrail(log, file: auditFile)
             let fetcher = Fetcher()
             self.fetcher = fetcher
-            let trust = try Trust(configuration.trust(in: folder.path), fetcher: HTTPSFetcher(fetcher))
+            // What the operator names may be anywhere; an administrator must not reach into the operator's network.
+            let trust = try Trust(
+                configuration.trust(in: folder.path), fetcher: HTTPSFetcher(fetcher),
+                providerFetcher: HTTPSFetcher(fetcher, staysPublic: !configuration.isDevelopment))
             trust.serviceAccounts.observe { before, now in
                 trail.noteKeys(before, now)
             } failed: { error in

@@ -9,11 +9,11 @@ import Testing
 struct HTTPSFetcherTests {
     private func fetch(
         _ url: String, from peer: AnsweringPeer? = nil, trusting authorities: TLSContext.Authorities = .system,
-        _ limits: HTTPSFetcher.Limits = .init()
+        _ limits: HTTPSFetcher.Limits = .init(), staysPublic: Bool = false
     ) async throws -> Result<FetchedDocument, FetchError> {
         let fetcher = Fetcher()
         defer { fetcher.stop() }
-        let documents = HTTPSFetcher(fetcher, trusting: authorities, limits: limits)
+        let documents = HTTPSFetcher(fetcher, trusting: authorities, limits: limits, staysPublic: staysPublic)
         let result = await withCheckedContinuation { continuation in
             documents.fetch(DocumentRequest(url: url)) { continuation.resume(returning: $0) }
         }
@@ -45,6 +45,18 @@ struct HTTPSFetcherTests {
             try await fetch("https://localhost:\(stranger.port)/", from: stranger, trusting: trusting))
         #expect(refused?.description.contains("verify the certificate") == true)
         #expect(stranger.firstRequest == nil)
+    }
+
+    @Test("one that stays in the public internet connects to no other address")
+    func staysPublic() async throws {
+        let peer = try AnsweringPeer(Self.answer, usesTLS: true)
+        let trusting = TLSContext.Authorities.file(peer.certificate.certificateFile)
+        let hosts = ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"]
+        for url in hosts.map({ "https://\($0):\(peer.port)/" }) + ["http://127.0.0.1:\(peer.port)/"] {
+            #expect(error(try await fetch(url, from: peer, trusting: trusting, staysPublic: true)) != nil, "\(url)")
+        }
+        #expect(peer.firstRequest == nil)
+        #expect(try await fetch("https://localhost:\(peer.port)/", from: peer, trusting: trusting).get().status == 200)
     }
 
     @Test("plain text is spoken with this machine alone")

@@ -109,6 +109,21 @@ struct RemoteKeysTests {
         #expect(find(other, TestKeys.first.id, now: now) == .failure(.keysUnavailable))
     }
 
+    @Test("an issuer's configuration cannot send the server to a plain address")
+    func discoveryWithoutTLS() {
+        for (issuer, isTaken) in [("https://issuer.example", false), ("http://localhost:8080", true)] {
+            let keyAddress = "http://127.0.0.1:9000/keys"
+            fetcher[keyAddress] = document([TestKeys.first])
+            fetcher["\(issuer)/.well-known/openid-configuration"] = FetchedDocument(
+                status: 200, body: bytes(#"{"issuer":"\#(issuer)","jwks_uri":"\#(keyAddress)"}"#))
+            let keys = RemoteKeys(.discovery(issuer: issuer), fetcher: fetcher)
+            #expect(
+                find(keys, TestKeys.first.id, now: now) == (isTaken ? .success(1) : .failure(.keysUnavailable)),
+                "\(issuer)")
+            #expect(fetcher.requests.contains(keyAddress) == isTaken, "\(issuer)")
+        }
+    }
+
     @Test("key documents in all forms are read, and what is of no use in them is left out")
     func documents() throws {
         let first = try text(TestKeys.first.verificationKey.publicPEM())

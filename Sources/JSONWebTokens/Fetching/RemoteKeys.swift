@@ -103,7 +103,9 @@ package final class RemoteKeys: Sendable {
                 guard case .success(let document) = result, document.status == 200,
                     document.body.count <= KeySet.byteCountMax,
                     let configuration = (try? JSONValue(parsing: document.body))?.object,
-                    configuration["issuer"]?.isText(issuer) == true, let url = configuration["jwks_uri"]?.text
+                    configuration["issuer"]?.isText(issuer) == true, let url = configuration["jwks_uri"]?.text,
+                    // An issuer elsewhere does not lead to this machine.
+                    url.hasPrefix("https:") || base.hasPrefix("http:")
                 else { return self.finish(nil, now: now) }
                 self.fetchKeys(url, now: now)
             }
