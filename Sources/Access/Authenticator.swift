@@ -46,7 +46,9 @@ package struct Authenticator: Sendable {
             guard !isDevelopment, let accounts, case .success(let known) = outcome, let account = known.account else {
                 return arrive(outcome)
             }
-            accounts.checkSession(account.realm, user: account.user, issuedAt: account.issuedAt) { state in
+            accounts.checkSession(
+                account.realm, user: account.user, issuedAt: account.issuedAt, awaitsNewUsers: true
+            ) { state in
                 arrive(Self.outcome(of: state).map { known })
             }
         }

@@ -100,7 +100,9 @@ extension IdentityService {
                 throw .refused(.missingContinueURI)
             }
             let query = String(decoding: request.query.bytes, as: UTF8.self)
-            return HTTPResponse.redirect(to: next.text + (next.text.contains("?") ? "&" : "?") + query)
+            let page = next.text.prefix { $0 != "#" }
+            let fragment = next.text[page.endIndex...]
+            return HTTPResponse.redirect(to: page + (page.contains("?") ? "&" : "?") + query + fragment)
         } catch {
             return HTTPResponse(identity: error)
         }

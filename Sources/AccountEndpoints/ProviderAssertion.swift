@@ -21,7 +21,8 @@ struct ProviderAssertion {
         guard let provider = parameters["providerId"]?.text, !provider.isEmpty else {
             throw .refused(.invalidCredentialOrProvider, "Invalid IdP response/credential: \(uri)")
         }
-        self.provider = provider.lowercased()
+        // Those that administrators name have capitals if they chose any; `Google.com` is google.com.
+        self.provider = provider.hasPrefix(OpenIDConfiguration.idPrefix) ? provider : provider.lowercased()
         self.parameters = parameters
     }
 

@@ -114,6 +114,13 @@ import Testing
         let target = try client.rest.ask(
             "GET", try #require(signIn.firstRange(of: "/emulator/action").map { String(signIn[$0.lowerBound...]) }))
         #expect(target.field("location")?.hasPrefix("http://localhost/app?mode=signIn&") == true)
+        // The page of an app may be in the fragment, which stays the end.
+        for (next, expected) in [("app#/in", "app?mode=signIn&"), ("app?x=1#/in", "app?x=1&mode=signIn&")] {
+            let place = "/emulator/action?mode=signIn&oobCode=1&continueUrl=http%3A%2F%2Flocalhost%2F"
+            let moved = try client.rest.ask("GET", place + next.replacing("?", with: "%3F").replacing("#", with: "%23"))
+            #expect(moved.field("location")?.hasPrefix("http://localhost/" + expected) == true, "\(next)")
+            #expect(moved.field("location")?.hasSuffix("#/in") == true, "\(next)")
+        }
         let oobCode = try #require(try client.lastCode()["oobCode"]?.text)
         let bob = try client.post("signInWithEmailLink", #"{"email":"bob@example.com","oobCode":"\#(oobCode)"}"#)
         #expect(bob.members["isNewUser"]?.bool == true)

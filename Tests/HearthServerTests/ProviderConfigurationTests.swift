@@ -134,6 +134,31 @@ import Testing
         #expect(try signIn().status == 200)
     }
 
+    @Test("the id may have capitals, and is the same for clients")
+    func capitals() throws {
+        let client = try IdentityClient()
+        #expect(try Self.ask(client, "POST", "/oauthIdpConfigs?oauthIdpConfigId=oidc.MyApp", Self.body).status == 200)
+        let post = "id_token=%7B%22sub%22:%221%22%7D&providerId=oidc.MyApp"
+        let answer = try client.post("signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(post)"}"#)
+        // It is the provider's, not one that development mode believes.
+        #expect(answer.error?.hasPrefix("INVALID_IDP_RESPONSE") == true, "\(answer.http.text)")
+    }
+
+    @Test("in production an issuer is on the public internet, so that no administrator reaches the operator's network")
+    func publicIssuers() throws {
+        let client = try IdentityClient(isDevelopment: false, folder: folder.path)
+        let key = try AdministratorKey(folder: folder.path)
+        let access = try #require(try client.accessToken(try key.assertion())["access_token"])
+        let bearer = "Authorization: Bearer \(access)"
+        for issuer in ["https://127.0.0.1", "https://10.0.0.1:8443", "http://localhost", "https://[::1]/a"] {
+            let body = #"{"clientId":"c1","issuer":"\#(issuer)"}"#
+            let answer = try Self.ask(client, "POST", "/oauthIdpConfigs?oauthIdpConfigId=oidc.x", body, [bearer])
+            #expect(answer.error?.contains("must be on the public internet") == true, "\(issuer)")
+        }
+        #expect(
+            try Self.ask(client, "POST", "/oauthIdpConfigs?oauthIdpConfigId=oidc.x", Self.body, [bearer]).status == 200)
+    }
+
     @Test("a project has up to a hundred of them")
     func quota() throws {
         let client = try IdentityClient()

@@ -390,6 +390,21 @@ struct TokenVerifierTests {
         #expect(fetcher.requests.isEmpty)
     }
 
+    @Test("an issuer that is named twice is believed for the audiences of both")
+    func issuerNamedTwice() throws {
+        let set = try #require(KeySet(TestKeys.first.verificationKey.publicPEM()))
+        let issuers = ["web", "ios"].map {
+            ForeignIssuer(issuer: "https://id.example", audiences: [$0], keys: .fixed(set))
+        }
+        let verifier = try verifier(issuers)
+        for audience in ["web", "ios"] {
+            let token = try foreignToken(issuer: "https://id.example", audience: audience)
+            #expect(try user(try verify(token, with: verifier)).uid == bytes("f1"), "\(audience)")
+        }
+        let other = try foreignToken(issuer: "https://id.example", audience: "tv")
+        #expect(throws: TokenError.wrongAudience) { try verify(other, with: verifier) }
+    }
+
     @Test("another issuer's tokens verify with the keys of a file; its keys sign for nobody else")
     func keyFile() throws {
         let set = try #require(KeySet(TestKeys.first.verificationKey.publicPEM()))

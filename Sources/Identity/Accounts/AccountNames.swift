@@ -53,11 +53,18 @@ package enum AccountNames {
     static let photoURLByteCountMax = 2048
 
     static func check(displayName: String?, photoURL: String?) throws(AccountFailure) {
-        if let displayName, displayName.utf8.count > displayNameByteCountMax {
+        if let displayName, jsonByteCount(displayName) > displayNameByteCountMax {
             throw .refused(.invalidProfileAttribute, "Display name too long.")
         }
-        if let photoURL, photoURL.utf8.count > photoURLByteCountMax {
+        if let photoURL, jsonByteCount(photoURL) > photoURLByteCountMax {
             throw .refused(.invalidProfileAttribute, "Photo URL too long.")
+        }
+    }
+
+    /// Bytes that a text takes in a token.
+    private static func jsonByteCount(_ text: String) -> Int {
+        text.utf8.reduce(0) { count, byte in
+            count + (byte < 0x20 ? 6 : byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 2 : 1)
         }
     }
 

@@ -167,11 +167,32 @@ package final class Accounts: Sendable {
     /// Whether a token that was verified still holds. Never waits: `then` is called on the thread of the accounts. Who
     /// calls ``observe(_:)`` first misses nothing that happens afterwards.
     ///
-    /// - parameter issuedAt: of the token, in milliseconds since 1970.
+    /// - parameters:
+    ///   - issuedAt: of the token, in milliseconds since 1970.
+    ///   - awaitsNewUsers: a user whom this node does not know, with a new token, may have signed up at another node: the
+    ///     answer comes once this node has what all have. Not for a thread that the cluster's database needs.
     package func checkSession(
-        _ realm: Realm, user id: String, issuedAt: Int64, then: @escaping @Sendable (SessionState) -> Void
+        _ realm: Realm, user id: String, issuedAt: Int64, awaitsNewUsers: Bool = false,
+        then: @escaping @Sendable (SessionState) -> Void
     ) {
-        thread.post(needing: .own) { (file) throws(AccountFailure) in
+        let isNew = awaitsNewUsers && options.areShared && now - issuedAt < Self.newTokenMilliseconds
+        checkSession(realm, id, issuedAt, needing: .own) { [self] state in
+            if case .noUser = state, isNew {
+                checkSession(realm, id, issuedAt, needing: .newest, then: then)
+            } else {
+                then(state)
+            }
+        }
+    }
+
+    /// How long commits of other nodes may be under way to this one.
+    private static let newTokenMilliseconds: Int64 = 60_000
+
+    private func checkSession(
+        _ realm: Realm, _ id: String, _ issuedAt: Int64, needing need: AccountJob.Need,
+        then: @escaping @Sendable (SessionState) -> Void
+    ) {
+        thread.post(needing: need) { (file) throws(AccountFailure) in
             try file.user(realm, id: id)
         } then: { result in
             switch result {

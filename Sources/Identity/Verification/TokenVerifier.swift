@@ -82,7 +82,10 @@ package final class TokenVerifier: Sendable {
         case .secret, .other: return answer(.failure(.unsupportedAlgorithm))
         case .signed: break
         }
-        guard let issuer = issuers.first(where: { token.claims["iss"]?.isText($0.issuer) == true }) else {
+        // The operator may have named one issuer several times, for several audiences.
+        let named = issuers.filter { token.claims["iss"]?.isText($0.issuer) == true }
+        let audience = token.claims["aud"]?.text
+        guard let issuer = named.first(where: { $0.audiences.contains { $0 == audience } }) ?? named.first else {
             let isOwn = token.claims["iss"]?.isText(IDToken.issuer(of: authority.project)) == true
             return answer(.failure(isOwn ? .unknownKey : .wrongIssuer))
         }

@@ -148,11 +148,13 @@ import Testing
             user("longer") { $0.photoURL = String(repeating: "x", count: 2049) },
             user("longest"),
             user("j") { $0.links = ["4", "4"].map { ProviderLink(provider: "google.com", rawID: $0) } },
+            // In a token each of these bytes takes six.
+            user("escaped") { $0.photoURL = String(repeating: "\u{1}", count: 400) },
         ]
         imported[0].plainPassword = "secret1"
         imported[12].plainPassword = String(repeating: "x", count: 4097)
         let problems = try fixture.accounts.importUsers(imported, overwrites: false, in: fixture.realm)
-        #expect(problems.map(\.index) == [1, 2, 3, 4, 5, 8, 9, 10, 11, 12])
+        #expect(problems.map(\.index) == [1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 14])
         #expect(
             problems.map(\.message)
                 == [
@@ -160,7 +162,7 @@ import Testing
                     "phone number format is invalid", "Custom claims provided include a reserved claim.",
                     "raw id exists in other account in database",
                     "providerUserInfo has two accounts of one provider", "displayName is too long",
-                    "photoUrl is too long", "password is too long",
+                    "photoUrl is too long", "password is too long", "photoUrl is too long",
                 ])
         #expect(try fixture.signIn("a@example.com").user.id == "a")
         #expect(try fixture.accounts.lookUp([.id("f")], in: fixture.realm).first?.claims == "{}")

@@ -168,6 +168,33 @@ struct SharedAccountsTests {
         expectRefusal(.userNotFound) { try first.accounts.refresh(signUp.refreshToken) }
     }
 
+    @Test("who has just signed up at one node is known at another that has not heard of it yet")
+    func newUser() throws {
+        let cluster = try SharedFixture(count: 2)
+        let (first, second) = (cluster.nodes[0], cluster.nodes[1])
+        // Nothing is told to the second one.
+        cluster.log.accounts.withLock { _ = $0.removeLast() }
+        let signUp = try first.signUp("ada@example.com")
+        func state(issuedAt: Int64, awaitsNewUsers: Bool = true) throws -> SessionState {
+            let found = Mutex<SessionState?>(nil)
+            let isFound = Semaphore()
+            second.accounts.checkSession(
+                second.realm, user: signUp.user.id, issuedAt: issuedAt, awaitsNewUsers: awaitsNewUsers
+            ) { state in
+                found.withLock { $0 = state }
+                isFound.signal()
+            }
+            try #require(isFound.wait(atMost: Patience.limit))
+            return try #require(found.withLock { $0 })
+        }
+        let now = second.accounts.now
+        #expect(try state(issuedAt: now - 60_000) == .noUser)
+        #expect(try state(issuedAt: now, awaitsNewUsers: false) == .noUser)
+        #expect(try state(issuedAt: now) == .valid)
+        // Now this node has heard of it.
+        #expect(try state(issuedAt: now, awaitsNewUsers: false) == .valid)
+    }
+
     @Test("every node hears what users lose, wherever that was done")
     func revocations() throws {
         let cluster = try SharedFixture()
