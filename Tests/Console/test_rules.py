@@ -173,6 +173,13 @@ class Rules(ConsoleCase):
         self.dialog("+ // mine")
         self.assertNotIn("have changed", self.page.text("dialog"))
 
+    def test_draft_of_an_earlier_console_is_there(self):
+        # It was the text alone.
+        draft = RULES + "// draft"
+        self.page.evaluate(f"sessionStorage.setItem('hearth.rules.default', {json.dumps(draft)}); location.reload()")
+        self.notice("Your draft of the rules is still here")
+        self.assertEqual(self.text(), draft)
+
     def test_change_of_others_while_the_differences_are_shown_is_kept(self):
         self.write(RULES + "// mine")
         self.page.click("button.primary", "Publish…")
