@@ -1,5 +1,6 @@
 // The least that a server must do: epoll, one receive per ready connection and turn, one send per connection and turn,
-// and, with a log, one synced commit per group of requests, of one row or of a row per request. Single event thread, and a thread for commits.
+// and, with a log, one synced commit per group of requests, of one row or of a row per request. Single event thread, and
+// a thread for commits.
 
 #include "CBench.h"
 #include "group_commit.h"
