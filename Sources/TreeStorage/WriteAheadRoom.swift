@@ -31,7 +31,9 @@ final class WriteAheadRoom {
     ///   no others, are made from here from now on.
     init(_ connection: Connection) throws(StorageError) {
         frameSize = 24 + Int(try connection.integer("PRAGMA page_size") ?? 4096)
-        let path = connection.path + "-wal"
+        // Beside the file that a link leads to.
+        let name = sqlite3_filename_wal(sqlite3_db_filename(connection.handle, "main"))
+        let path = name.map { String(cString: $0) } ?? ""
         descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw .inputOutput("open \(path): \(String(cString: strerror(errno)))") }
         self.connection = connection

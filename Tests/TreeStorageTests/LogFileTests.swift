@@ -62,6 +62,20 @@ struct LogFileTests {
         #expect(try records(log, after: 6) == [])
     }
 
+    @Test("may be reached by a link to another folder, where its write-ahead file is then")
+    func linked() throws {
+        let elsewhere = TemporaryFolder()
+        #expect(symlink(elsewhere.path + "/b.log", path) == 0)
+        TemporaryFolder.write([], to: elsewhere.path + "/b.log")
+        let written = [Self.record(1), Self.record(2)]
+        for record in written {
+            let log = try open()
+            try log.append([record])
+            #expect(access(elsewhere.path + "/b.log-wal", F_OK) == 0)
+        }
+        #expect(try records(open()) == written)
+    }
+
     @Test("takes all records of a commit or none")
     func appendIsAtomic() throws {
         let log = try open()
