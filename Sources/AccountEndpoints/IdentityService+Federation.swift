@@ -13,8 +13,11 @@ extension IdentityService {
     ) throws(AccountFailure) -> (assertion: ProviderAssertion, providers: IdentityProviders?) {
         let (fields, realm) = try asked(request)
         if fields.has("pendingToken") { throw .request(.notImplemented("There are no pending tokens here.")) }
-        let assertion = try ProviderAssertion(fields)
+        var assertion = try ProviderAssertion(fields)
         try count(.signIn, request)
+        if case .unknown = trust.providers.standing(of: assertion.provider, in: realm) {
+            assertion.provider = assertion.provider.lowercased()
+        }
         switch trust.providers.standing(of: assertion.provider, in: realm) {
         case .enabled(let providers): return (assertion, providers)
         case .disabled: throw .refused(.operationNotAllowed, "The identity provider configuration is disabled.")

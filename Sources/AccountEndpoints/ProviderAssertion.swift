@@ -4,7 +4,7 @@ import HearthJSONValues
 /// A client's credential of another provider (accounts.md 4): parameters of the request's URI, of its body and of the
 /// URI's fragment, of which later ones win.
 struct ProviderAssertion {
-    let provider: String
+    var provider: String
     private let parameters: JSONObject
 
     init(_ fields: IdentityFields) throws(AccountFailure) {

@@ -137,11 +137,14 @@ import Testing
     @Test("the id may have capitals, and is the same for clients")
     func capitals() throws {
         let client = try IdentityClient()
-        #expect(try Self.ask(client, "POST", "/oauthIdpConfigs?oauthIdpConfigId=oidc.MyApp", Self.body).status == 200)
-        let post = "id_token=%7B%22sub%22:%221%22%7D&providerId=oidc.MyApp"
-        let answer = try client.post("signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(post)"}"#)
-        // It is the provider's, not one that development mode believes.
-        #expect(answer.error?.hasPrefix("INVALID_IDP_RESPONSE") == true, "\(answer.http.text)")
+        // A provider in lower case is found by any spelling.
+        for (id, asked) in [("oidc.MyApp", "oidc.MyApp"), ("oidc.acme", "oidc.Acme")] {
+            #expect(try Self.ask(client, "POST", "/oauthIdpConfigs?oauthIdpConfigId=\(id)", Self.body).status == 200)
+            let post = "id_token=%7B%22sub%22:%221%22%7D&providerId=\(asked)"
+            let answer = try client.post("signInWithIdp", #"{"requestUri":"http://localhost","postBody":"\#(post)"}"#)
+            // It is the provider's, not one that development mode believes.
+            #expect(answer.error?.hasPrefix("INVALID_IDP_RESPONSE") == true, "\(answer.http.text)")
+        }
     }
 
     @Test("in production an issuer is on the public internet, so that no administrator reaches the operator's network")
