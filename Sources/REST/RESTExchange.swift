@@ -156,8 +156,8 @@ package struct RESTExchange: Sendable {
     package func principal(for principal: Principal) throws(RESTError) -> Principal {
         guard parameters.disablesTriggers else { return principal }
         switch action {
-        case .read, .listen, .explain: return principal
-        case .put, .post, .patch, .delete, .job: break
+        case .read, .listen, .explain, .job: return principal
+        case .put, .post, .patch, .delete: break
         }
         guard principal.isAdministrator else { throw .triggersStayEnabled }
         return .quietAdministrator

@@ -49,6 +49,22 @@ struct PeerMessageTests {
         #expect(throws: MalformedMessage.self) { try PeerMessage((bytes + [0])[...]) }
     }
 
+    @Test("writes of an administrator that make no events arrive so, and as an administrator's at earlier builds")
+    func quietRequests() throws {
+        let writes: [HearthRealtimeDatabase.Operation] =
+            Self.operations.prefix(4) + [.setChildren(Self.path, Self.value("{\"a\":1}"))]
+        for operation in writes {
+            let message = PeerMessage.request(
+                database: "default", connection: 1, number: 2, client: 3,
+                principal: Principal.quietAdministrator.stored, operation)
+            let bytes = message.bytes
+            #expect("\(try PeerMessage(bytes[...]))" == "\(message)")
+            // Those read the name of the principal, and would end the link at one that they do not know.
+            #expect(bytes.contains(Principal.administrator.stored))
+            #expect(!bytes.contains(Principal.quietAdministrator.stored))
+        }
+    }
+
     @Test("answers arrive as they were sent", arguments: replies.indices)
     func answers(index: Int) throws {
         let message = PeerMessage.answer(

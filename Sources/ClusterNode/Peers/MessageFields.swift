@@ -28,6 +28,8 @@ package struct MalformedMessage: Error, Hashable {}
 
 struct MessageReader {
     private var rest: ArraySlice<UInt8>
+    /// One of the writes that were read makes no events of triggers.
+    var hasQuietWrites = false
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 

@@ -40,8 +40,10 @@ package enum PeerMessage {
             out.add(connection)
             out.add(UInt64(bitPattern: number))
             out.add(client)
-            out.add(principal)
-            out.add(operation)
+            // Nodes of earlier builds know this administrator only as one like the others.
+            let isQuiet = principal == Principal.quietAdministrator.stored
+            out.add(isQuiet ? Principal.administrator.stored : principal)
+            out.add(operation, isQuiet: isQuiet)
         case .answer(let database, let connection, let number, let sequence, let reply):
             out.add(byte: 2)
             out.add(database)
@@ -81,11 +83,14 @@ package enum PeerMessage {
         var reader = MessageReader(bytes)
         switch try reader.byte() {
         case 1:
+            let (database, connection) = (try reader.text(), try reader.number())
+            let (number, client) = (Int64(bitPattern: try reader.number()), try reader.number())
+            let principal = try reader.slice()
+            let operation = try reader.operation()
+            let isQuiet = reader.hasQuietWrites && principal == Principal.administrator.stored
             self = .request(
-                database: try reader.text(), connection: try reader.number(),
-                number: Int64(bitPattern: try reader.number()), client: try reader.number(),
-                principal: try reader.slice(),
-                try reader.operation())
+                database: database, connection: connection, number: number, client: client,
+                principal: isQuiet ? Principal.quietAdministrator.stored : principal, operation)
         case 2:
             self = .answer(
                 database: try reader.text(), connection: try reader.number(),

@@ -19,22 +19,23 @@ import HearthRealtimeDatabase
 ///            | 4 key:bytes claim:n                            not begun
 /// lease      = 0 | milliseconds:n + 1
 /// retry      = 0 | 1 | milliseconds:n + 2                     as long as the queue says; never
-/// write      = flags:byte path:bytes value:bytes                1: of the priority, 2: with server values
+/// write      = flags:byte path:bytes value:bytes                1: of the priority, 2: with server values, 4: quiet
 /// ```
+/// Quiet writes make no events of triggers. Nodes of earlier builds make the events.
 extension MessageWriter {
     /// - precondition: the operation must reach the owner.
-    mutating func add(_ operation: HearthRealtimeDatabase.Operation) {
+    mutating func add(_ operation: HearthRealtimeDatabase.Operation, isQuiet: Bool) {
         switch operation {
         case .set(let target, let value, let expected, let echoes):
             add(byte: 0)
             add(byte: (expected == nil ? 0 : 1) | (echoes ? 2 : 0))
             add(expected ?? [])
-            add(target, value)
+            add(target, value, isQuiet: isQuiet)
         case .update(let base, let entries):
             add(byte: 1)
             add(base.encoded)
             add(UInt64(entries.count))
-            for entry in entries { add(entry.target, entry.value) }
+            for entry in entries { add(entry.target, entry.value, isQuiet: isQuiet) }
         case .onDisconnect(let entries):
             add(byte: 2)
             add(UInt64(entries.count))
@@ -44,7 +45,7 @@ extension MessageWriter {
             add(path.encoded)
         case .setChildren(let base, let children):
             add(byte: 6)
-            add(WriteTarget(path: base), children)
+            add(WriteTarget(path: base), children, isQuiet: isQuiet)
         case .job(let queue, let job):
             add(byte: 7)
             add(queue.encoded)
@@ -86,8 +87,8 @@ extension MessageWriter {
         add(UInt64(bitPattern: claim))
     }
 
-    private mutating func add(_ target: WriteTarget, _ value: IncomingValue) {
-        add(byte: (target.isPriority ? 1 : 0) | (value.hasServerValues ? 2 : 0))
+    private mutating func add(_ target: WriteTarget, _ value: IncomingValue, isQuiet: Bool = false) {
+        add(byte: (target.isPriority ? 1 : 0) | (value.hasServerValues ? 2 : 0) | (isQuiet ? 4 : 0))
         add(target.path.encoded)
         add(value.json.bytes)
     }
@@ -155,6 +156,7 @@ extension MessageReader {
 
     private mutating func write() throws(MalformedMessage) -> (target: WriteTarget, value: IncomingValue) {
         let flags = try byte()
+        hasQuietWrites = hasQuietWrites || flags & 4 != 0
         let target = WriteTarget(path: try path(), isPriority: flags & 1 != 0)
         // The other node has made it canonical; it is trusted as this one is.
         return (target, IncomingValue(json: CanonicalJSON(trusted: try slice()), hasServerValues: flags & 2 != 0))
