@@ -11,7 +11,12 @@ struct ArchivePlace: Sendable {
     private let archive: String
     private let data: String
 
-    init(_ archive: String, of data: String) { (self.archive, self.data) = (archive, data) }
+    init(_ archive: String, of data: String) {
+        // The same folder by another spelling is the same archive.
+        let names = archive.split(separator: "/").filter { $0 != "." }
+        self.archive = (archive.hasPrefix("/") ? "/" : "") + names.joined(separator: "/")
+        self.data = data
+    }
 
     private static func note(in folder: String) -> String { "\(folder)/archive.id" }
 
@@ -19,13 +24,13 @@ struct ArchivePlace: Sendable {
     /// another path was configured, it becomes that archive.
     func verify() throws(BackupError) {
         guard access(archive, F_OK) == 0 else { throw BackupError(message: "the archive \(archive) is gone") }
-        let found = Self.lines(Self.note(in: archive)).first
-        let noted = Self.lines(Self.note(in: data))
+        let found = try Self.lines(Self.note(in: archive)).first
+        let noted = try Self.lines(Self.note(in: data))
         if noted.count == 2, noted[1] == archive {
             guard found != noted[0] else { return }
             throw BackupError(
                 message: "\(archive) is not the archive that was kept there: is its disk mounted? "
-                    + "To begin another one, remove \(Self.note(in: data))")
+                    + "To begin another one, or to go on with this one, remove \(Self.note(in: data))")
         }
         do throws(PrivateFile.Failure) {
             let name = found ?? String(UInt64.random(in: 1 ... .max), radix: 16)
@@ -37,8 +42,14 @@ struct ArchivePlace: Sendable {
         }
     }
 
-    private static func lines(_ path: String) -> [String] {
+    /// Of a file that there is; none of one that there is not.
+    private static func lines(_ path: String) throws(BackupError) -> [String] {
         // Not as a private file: some disks let everybody read all files.
-        String(decoding: FileBytes.read(path) ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
+        guard let bytes = FileBytes.read(path) else {
+            let code = errno
+            guard code == ENOENT else { throw BackupError(message: SystemError("read \(path)", code: code).description) }
+            return []
+        }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 }

@@ -121,12 +121,14 @@ package struct LogTransactions: Hashable, Sendable {
             isRepeatable: true)
     }
 
-    /// States for a log that is closed while the node's files are copied what it would state, unless it has stated
-    /// something with this lease. It may be open again by now, and would not repeat its own statement.
-    package func keepForCopy(_ sequence: UInt64, lease: Int64) -> EtcdTransaction {
+    /// States for a log that is closed while the node's files are copied what it would state. It may be open again by
+    /// now, and would not repeat its own statement.
+    ///
+    /// - parameter stated: what it must have stated last, with this lease. Nil for nothing.
+    package func keepForCopy(_ sequence: UInt64, after stated: HeldFiles?, lease: Int64) -> EtcdTransaction {
         let key = keys.held(by: owner.node)
         return EtcdTransaction(
-            if: [.init(key, .equal, .modRevision(0))],
+            if: [.init(key, .equal, stated.map { .value($0.bytes) } ?? .modRevision(0))],
             then: keep(sequence, lease: lease).success + [.put(key: key, value: HeldFiles.copying.bytes, lease: lease)],
             isRepeatable: true)
     }

@@ -5,10 +5,11 @@ import HearthSecurityRules
 import HearthStorageErrors
 import HearthTreeStorage
 
-/// The triggers of one database, on the sender's loop: the part of the outbox in memory, and how it gets there.
+/// The triggers of one database, on the sender's loop: the part of the outbox that is known, and how it gets there.
 ///
 /// Events come from the database when they are durable. A trigger for which too much waits takes no more of these; it
-/// reads them from the outbox later, when the tree file has them.
+/// reads them from the outbox later, when the tree file has them. So it does with the contents of events of which the
+/// queue keeps only the keys.
 struct DatabaseTriggers {
     struct Feed {
         var definition: TriggerDefinition
@@ -41,9 +42,11 @@ struct DatabaseTriggers {
         var isFull: Bool { queue.count >= DatabaseTriggers.eventsMax || queue.byteCount >= DatabaseTriggers.bytesMax }
     }
 
-    /// Events of a trigger in memory, and bytes of them.
-    static let eventsMax = 10_000
+    /// Events of a trigger whose keys are in memory, and bytes of those that are there as a whole.
+    static let eventsMax = 100_000
     static let bytesMax = 16 << 20
+    /// Pages that one step reads of a trigger.
+    private static let pagesMax = 8
 
     let name: String
     let reader: TreeReader
@@ -100,18 +103,24 @@ struct DatabaseTriggers {
     struct Loading {
         /// The tree file will get more.
         var isWaiting = false
+        /// There is more to read, and room for it.
+        var isUnfinished = false
         /// Triggers of which events cannot be read now.
         var failures: [(trigger: String, error: StorageError)] = []
     }
 
-    /// Reads events from the tree file, as far as there is room. Events in the file are taken at once, however far the
-    /// goal moves meanwhile.
+    /// Reads events from the tree file, as far as there is room, some at a time. Events in the file are taken at once,
+    /// however far the goal moves meanwhile.
     mutating func load() -> Loading {
         var loading = Loading()
         for name in feeds.keys.sorted() {
             guard var feed = feeds[name], feed.goal != nil else { continue }
             do throws(StorageError) {
-                if try load(&feed, named: name) { loading.isWaiting = true }
+                switch try load(&feed, named: name) {
+                case .waiting: loading.isWaiting = true
+                case .unfinished: loading.isUnfinished = true
+                case .enough: break
+                }
             } catch {
                 // The others go on.
                 loading.failures.append((name, error))
@@ -121,12 +130,19 @@ struct DatabaseTriggers {
         return loading
     }
 
-    /// The same for one trigger. Answers whether the file will get more.
-    private func load(_ feed: inout Feed, named name: String) throws(StorageError) -> Bool {
-        guard let goal = feed.goal else { return false }
-        if try reader.sequence() < feed.floor { return true }
+    private enum Progress {
+        /// Nothing more is to be read, or can be held.
+        case enough
+        case waiting, unfinished
+    }
+
+    /// The same for one trigger.
+    private func load(_ feed: inout Feed, named name: String) throws(StorageError) -> Progress {
+        guard let goal = feed.goal else { return .enough }
+        if try reader.sequence() < feed.floor { return .waiting }
         let prefix = OutboxKey.prefix(of: name, isAside: false)
-        while !feed.isFull {
+        for _ in 0..<Self.pagesMax {
+            if feed.isFull { return .enough }
             let page = try reader.outbox(after: feed.last, below: prefix + [0xFF])
             let times = feed.times
             for row in page.rows {
@@ -134,12 +150,27 @@ struct DatabaseTriggers {
             }
             if let last = page.rows.last { feed.times.forget(through: last.key.sequence) }
             guard page.isLast else { continue }
-            if page.sequence < goal { return true }
+            if page.sequence < goal { return .waiting }
             feed.goal = nil
             feed.times.forgetAll()
-            return false
+            return .enough
         }
-        return false
+        return .unfinished
+    }
+
+    enum Stored: Equatable {
+        case whole([UInt8])
+        /// The tree file does not have it yet.
+        case awaited
+        /// It was dropped, or erased, or is damaged.
+        case gone
+    }
+
+    /// The contents of an event of which the queue has the key.
+    func read(_ key: OutboxKey) throws(StorageError) -> Stored {
+        let (event, sequence) = try reader.event(key)
+        if let event { return .whole(event) }
+        return sequence < key.sequence ? .awaited : .gone
     }
 
     // MARK: Events that were set aside

@@ -2,8 +2,11 @@ package import HearthJSONTree
 import HearthDatabaseScheduler
 package import HearthRealtimeDatabase
 
-/// The events of one trigger that are in memory: which is sent when. In order at each place, with one of a place under
-/// way at a time; other places do not wait for one whose events fail.
+/// The events of one trigger that are known: which is sent when. In order at each place, with one of a place under way
+/// at a time; other places do not wait for one whose events fail.
+///
+/// Of most events it has the contents as well. Of a place that fails, or at which much waits, it has the keys only, so
+/// that the contents for other places have room.
 ///
 /// While events of several places fail and none is delivered, the receiver is taken to be down: one event at a time
 /// finds out whether it is back, with growing pauses, and then all go on at once.
@@ -13,12 +16,12 @@ package struct TriggerQueue {
     package struct Entry: Sendable {
         package var key: OutboxKey
         package var place: Path
-        /// ``TriggerEvent/stored``
-        package var event: [UInt8]
+        /// ``TriggerEvent/stored``; nil if it must be read from the outbox.
+        package var event: [UInt8]?
         /// Since when it is due; less than 0 if that was before the clock's start.
         package var since: Int64
 
-        package init(key: OutboxKey, place: Path, event: [UInt8], since: Int64) {
+        package init(key: OutboxKey, place: Path, event: [UInt8]?, since: Int64) {
             (self.key, self.place, self.event, self.since) = (key, place, event, since)
         }
     }
@@ -29,6 +32,10 @@ package struct TriggerQueue {
         case failed(String, retryAfter: Int64? = nil)
         /// It will never be taken.
         case refused(String)
+        /// It was not sent, because it cannot be read for now. It is asked for again after so many milliseconds.
+        case unread(Int64)
+        /// It was not sent, because it is no longer in the outbox.
+        case gone
     }
 
     package enum Decision: Equatable, Sendable {
@@ -39,14 +46,51 @@ package struct TriggerQueue {
     }
 
     private struct Lane {
-        var entries = Queue<Entry>()
+        private(set) var entries = Queue<Entry>()
+        /// The bytes of those events that are in memory.
+        private(set) var byteCount = 0
         var isUnderWay = false
+        /// For the first of the entries.
         var attempts = 0
         /// Since when entries are tried of which none was delivered, by this process.
         var firstAttempt: Int64?
         /// When it may be tried again; nil if it is ready.
         var due: Int64?
+
+        private var hasFailed: Bool { attempts > (isUnderWay ? 1 : 0) }
+
+        mutating func append(_ entry: Entry) {
+            var entry = entry
+            let bytes = entry.event?.count ?? 0
+            if hasFailed || byteCount > 0 && byteCount + bytes > TriggerQueue.laneBytesMax { entry.event = nil }
+            byteCount += entry.event?.count ?? 0
+            entries.append(entry)
+        }
+
+        mutating func removeFirst() {
+            if let entry = entries.takeFirst() { byteCount -= entry.event?.count ?? 0 }
+        }
+
+        /// Removes an entry, but not the one that is under way. Answers where it was.
+        mutating func remove(_ key: OutboxKey) -> Int? {
+            var all: [Entry] = []
+            while let entry = entries.takeFirst() { all.append(entry) }
+            let index = all.firstIndex { $0.key == key }.flatMap { isUnderWay && $0 == 0 ? nil : $0 }
+            if let index { byteCount -= all.remove(at: index).event?.count ?? 0 }
+            for entry in all { entries.append(entry) }
+            return index
+        }
+
+        /// Keeps only the keys.
+        mutating func unload() {
+            guard byteCount > 0 else { return }
+            byteCount = 0
+            entries.update { $0.event = nil }
+        }
     }
+
+    /// Bytes of the events of a place in memory, if there are several. The rest is read when it is their turn.
+    private static let laneBytesMax = 64 << 10
 
     /// So many places that have failed since the last success make an outage.
     private static let outageLanes = 3
@@ -69,6 +113,7 @@ package struct TriggerQueue {
     /// For how long an event is tried, in milliseconds.
     package var retryTime: Int64
     package private(set) var count = 0
+    /// The bytes of those events that are in memory.
     package private(set) var byteCount = 0
     package private(set) var underWay = 0
     private var lanes: [Path: Lane] = [:]
@@ -90,10 +135,12 @@ package struct TriggerQueue {
 
     package mutating func add(_ entry: Entry) {
         count += 1
-        byteCount += entry.event.count
-        let isNew = lanes[entry.place] == nil
-        lanes[entry.place, default: Lane()].entries.append(entry)
-        if isNew { ready.append(entry.place) }
+        var lane = lanes.removeValue(forKey: entry.place) ?? Lane()
+        byteCount -= lane.byteCount
+        lane.append(entry)
+        byteCount += lane.byteCount
+        if lane.entries.count == 1 { ready.append(entry.place) }
+        lanes[entry.place] = lane
     }
 
     /// The next event to be sent; nil if none may be sent now. ``finished(_:at:_:now:jitter:)`` follows.
@@ -139,7 +186,7 @@ package struct TriggerQueue {
     package mutating func finished(
         _ key: OutboxKey, at place: Path, _ outcome: Outcome, now: Int64, jitter: Double
     ) -> Decision {
-        guard var lane = lanes[place], lane.isUnderWay, let entry = lane.entries.first, entry.key == key else {
+        guard let entry = entryUnderWay(at: place), entry.key == key, var lane = lanes.removeValue(forKey: place) else {
             return .retry
         }
         underWay -= 1
@@ -151,6 +198,12 @@ package struct TriggerQueue {
             lane.firstAttempt = nil
             endOutage()
         case .refused(let reason): decision = .setAside(reason)
+        case .gone: decision = .done
+        case .unread(let wait):
+            decision = .retry
+            lane.attempts -= 1
+            lane.due = now + wait
+            delay(place, until: now + wait)
         case .failed(let reason, let retryAfter):
             noteFailure(at: place, now: now)
             let trial = now - (lane.firstAttempt ?? now)
@@ -161,51 +214,42 @@ package struct TriggerQueue {
                 let wait = max(Int64(pause * (1 + jitter / 5)), min(retryAfter ?? 0, Self.retryAfterMax))
                 lane.due = now + wait
                 delay(place, until: now + wait)
+                byteCount -= lane.byteCount
+                lane.unload()
             }
         }
+        if decision != .retry {
+            count -= 1
+            byteCount -= lane.byteCount
+            lane.removeFirst()
+            byteCount += lane.byteCount
+            lane.attempts = 0
+        }
+        if lane.entries.isEmpty { return decision }
         lanes[place] = lane
-        if decision != .retry { removeFirst(of: place) }
+        if decision != .retry { makeReady(place) }
         return decision
+    }
+
+    private func entryUnderWay(at place: Path) -> Entry? {
+        guard let lane = lanes[place], lane.isUnderWay else { return nil }
+        return lane.entries.first
     }
 
     /// Takes out an event that is not under way. Answers whether it was there.
     package mutating func remove(_ key: OutboxKey, at place: Path) -> Bool {
         guard var lane = lanes[place] else { return false }
-        var kept = Queue<Entry>()
-        var wasFirst = false
-        var found: Entry?
-        while let entry = lane.entries.takeFirst() {
-            if entry.key == key, !(lane.isUnderWay && kept.isEmpty) {
-                (found, wasFirst) = (entry, kept.isEmpty)
-            } else {
-                kept.append(entry)
-            }
-        }
-        lane.entries = kept
-        guard let found else {
-            lanes[place] = lane
-            return false
-        }
-        count -= 1
-        byteCount -= found.event.count
+        let bytes = lane.byteCount
+        let index = lane.remove(key)
         lanes[place] = lane.entries.isEmpty ? nil : lane
-        if wasFirst, !lane.entries.isEmpty, lane.due != nil {
+        guard let index else { return false }
+        count -= 1
+        byteCount += lane.byteCount - bytes
+        if index == 0, !lane.entries.isEmpty, lane.due != nil {
             lanes[place]?.attempts = 0
             makeReady(place)
         }
         return true
-    }
-
-    private mutating func removeFirst(of place: Path) {
-        guard let entry = lanes[place]?.entries.takeFirst() else { return }
-        count -= 1
-        byteCount -= entry.event.count
-        guard lanes[place]?.entries.isEmpty == false else {
-            lanes[place] = nil
-            return
-        }
-        lanes[place]?.attempts = 0
-        makeReady(place)
     }
 
     private mutating func makeReady(_ place: Path) {

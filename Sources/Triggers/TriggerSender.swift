@@ -42,8 +42,9 @@ package final class TriggerSender: @unchecked Sendable {
 
     /// Attempts of all databases together: each has up to three descriptors.
     private static let underWayMax = 512
-    /// How long to wait for the tree file.
+    /// How long to wait for the tree file, and how long if it cannot be read, in milliseconds.
     private static let patience: Int64 = 200
+    private static let unreadablePause: Int64 = 5000
 
     package init(
         _ configuration: TriggerConfiguration, log: Log,
@@ -161,10 +162,11 @@ package final class TriggerSender: @unchecked Sendable {
         var next: Int64?
         for database in databases.keys.sorted() {
             guard let loading = databases[database]?.load() else { continue }
+            if loading.isUnfinished { next = now }
             if loading.isWaiting { next = min(next ?? .max, now + Self.patience) }
             for (trigger, error) in loading.failures {
                 warn("triggers.unreadable", database, error.message, trigger: trigger)
-                next = min(next ?? .max, now + 5000)
+                next = min(next ?? .max, now + Self.unreadablePause)
             }
         }
         beginAttempts(now: now)
@@ -211,18 +213,38 @@ package final class TriggerSender: @unchecked Sendable {
     private func attempt(_ entry: TriggerQueue.Entry, of trigger: String, in database: UInt32) {
         guard let triggers = databases[database], let definition = triggers.feeds[trigger]?.definition else { return }
         underWay += 1
-        let finish: (TriggerQueue.Outcome) -> Void = { outcome in
+        var entry = entry
+        let obstacle = entry.event == nil ? read(&entry, of: trigger, in: database) : nil
+        let finish: (TriggerQueue.Outcome) -> Void = { [entry] outcome in
             self.underWay -= 1
             self.finished(entry, outcome, of: trigger, in: database)
         }
-        let event: TriggerEvent
-        do throws(StorageError) { event = try TriggerEvent(stored: entry.event) } catch {
+        if let obstacle { return later { finish(obstacle) } }
+        guard let stored = entry.event, let event = try? TriggerEvent(stored: stored) else {
             return later { finish(.refused("the event cannot be read")) }
         }
         let message = CloudEvent(event, instance: triggers.name)
         switch definition.target {
         case .url(let url): post(message, to: url, definition, finish)
         case .command(let command): run(command, message, definition, finish)
+        }
+    }
+
+    /// Gets the contents of an event that are not in memory. Answers why it cannot be sent now.
+    private func read(
+        _ entry: inout TriggerQueue.Entry, of trigger: String, in database: UInt32
+    ) -> TriggerQueue.Outcome? {
+        do throws(StorageError) {
+            switch try databases[database]?.read(entry.key) {
+            case .whole(let event):
+                entry.event = event
+                return nil
+            case .awaited: return .unread(Self.patience)
+            case .gone, nil: return .gone
+            }
+        } catch {
+            warn("triggers.unreadable", database, error.message, trigger: trigger)
+            return .unread(Self.unreadablePause)
         }
     }
 
@@ -293,6 +315,7 @@ package final class TriggerSender: @unchecked Sendable {
             defer { triggers.feeds[trigger] = feed }
             switch outcome {
             case .delivered: feed.figures.delivered += 1
+            case .unread, .gone: break
             case .failed(let reason, _), .refused(let reason):
                 feed.figures.failures += 1
                 feed.figures.lastFailure = reason
@@ -307,11 +330,13 @@ package final class TriggerSender: @unchecked Sendable {
         case .retry??:
             if case .failed(let reason, _) = outcome { warn("trigger.failed", database, reason, trigger: trigger) }
         case .done??:
+            // Nor is one that is gone to be removed, which may be damaged.
+            guard case .delivered = outcome else { break }
             warned.remove(Self.warning("trigger.failed", database, trigger))
             news.done = [entry.key]
         case .setAside(let reason)??:
             log.warning("trigger.set-aside", [("trigger", trigger), ("place", "\(entry.place)"), ("reason", reason)])
-            if var event = try? TriggerEvent(stored: entry.event) {
+            if let stored = entry.event, var event = try? TriggerEvent(stored: stored) {
                 event.failure = reason
                 news.aside = [(entry.key, event)]
                 _ = with(database) { triggers in

@@ -123,15 +123,36 @@ struct ArchiverTests {
         #expect(archiver.figures["example"]?.failures == 0)
         #expect(names() == ["\(first)\(archive)\n", first, second])
 
+        // By another spelling.
+        let spelled = Archiver(
+            ArchiveConfiguration(folder: archive.replacing("/", with: "//") + "/./"), folder: data, log: log)
+        var spelledArchives = spelled.makeArchives()
+        spelled.advance(&spelledArchives)
+        #expect(spelled.figures["example"]?.failures == 0)
+        #expect(names() == ["\(first)\(archive)\n", first, second])
+
+        // What cannot be read is not absent.
+        let note = archive + "/archive.id"
+        #expect(rename(note, note + "-away") == 0)
+        #expect(mkdir(note, 0o700) == 0)
+        unlink(data + "/archive.id")
+        archiver.advance(&archives)
+        #expect(archiver.figures["example"]?.problem?.contains("archive.id") == true)
+        #expect(names() == ["", "", second])
+        rmdir(note)
+        #expect(rename(note + "-away", note) == 0)
+        archiver.advance(&archives)
+        #expect(names() == ["\(first)\(archive)\n", first, second])
+
         // The name is lost with the disk: a new archive is begun after its owner has said so.
         for part in TemporaryFolder.files(in: archive) {
             #expect(rename("\(archive)/\(part)", "\(folder.path)/\(part)") == 0)
         }
         archiver.advance(&archives)
-        #expect(archiver.figures["example"]?.failures == 1)
+        #expect(archiver.figures["example"]?.failures == 2)
         unlink(data + "/archive.id")
         archiver.advance(&archives)
-        #expect(archiver.figures["example"]?.failures == 1)
+        #expect(archiver.figures["example"]?.failures == 2)
         #expect(ArchiveFolder(archive, database: "example").chains.count == 1)
     }
 

@@ -110,6 +110,40 @@ import HearthSystem
         #expect(receiver.posts.map { Self.field("ref", $0) } == ["rooms/c"])
     }
 
+    @Test("are delivered though large ones at another place are refused, and those as well once they are taken")
+    func refusedPlace() async throws {
+        let takesAll = Mutex(false)
+        let receiver = try EventReceiver { post in
+            let isTaken = Self.field("ref", post) == "rooms/good" || takesAll.withLock { $0 }
+            return isTaken ? 200 : 500
+        }
+        let server = try RealtimeTestServer(Self.configure)
+        let client = try server.connectREST()
+        let trigger = #"{"name":"t","on":"written","url":"\#(receiver.url)"}"#
+        _ = try client.ask("PUT", Self.target, RESTClient.owner, Self.settings(trigger))
+        // More than all events of a trigger that are in memory as a whole.
+        let large = String(repeating: "x", count: 1_000_000)
+        for number in 1...20 {
+            #expect(try client.ask("PUT", "/rooms/bad.json", [], #"{"n":\#(number),"x":"\#(large)"}"#).status == 200)
+        }
+        for number in 1...3 { #expect(try client.ask("PUT", "/rooms/good.json", [], "\(number)").status == 200) }
+        func posts(_ place: String) -> [EventReceiver.Post] {
+            receiver.posts.filter { Self.field("ref", $0) == "rooms/\(place)" }
+        }
+        try await eventually("the events of the other place") { posts("good").count == 3 }
+        #expect(posts("good").map(Self.delta) == [1, 2, 3])
+        #expect(Set(posts("bad").map(\.id)).count == 1, "those after it wait")
+        takesAll.withLock { $0 = true }
+        try await eventually("all events") { Set(posts("bad").map(\.id)).count == 20 }
+        var numbers: [Int64] = []
+        for post in posts("bad") {
+            let data = try JSONValue(parsing: post.body).object?["data"]?.object
+            let number = try #require(data?["delta"]?.object?["n"]?.integer)
+            if numbers.last != number { numbers.append(number) }
+        }
+        #expect(numbers == Array(1...20))
+    }
+
     @Test("in binary mode have the attributes as headers")
     func binary() async throws {
         let receiver = try EventReceiver()

@@ -197,12 +197,14 @@ import HearthReplicatedLog
         let keys = LogKeys(database: "d")
         let transactions = LogTransactions(keys, owner: OwnerRecord(node: "n", incarnation: 1))
         func kept() -> UInt64? { engine.values[keys.kept(by: "n")].flatMap { LogTransactions.number($0.value) } }
-        #expect(try engine.apply(transactions.keepForCopy(10, lease: 5)).get().hasSucceeded)
+        #expect(try engine.apply(transactions.keepForCopy(10, after: nil, lease: 5)).get().hasSucceeded)
         #expect(kept() == 10)
         let revision = try #require(engine.values[keys.held(by: "n")]).modRevision
         let files = HeldFiles.through(epoch: 7, sequence: 20)
         _ = try engine.apply(transactions.keep(20, files, after: revision, lease: 5)).get()
-        #expect(try !engine.apply(transactions.keepForCopy(10, lease: 5)).get().hasSucceeded)
+        for stated in [nil, HeldFiles.nothing] {
+            #expect(try !engine.apply(transactions.keepForCopy(10, after: stated, lease: 5)).get().hasSucceeded)
+        }
         #expect(kept() == 20)
         #expect(engine.values[keys.held(by: "n")]?.value == files.bytes)
     }

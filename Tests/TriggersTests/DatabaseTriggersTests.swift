@@ -21,11 +21,13 @@ struct DatabaseTriggersTests {
     init() throws { tree = try TreeFile(path: folder.path + "/a.tree", durability: .memory) }
 
     private static func row(
-        _ sequence: UInt64, of trigger: String = "t", isAside: Bool = false, time: Int64 = 0
+        _ sequence: UInt64, of trigger: String = "t", isAside: Bool = false, time: Int64 = 0, place: Path? = nil,
+        _ value: String = "1"
     ) -> OutboxRow {
         var event = TriggerEvent(
-            id: "0-\(sequence)-0", trigger: trigger, kind: .created, path: Path(stringLiteral: "p\(sequence)"),
-            time: time, author: .server, data: Array("null".utf8), delta: Array("1".utf8))
+            id: "0-\(sequence)-0", trigger: trigger, kind: .created,
+            path: place ?? Path(stringLiteral: "p\(sequence)"), time: time, author: .server, data: Array("null".utf8),
+            delta: Array(value.utf8))
         event.failure = isAside ? "no" : nil
         let key = OutboxKey(trigger: trigger, isAside: isAside, sequence: sequence, index: 0)
         return OutboxRow(key: key, event: event.stored)
@@ -101,6 +103,54 @@ struct DatabaseTriggersTests {
         var times: [Int64] = []
         while let entry = triggers.feeds["t"]?.queue.next(now: start) { times.append(entry.since - start) }
         #expect(times == [-3 * day, 0, 1, 70_000, 70_000, 90_000])
+    }
+
+    @Test("events at a place that fails leave room for those at others, and are read again when it is their turn")
+    func failingPlace() throws {
+        let large = "\"" + String(repeating: "x", count: 1 << 20) + "\""
+        let failing = (1...20).map { Self.row($0, place: "bad", large) }
+        try apply(failing + [Self.row(21, place: "good")], upTo: 21)
+        var triggers = try triggers("t", goal: 21)
+        while triggers.load().isUnfinished {}
+        #expect(triggers.feeds["t"]?.queue.count == 21, "one of the large ones is in memory, and keys of the others")
+        func next(at time: Int64) -> TriggerQueue.Entry? { triggers.feeds["t"]?.queue.next(now: time) }
+        let entries = [next(at: 0), next(at: 0)]
+        #expect(entries.map { $0?.place } == ["bad", "good"])
+        let key = failing[0].key
+        _ = triggers.feeds["t"]?.queue.finished(key, at: "bad", .failed("no"), now: 0, jitter: 0)
+        #expect(next(at: 5000)?.event == nil)
+        #expect(try triggers.read(key) == .whole(failing[0].event))
+        // One that came after the place had failed, and is not in the file yet.
+        triggers.take([Self.row(22, place: "bad")], at: 5000)
+        #expect(try triggers.read(Self.row(22).key) == .awaited)
+        var changes = RowChanges()
+        changes.outbox.updateValue(nil, forKey: key)
+        try tree.apply(changes, upTo: 22)
+        #expect(try triggers.read(key) == .gone)
+        #expect(try triggers.read(failing[1].key) == .whole(failing[1].event))
+    }
+
+    @Test("of a hundred thousand events the keys are known; more are read from the file when there is room, in order")
+    func many() throws {
+        let max = UInt64(DatabaseTriggers.eventsMax)
+        try apply((1...max + 5).map { Self.row($0, place: "p") }, upTo: max + 5)
+        var triggers = try triggers("t", goal: max + 5)
+        while triggers.load().isUnfinished {}
+        triggers.take([Self.row(max + 6, place: "p")], at: 0)
+        #expect(triggers.feeds["t"]?.queue.count == Int(max))
+        #expect(triggers.feeds["t"].map { $0.queue.byteCount < 1 << 20 } == true)
+        var (sequence, isFileBehind): (UInt64, Bool) = (0, true)
+        while let entry = triggers.feeds["t"]?.queue.next(now: 0) {
+            sequence += 1
+            guard entry.key.sequence == sequence else { break }
+            _ = triggers.feeds["t"]?.queue.finished(entry.key, at: "p", .delivered, now: 0, jitter: 0)
+            guard sequence > max - 10 else { continue }
+            #expect(triggers.load().isWaiting == isFileBehind)
+            if isFileBehind { try apply([Self.row(max + 6, place: "p")], upTo: max + 6) }
+            isFileBehind = false
+        }
+        #expect(sequence == max + 6)
+        #expect(triggers.feeds["t"]?.goal == nil)
     }
 
     @Test("an event that is damaged is left out and named; those of other triggers and later ones are taken")

@@ -8,8 +8,9 @@ import Testing
 struct TriggerQueueTests {
     private static let day: Int64 = 86_400_000
 
-    private static func entry(_ place: Path, _ number: Int, since: Int64 = 0) -> TriggerQueue.Entry {
-        TriggerQueue.Entry(key: key(number), place: place, event: [0, 1], since: since)
+    private static func entry(_ place: Path, _ number: Int, since: Int64 = 0, bytes: Int = 2) -> TriggerQueue.Entry {
+        TriggerQueue.Entry(
+            key: key(number), place: place, event: Array(repeating: 1, count: bytes), since: since)
     }
 
     private static func key(_ number: Int) -> OutboxKey {
@@ -209,6 +210,64 @@ struct TriggerQueueTests {
         #expect(queue.underWay == 0)
     }
 
+    @Test("has only the keys of events at a place that fails, and the contents of those that follow its success")
+    func keys() {
+        var queue = TriggerQueue(concurrency: 8, retryTime: Self.day)
+        for number in 1...3 { queue.add(Self.entry("bad", number)) }
+        #expect(queue.byteCount == 6)
+        #expect(queue.next(now: 0)?.event?.count == 2)
+        _ = queue.finished(Self.key(1), at: "bad", .failed("no"), now: 0, jitter: 0)
+        queue.add(Self.entry("bad", 4))
+        #expect(queue.byteCount == 0)
+        queue.add(Self.entry("good", 1))
+        #expect(queue.byteCount == 2)
+        #expect(queue.next(now: 0)?.place == "good")
+
+        // Not to be read yet is no attempt.
+        let again = queue.next(now: 5000)
+        #expect(again?.key == Self.key(1) && again?.event == nil)
+        queue.add(Self.entry("bad", 5))
+        #expect(queue.byteCount == 2)
+        #expect(queue.finished(Self.key(1), at: "bad", .unread(200), now: 5000, jitter: 0) == .retry)
+        #expect(queue.nextTime == 5200)
+        #expect(queue.next(now: 5200)?.key == Self.key(1))
+        _ = queue.finished(Self.key(1), at: "bad", .failed("no"), now: 5200, jitter: 0)
+        #expect(queue.nextTime == 35_200, "the pause after the second attempt")
+        #expect(!queue.isOut)
+
+        #expect(queue.next(now: 35_200)?.key == Self.key(1))
+        #expect(queue.finished(Self.key(1), at: "bad", .gone, now: 35_200, jitter: 0) == .done)
+        #expect(queue.next(now: 35_200)?.key == Self.key(2))
+        #expect(queue.finished(Self.key(2), at: "bad", .delivered, now: 35_200, jitter: 0) == .done)
+        queue.add(Self.entry("bad", 6))
+        #expect(queue.byteCount == 4)
+        var events: [Int?] = []
+        while let entry = queue.next(now: 35_200) {
+            events.append(entry.event?.count)
+            _ = queue.finished(entry.key, at: entry.place, .delivered, now: 35_200, jitter: 0)
+        }
+        #expect(events == [nil, nil, nil, 2])
+        #expect(queue.byteCount == 2)
+    }
+
+    @Test("has the contents of one event of a place, and of more if they are small")
+    func contents() {
+        var queue = TriggerQueue(concurrency: 8, retryTime: Self.day)
+        for number in 1...100 { queue.add(Self.entry("a", number, bytes: 10_000)) }
+        for number in 1...2 { queue.add(Self.entry("b", number, bytes: 1 << 20)) }
+        #expect(queue.byteCount == 6 * 10_000 + 1 << 20)
+        #expect(queue.next(now: 0)?.event?.count == 10_000)
+        #expect(queue.next(now: 0)?.event?.count == 1 << 20)
+        #expect(queue.finished(Self.key(1), at: "b", .delivered, now: 0, jitter: 0) == .done)
+        #expect(queue.byteCount == 6 * 10_000)
+        let second = queue.next(now: 0)
+        #expect(second?.key == Self.key(2) && second?.event == nil)
+        // The first one is under way.
+        let removed = (1...100).map { queue.remove(Self.key($0), at: "a") }
+        #expect(removed == [false] + Array(repeating: true, count: 99))
+        #expect(queue.byteCount == 10_000)
+    }
+
     @Test("keeps the order of each place and loses nothing, whatever fails", arguments: 0..<200 as Range<UInt64>)
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -241,7 +300,8 @@ struct TriggerQueueTests {
                 }
                 underWay.removeAll { $0 == place }
                 let fails = isDown || Int.random(in: 0..<4, using: &random) == 0
-                let outcome = fails ? TriggerQueue.Outcome.failed("no") : .delivered
+                let outcome: TriggerQueue.Outcome =
+                    if !fails { .delivered } else if Bool.random(using: &random) { .failed("no") } else { .unread(200) }
                 let decision = queue.finished(key, at: place, outcome, now: now, jitter: 0.5)
                 check(decision == (fails ? .retry : .done))
                 if !fails { waiting[place]?.removeFirst() }
@@ -265,6 +325,6 @@ struct TriggerQueueTests {
             waiting[entry.place]?.removeFirst()
             _ = queue.finished(entry.key, at: entry.place, .delivered, now: now, jitter: 0)
         }
-        check(waiting.values.allSatisfy(\.isEmpty))
+        check(waiting.values.allSatisfy(\.isEmpty) && queue.byteCount == 0)
     }
 }

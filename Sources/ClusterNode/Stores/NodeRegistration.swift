@@ -200,9 +200,14 @@ struct NodeRegistration {
             let transactions = LogTransactions(LogKeys(database: database), owner: owner)
             // It was noted before the calls for others.
             guard isCopied(database) else { continue }
-            guard case .success = call(transactions.keepForCopy(sequence, lease: lease)), keeps(lease) else {
-                nextStatement = .current + Self.callDuration
-                return
+            // A copy begins when nothing is stated, or that there are no files. Anything else is said by an open log.
+            for stated in [nil, HeldFiles.nothing] {
+                let statement = transactions.keepForCopy(sequence, after: stated, lease: lease)
+                guard case .success(let reply) = call(statement), keeps(lease) else {
+                    nextStatement = .current + Self.callDuration
+                    return
+                }
+                if reply.hasSucceeded { break }
             }
             statedCopied[database] = sequence
             // Other work of this thread is waited for.

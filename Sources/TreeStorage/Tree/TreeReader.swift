@@ -107,13 +107,20 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     package func outbox(
         after key: [UInt8], below upper: [UInt8]
     ) throws(StorageError) -> (rows: [OutboxRow], isLast: Bool, sequence: UInt64) {
+        // The shortest one that is greater.
+        try outbox(from: key + [0], below: upper)
+    }
+
+    private func outbox(
+        from lower: [UInt8], below upper: [UInt8]
+    ) throws(StorageError) -> (rows: [OutboxRow], isLast: Bool, sequence: UInt64) {
         try connection.execute("BEGIN")
         defer { try? connection.execute("COMMIT") }
         var rows: [OutboxRow] = []
         var (bytes, isLast) = (0, true)
         let select = try connection.prepare(
-            "SELECT key, event, checksum FROM outbox WHERE key > ?1 AND key < ?2 ORDER BY key")
-        select.bind(1, key)
+            "SELECT key, event, checksum FROM outbox WHERE key >= ?1 AND key < ?2 ORDER BY key")
+        select.bind(1, lower)
         select.bind(2, upper)
         while try select.step() {
             let (key, event) = (select.blob(0), select.blob(1))
@@ -131,6 +138,12 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         select.reset()
         let sequence = try MetaTable.integer("sequence", in: connection).flatMap(UInt64.init(exactly:))
         return (rows, isLast, sequence ?? 0)
+    }
+
+    /// One event of the outbox, and how far the file reaches. Nil if it is not there, or is damaged, which is reported.
+    package func event(_ key: OutboxKey) throws(StorageError) -> (event: [UInt8]?, sequence: UInt64) {
+        let (rows, _, sequence) = try outbox(from: key.bytes, below: key.bytes + [0])
+        return (rows.first?.event, sequence)
     }
 
     private static let outboxRowsMax = 500
