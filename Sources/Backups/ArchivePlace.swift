@@ -47,8 +47,8 @@ struct ArchivePlace: Sendable {
         // Not as a private file: some disks let everybody read all files.
         guard let bytes = FileBytes.read(path) else {
             let code = errno
-            guard code == ENOENT else { throw BackupError(message: SystemError("read \(path)", code: code).description) }
-            return []
+            if code == ENOENT { return [] }
+            throw BackupError(message: SystemError("read \(path)", code: code).description)
         }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
