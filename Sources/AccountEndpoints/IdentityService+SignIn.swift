@@ -89,6 +89,9 @@ extension IdentityService {
         guard token.tenant.map({ String(decoding: $0, as: UTF8.self) }) == realm.tenant else {
             throw .refused(.tenantIDMismatch)
         }
+        guard JSONValue.object(token.claims).bytes.count <= CustomToken.claimsByteCountMax else {
+            throw .refused(.claimsTooLarge)
+        }
         let signIn = try accounts.signIn(token, in: realm)
         return answer(
             JSONObject([

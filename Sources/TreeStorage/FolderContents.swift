@@ -13,10 +13,8 @@ package struct FolderContents: Sendable {
     }
 
     /// Throws if the names of its files cannot be read, which are then not empty but unknown.
-    package func requireReadable() throws(StorageError) {
-        guard let folder = opendir(path) else {
-            throw .readOnly("cannot read \(path): \(String(cString: strerror(errno)))")
-        }
+    package func requireReadable() throws(BackupError) {
+        guard let folder = opendir(path) else { throw BackupError("cannot read \(path)") }
         closedir(folder)
     }
 

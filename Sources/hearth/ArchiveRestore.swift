@@ -54,6 +54,8 @@ struct ArchiveRestore {
             return try restore(place)
         }
         do throws(BackupError) {
+            // An archive that cannot be read is not an empty one.
+            try FolderContents(archive).requireReadable()
             if arguments.flag("check") { return try check() }
             let folder = arguments["data"] ?? "./data"
             if arguments.flag("all") { return try restoreAll(in: folder) }
@@ -204,6 +206,7 @@ struct ArchiveRestore {
         let path = target.address.url.path
         if let refusal = refusal(target) { return refusal }
         do throws(BackupError) {
+            try FolderContents(archive).requireReadable()
             if let refusal = try refusal(of: [database]) { return refusal }
         } catch {
             return complain(error)

@@ -88,8 +88,13 @@ struct CheckedFolder {
             StandardError.write("hearth \(command): there is no data folder \(path)\n")
             return nil
         }
-        do throws(StorageError) {
+        do throws(BackupError) {
             try contents.requireReadable()
+        } catch {
+            StandardError.write("hearth \(command): \(error.message)\n")
+            return nil
+        }
+        do throws(StorageError) {
             try contents.requireWhole()
         } catch {
             StandardError.write("hearth \(command): \(error.message)\n")

@@ -403,6 +403,13 @@ struct TransferTests {
             "restore", "--archive", archive, "--at", "2020-01-01T00:00:00Z", "--data", folder.path + "/none")
         #expect(early.code == 1, "\(early)")
         #expect(early.errors.contains("the archive of default begins at 20"), "\(early)")
+        // An archive whose disk is not mounted, say.
+        for words in [["--check"], ["--all"], [], ["--path", "/rooms", "--url", url, "--yes"]] {
+            let gone = try await HearthProcess(["restore", "--archive", archive + "/gone"] + words).outcome()
+            #expect(gone.code == 1, "\(gone)")
+            #expect(
+                gone.errors == "hearth restore: cannot read \(archive)/gone: No such file or directory\n", "\(gone)")
+        }
     }
 
     @Test(

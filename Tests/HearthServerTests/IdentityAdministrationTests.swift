@@ -56,6 +56,30 @@ import Testing
                 == "CREDENTIAL_MISMATCH")
     }
 
+    @Test("a custom token's claims are as long as ID tokens with them can be, and longer ones are refused")
+    func longClaims() throws {
+        let client = try client()
+        let key = try AdministratorKey(folder: folder.path)
+        func signIn(_ byteCount: Int) throws -> IdentityClient.Answer {
+            let text = String(repeating: "x", count: byteCount - #"{"a":""}"#.utf8.count)
+            let members = key.claims([
+                "sub": .text("backend@example.com"), "aud": .text(CustomToken.audience), "uid": .text("u1"),
+                "claims": .object(JSONObject(["a": .text(text)])),
+            ])
+            return try client.post("signInWithCustomToken", #"{"token":"\#(try key.sign(members))"}"#)
+        }
+        let answer = try signIn(4096)
+        let idToken = try #require(answer["idToken"])
+        // With the longest name and picture that there may be.
+        let (name, picture) = (String(repeating: "\\u0001", count: 170), String(repeating: "y", count: 2048))
+        let profile = #"{"idToken":"\#(idToken)","displayName":"\#(name)","photoUrl":"\#(picture)"}"#
+        #expect(try client.post("update", profile).error == nil)
+        let again = try client.refresh(try #require(answer["refreshToken"]))
+        let renewed = try #require(again["id_token"])
+        #expect(try client.post("lookup", #"{"idToken":"\#(renewed)"}"#).error == nil)
+        #expect(try signIn(4097).error?.hasPrefix("CLAIMS_TOO_LARGE") == true)
+    }
+
     @Test("a backend may sign users in, and name their project; a client may not name one")
     func namedProject() throws {
         let client = try client()

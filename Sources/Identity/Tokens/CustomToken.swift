@@ -15,6 +15,9 @@ package struct CustomToken: Sendable {
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
     /// The longest time from `iat` to `exp`, but for a skew of clocks.
     package static let secondsMax: Int64 = 3600
+    /// Bytes of the claims' JSON text. ID tokens have them beside all that is known of the user, and must not be too
+    /// long to be taken (``JSONWebToken/byteCountMax``).
+    package static let claimsByteCountMax = 4096
 
     /// Reads and checks a signed one.
     ///
